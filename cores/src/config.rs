@@ -1,0 +1,163 @@
+//! What a processor is made of: the part of a machine's file that this crate reads.
+
+use narthex_kernel::{Duration, Frequency};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An in-order processor. Latencies are in its own cycles: a result of latency
+/// 1 can be used by an instruction issued in the next cycle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The processor's clock.
+    pub clock: Frequency,
+    /// Instructions issued in a cycle: 1, 2 or 4.
+    pub issue_width: u64,
+    /// From a load that hits to the use of its value.
+    pub load_use_cycles: u64,
+    /// For how long a store occupies the memory port.
+    pub store_cycles: u64,
+    /// Cycles lost by a taken branch or jump, besides the rest of its own.
+    pub branch_taken_cycles: u64,
+    /// Integer multiplication.
+    pub multiply_cycles: u64,
+    /// Integer division (not pipelined).
+    pub divide_cycles: u64,
+    /// Floating-point addition, comparison and conversion.
+    pub float_add_cycles: u64,
+    /// Floating-point multiplication and fused multiply-add.
+    pub float_multiply_cycles: u64,
+    /// Floating-point division (not pipelined).
+    pub float_divide_cycles: u64,
+    /// Floating-point square root (not pipelined).
+    pub float_square_root_cycles: u64,
+}
+
+/// A processor that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The issue width is not one of those supported.
+    #[error("issue_width is {0}: allowed are 1, 2 and 4")]
+    IssueWidth(u64),
+    /// A cycle cannot be divided evenly among the instructions issued in it.
+    #[error(
+        "clock is {clock}, a cycle of {period_ps}ps: that must be a multiple of issue_width \
+         ({issue_width})"
+    )]
+    Period {
+        /// The clock asked for.
+        clock: Frequency,
+        /// Its period.
+        period_ps: u64,
+        /// The instructions issued in a cycle.
+        issue_width: u64,
+    },
+    /// A latency is out of range.
+    #[error("{name} is {value}: allowed are {least} to {most}")]
+    Latency {
+        /// The parameter.
+        name: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// The smallest value allowed.
+        least: u64,
+        /// The largest value allowed.
+        most: u64,
+    },
+}
+
+/// Longest latency that is believed: more is a typing error.
+const MOST_CYCLES: u64 = 1_000;
+
+impl Config {
+    /// The simplest processor: one instruction a cycle of 1 ns, every result
+    /// ready in the next cycle, nothing lost at branches. For functional runs
+    /// and tests; a machine's file states every parameter.
+    pub fn simple() -> Self {
+        Config {
+            clock: Frequency::from_hz(1_000_000_000).expect("1GHz is a frequency"),
+            issue_width: 1,
+            load_use_cycles: 1,
+            store_cycles: 1,
+            branch_taken_cycles: 0,
+            multiply_cycles: 1,
+            divide_cycles: 1,
+            float_add_cycles: 1,
+            float_multiply_cycles: 1,
+            float_divide_cycles: 1,
+            float_square_root_cycles: 1,
+        }
+    }
+
+    /// The time from one clock edge to the next.
+    pub fn period(&self) -> Duration {
+        self.clock.period()
+    }
+
+    /// Whether a processor can be built from these values.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if !matches!(self.issue_width, 1 | 2 | 4) {
+            return Err(ConfigError::IssueWidth(self.issue_width));
+        }
+        let Config { clock, issue_width, .. } = *self;
+        let period_ps = clock.period().as_ps();
+        if !period_ps.is_multiple_of(issue_width) {
+            return Err(ConfigError::Period { clock, period_ps, issue_width });
+        }
+        for (name, value, least) in self.latencies() {
+            if value < least || value > MOST_CYCLES {
+                return Err(ConfigError::Latency { name, value, least, most: MOST_CYCLES });
+            }
+        }
+        Ok(())
+    }
+
+    /// Every latency with its name and its smallest value.
+    fn latencies(&self) -> [(&'static str, u64, u64); 9] {
+        [
+            ("load_use_cycles", self.load_use_cycles, 1),
+            ("store_cycles", self.store_cycles, 1),
+            ("branch_taken_cycles", self.branch_taken_cycles, 0),
+            ("multiply_cycles", self.multiply_cycles, 1),
+            ("divide_cycles", self.divide_cycles, 1),
+            ("float_add_cycles", self.float_add_cycles, 1),
+            ("float_multiply_cycles", self.float_multiply_cycles, 1),
+            ("float_divide_cycles", self.float_divide_cycles, 1),
+            ("float_square_root_cycles", self.float_square_root_cycles, 1),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_that_cannot_be_shared_by_the_issue_slots_is_refused() {
+        let clock = "333MHz".parse().unwrap();
+        let config = Config { clock, issue_width: 2, ..Config::simple() };
+        assert_eq!(
+            config.validate().unwrap_err().to_string(),
+            "clock is 333MHz, a cycle of 3003ps: that must be a multiple of issue_width (2)"
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_parameter_its_value_and_what_is_allowed() {
+        let config = Config { divide_cycles: 0, ..Config::simple() };
+        assert_eq!(
+            config.validate().unwrap_err().to_string(),
+            "divide_cycles is 0: allowed are 1 to 1000"
+        );
+        let config = Config { issue_width: 3, ..Config::simple() };
+        assert_eq!(
+            config.validate().unwrap_err().to_string(),
+            "issue_width is 3: allowed are 1, 2 and 4"
+        );
+    }
+
+    #[test]
+    fn the_simple_processor_is_valid() {
+        assert_eq!(Config::simple().validate(), Ok(()));
+    }
+}

@@ -1,0 +1,155 @@
+//! A: load-reserved, store-conditional and atomic memory operations.
+//!
+//! All are done by the port: it keeps the reservation, and gives an atomic
+//! operation the block with permission to write. An in-order processor makes
+//! its accesses in program order, so the acquire and release bits ask for
+//! nothing more.
+
+use narthex_memory::Port;
+
+use super::integer::word;
+use crate::execute::{Context, Core, horizon, instructions};
+use crate::operation::Operation;
+use crate::stop::FaultKind;
+use crate::timing::{Class, Timing, Unit};
+
+instructions! {
+    "lr.w" "00010 -- 00000 rs1 010 rd 0101111" => |c| c.atomic::<4>(load_reserved);
+    "lr.d" "00010 -- 00000 rs1 011 rd 0101111" => |c| c.atomic::<8>(load_reserved);
+    "sc.w" "00011 -- rs2 rs1 010 rd 0101111" => |c| c.atomic::<4>(store_conditional);
+    "sc.d" "00011 -- rs2 rs1 011 rd 0101111" => |c| c.atomic::<8>(store_conditional);
+
+    "amoswap.w" "00001 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|_, b| b);
+    "amoadd.w" "00000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::wrapping_add);
+    "amoxor.w" "00100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a ^ b);
+    "amoand.w" "01100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a & b);
+    "amoor.w" "01000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a | b);
+    "amomin.w" "10000 -- rs2 rs1 010 rd 0101111" =>
+        |c| c.update_word(|a, b| (a as i32).min(b as i32) as u32);
+    "amomax.w" "10100 -- rs2 rs1 010 rd 0101111" =>
+        |c| c.update_word(|a, b| (a as i32).max(b as i32) as u32);
+    "amominu.w" "11000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::min);
+    "amomaxu.w" "11100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::max);
+
+    "amoswap.d" "00001 -- rs2 rs1 011 rd 0101111" => |c| c.update(|_, b| b);
+    "amoadd.d" "00000 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::wrapping_add);
+    "amoxor.d" "00100 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a ^ b);
+    "amoand.d" "01100 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a & b);
+    "amoor.d" "01000 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a | b);
+    "amomin.d" "10000 -- rs2 rs1 011 rd 0101111" =>
+        |c| c.update(|a, b| (a as i64).min(b as i64) as u64);
+    "amomax.d" "10100 -- rs2 rs1 011 rd 0101111" =>
+        |c| c.update(|a, b| (a as i64).max(b as i64) as u64);
+    "amominu.d" "11000 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::min);
+    "amomaxu.d" "11100 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::max);
+}
+
+/// The access of an atomic instruction, given address, size and rs2: what rd
+/// gets, or none after noting why there is none.
+type Access<P, T> = fn(&mut Core<T>, &mut P, u64, usize, u64) -> Option<u64>;
+
+#[inline(never)]
+fn load_reserved<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+    _: u64,
+) -> Option<u64> {
+    let outcome = port.load_reserved(address, size);
+    core.settle(outcome, FaultKind::Load, address)
+}
+
+#[inline(never)]
+fn store_conditional<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+    value: u64,
+) -> Option<u64> {
+    let outcome = port.store_conditional(address, size, value & mask(size));
+    let stored = core.settle(outcome, FaultKind::Store, address)?;
+    Some(u64::from(!stored))
+}
+
+#[inline(never)]
+fn load_for_update<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+) -> Option<u64> {
+    let outcome = port.load_for_update(address, size);
+    core.settle(outcome, FaultKind::Store, address)
+}
+
+#[inline(never)]
+fn store_update<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+    value: u64,
+) -> Option<()> {
+    let outcome = port.store(address, size, value);
+    core.settle(outcome, FaultKind::Store, address)
+}
+
+fn mask(size: usize) -> u64 {
+    u64::MAX >> (64 - 8 * size)
+}
+
+impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
+    /// An instruction with one atomic access to the address in rs1.
+    #[inline(always)]
+    fn atomic<const SIZE: usize>(self, access: Access<P, T>) {
+        let Operation { rd, rs1, rs2, .. } = self.cursor.get();
+        let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
+        if at >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        }
+        let (address, value) = (self.register(rs1), self.register(rs2));
+        let Some(result) = access(self.core, self.port, address, SIZE, value) else {
+            return self.stop_here(at);
+        };
+        self.core.timing.occupy_with_store(at);
+        let result = if SIZE == 4 { word(result as u32) } else { result };
+        self.finish(at, rd, Class::Load, result);
+    }
+
+    /// memory[rs1] = f(memory[rs1], rs2), and rd gets what was there.
+    #[inline(always)]
+    fn update(self, f: fn(u64, u64) -> u64) {
+        let Operation { rs2, .. } = self.cursor.get();
+        let operand = self.register(rs2);
+        self.read_modify_write::<8>(|value| f(value, operand))
+    }
+
+    /// The same for words.
+    #[inline(always)]
+    fn update_word(self, f: fn(u32, u32) -> u32) {
+        let Operation { rs2, .. } = self.cursor.get();
+        let operand = self.register(rs2) as u32;
+        self.read_modify_write::<4>(|value| f(value as u32, operand).into())
+    }
+
+    #[inline(always)]
+    fn read_modify_write<const SIZE: usize>(self, f: impl FnOnce(u64) -> u64) {
+        let Operation { rd, rs1, rs2, .. } = self.cursor.get();
+        let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
+        if at >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        }
+        let address = self.register(rs1);
+        let Some(old) = load_for_update(self.core, self.port, address, SIZE) else {
+            return self.stop_here(at);
+        };
+        if store_update(self.core, self.port, address, SIZE, f(old)).is_none() {
+            return self.stop_here(at);
+        }
+        self.core.timing.occupy_with_store(at);
+        let old = if SIZE == 4 { word(old as u32) } else { old };
+        self.finish(at, rd, Class::Load, old);
+    }
+}

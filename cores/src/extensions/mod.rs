@@ -1,0 +1,45 @@
+//! The instruction set: one file an extension.
+//!
+//! To add an instruction, add a line to its extension's file: name, encoding
+//! and meaning. To add an extension, add a file and its name to the list below.
+//! Where two instructions match the same bits, the first one listed wins.
+
+mod atomic;
+mod csr;
+mod double;
+mod float;
+mod integer;
+mod internal;
+mod multiply;
+mod system;
+
+use narthex_memory::Port;
+
+use crate::execute::{Handler, empty_table, place};
+use crate::timing::Timing;
+
+pub(crate) use internal::{FAR_BRANCH, FAR_JUMP, ILLEGAL, LEAVE, UNDECODED, illegal};
+
+/// The number of the first real instruction; below are the operations that
+/// stand for no instruction.
+pub(crate) const FIRST_NUMBER: u16 = internal::COUNT;
+
+macro_rules! extensions {
+    ($($extension:ident),*) => {
+        /// Names and encodings of all instructions.
+        pub(crate) fn patterns() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+            [$($extension::PATTERNS),*].into_iter().flatten()
+        }
+
+        /// The handlers of all instructions, in both lengths.
+        pub(crate) const fn handlers<P: Port, T: Timing>() -> [Handler<P, T>; 1024] {
+            let mut table = empty_table::<P, T>();
+            let number = place(&mut table, 0, &internal::handlers::<P, T>());
+            $(let number = place(&mut table, number, &$extension::handlers::<P, T>());)*
+            assert!(number <= 256);
+            table
+        }
+    };
+}
+
+extensions!(system, integer, multiply, atomic, csr, float, double);

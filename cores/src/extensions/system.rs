@@ -1,0 +1,83 @@
+//! Environment calls, fences (Zifencei too) and Narthex's ledger markers.
+
+use narthex_memory::Port;
+
+use crate::execute::{Context, Core, Exit, horizon, instructions};
+use crate::operation::Operation;
+use crate::stop::{FaultKind, Stop};
+use crate::timing::Timing;
+
+instructions! {
+    "marker" "imm[11:0] 00000 010 00000 0010011" => |c| c.marker();
+    "ecall" "000000000000 00000 000 00000 1110011" => |c| c.environment_call();
+    "ebreak" "000000000001 00000 000 00000 1110011" => |c| c.breakpoint();
+    "fence" "imm[11:0] ----- 000 ----- 0001111" => |c| c.fence();
+    "fence.i" "------------ ----- 001 ----- 0001111" => |c| c.fence_instructions();
+}
+
+impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
+    /// A mark for the ledger takes no time and is not counted.
+    #[inline(always)]
+    fn marker(self) {
+        let Operation { immediate, .. } = self.cursor.get();
+        let (t, count) = (self.t, self.count);
+        self.stop_behind(Stop::Marker(immediate as u16 & 0xfff), t, count);
+    }
+
+    #[inline(always)]
+    fn environment_call(self) {
+        let (t, count) = (self.t + 1, T::retire(self.count));
+        self.stop_behind(Stop::SystemCall, t, count);
+    }
+
+    #[inline(always)]
+    fn breakpoint(self) {
+        let (t, pc) = (self.t, self.core.pc_of(self.cursor));
+        self.core.fault(FaultKind::Breakpoint, pc);
+        self.stop_here(t);
+    }
+
+    #[inline(always)]
+    fn fence(self) {
+        let t = self.t;
+        if t >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, t, self.count, self.table);
+        }
+        if !fence_through(self.core, self.port) {
+            return self.stop_here(t);
+        }
+        self.retire(t);
+    }
+
+    /// Decoded code may be gone afterwards, so the processor looks up where it
+    /// goes on.
+    #[inline(always)]
+    fn fence_instructions(self) {
+        let t = self.t;
+        if t >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, t, self.count, self.table);
+        }
+        if !fence_instructions_through(self.core, self.port) {
+            return self.stop_here(t);
+        }
+        self.core.save(self.cursor, t + 1, T::retire(self.count));
+        self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
+        self.core.entering = true;
+        self.core.exit = Exit::Continue;
+        let version = self.port.code_version();
+        self.core.code.executes_version(version);
+        self.core.window.bytes = 0;
+    }
+}
+
+#[inline(never)]
+fn fence_through<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P) -> bool {
+    let outcome = port.fence();
+    core.settle(outcome, FaultKind::Store, 0).is_some()
+}
+
+#[inline(never)]
+fn fence_instructions_through<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P) -> bool {
+    let outcome = port.fence_instructions();
+    core.settle(outcome, FaultKind::Store, 0).is_some()
+}

@@ -1,0 +1,661 @@
+//! System calls: what the simulator answers in the place of Linux.
+//!
+//! A call takes its number and six arguments and gives a value for register a0,
+//! negative for an error, and at most one *effect* on the world outside of the
+//! node: output, the end of the program, a result for the report. The node
+//! carries effects out; nothing here prints or stops anything.
+//!
+//! A node has one thread, one clock (simulated time), no files but the three
+//! standard streams, and no input. Calls that only matter with more than that
+//! get the answer of a machine on which there is nothing to do. A call that is
+//! not known gets ENOSYS, once with a notice, because a program that then
+//! misbehaves would be hard to understand otherwise.
+
+use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, Refusal, STACK_BYTES, Wanted};
+use super::numbers::{name, signal_name};
+use super::{GuestMemory, Protection, Randomness};
+use std::collections::BTreeSet;
+
+/// The most that one call writes; a program calls again for the rest.
+const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
+/// The longest text that a call takes, Linux' PATH_MAX.
+const TEXT_LIMIT_BYTES: u64 = 4096;
+/// The only process and thread of a node.
+const PROCESS: i64 = 1000;
+/// The only user and group.
+const USER: i64 = 1000;
+
+/// The answer to a system call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallResult {
+    /// What register a0 receives.
+    pub value: i64,
+    /// What the node has to carry out.
+    pub effect: Option<Effect>,
+}
+
+/// What a call does to the world outside of its node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The program writes to one of its streams.
+    Output {
+        /// Which one.
+        stream: Stream,
+        /// What, which need not be text.
+        bytes: Vec<u8>,
+    },
+    /// The program ends with this code, 0 for success.
+    Exit(u8),
+    /// The program ended itself by a signal, as `abort` does.
+    Killed {
+        /// The number.
+        signal: u64,
+        /// The signal's name.
+        name: &'static str,
+    },
+    /// The program speaks to the simulator.
+    Narthex(NarthexCall),
+    /// The user should know, once, that the program asks for something that
+    /// nodes do not have.
+    Notice(String),
+}
+
+/// A program's output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// File descriptor 1.
+    Output,
+    /// File descriptor 2.
+    Error,
+}
+
+/// A call to the simulator, not to Linux.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NarthexCall {
+    /// A result of the program's for the report.
+    Report {
+        /// What was measured.
+        name: String,
+        /// How much.
+        value: f64,
+        /// In which unit.
+        unit: String,
+    },
+    /// A check in the program failed: the run ends as a failure.
+    Fail(String),
+    /// A measured region begins or ends on this node.
+    Region {
+        /// The region's name.
+        name: String,
+        /// Whether it begins.
+        begin: bool,
+    },
+}
+
+/// The kernel's side of one node's process.
+#[derive(Clone, Debug)]
+pub struct SystemCalls {
+    space: AddressSpace,
+    randomness: Randomness,
+    noticed: BTreeSet<u64>,
+}
+
+/// A Linux error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Error(i64);
+
+const ENOENT: Error = Error(2);
+const EBADF: Error = Error(9);
+const EAGAIN: Error = Error(11);
+const ENOMEM: Error = Error(12);
+const EFAULT: Error = Error(14);
+const EEXIST: Error = Error(17);
+const ENODEV: Error = Error(19);
+const EINVAL: Error = Error(22);
+const ENOTTY: Error = Error(25);
+const ESPIPE: Error = Error(29);
+const ESRCH: Error = Error(3);
+const ENOSYS: Error = Error(38);
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid => EINVAL,
+            Refusal::NoMemory => ENOMEM,
+            Refusal::Exists => EEXIST,
+        }
+    }
+}
+
+impl From<i64> for CallResult {
+    fn from(value: i64) -> Self {
+        CallResult {
+            value,
+            effect: None,
+        }
+    }
+}
+
+impl From<Effect> for CallResult {
+    fn from(effect: Effect) -> Self {
+        CallResult {
+            value: 0,
+            effect: Some(effect),
+        }
+    }
+}
+
+impl SystemCalls {
+    /// The kernel of a process whose memory these books describe.
+    pub fn for_process(space: AddressSpace, seed: u64) -> Self {
+        // Another sequence than the one that `start` left in memory.
+        let randomness = Randomness::from_seed(!seed);
+        SystemCalls {
+            space,
+            randomness,
+            noticed: BTreeSet::new(),
+        }
+    }
+
+    /// The books of the process's memory.
+    pub fn space(&self) -> &AddressSpace {
+        &self.space
+    }
+
+    /// The books of the process's memory, to enter devices into them.
+    pub fn space_mut(&mut self) -> &mut AddressSpace {
+        &mut self.space
+    }
+
+    /// Answers call `number` (register a7) with `arguments` (a0 to a5) at
+    /// `now_ns` nanoseconds of simulated time.
+    pub fn handle(
+        &mut self,
+        number: u64,
+        arguments: [u64; 6],
+        memory: &mut impl GuestMemory,
+        now_ns: u64,
+    ) -> CallResult {
+        let mut call = Call {
+            calls: self,
+            number,
+            a: arguments,
+            memory,
+            now_ns,
+        };
+        call.answer()
+            .unwrap_or_else(|error| CallResult::from(-error.0))
+    }
+}
+
+type Answer = Result<CallResult, Error>;
+
+/// One call while it is answered.
+struct Call<'a, M> {
+    calls: &'a mut SystemCalls,
+    number: u64,
+    a: [u64; 6],
+    memory: &'a mut M,
+    now_ns: u64,
+}
+
+impl<M: GuestMemory> Call<'_, M> {
+    fn answer(&mut self) -> Answer {
+        match name(self.number).unwrap_or_default() {
+            "read" | "readv" | "pread64" => self.read_nothing(),
+            "write" => self.write(),
+            "writev" => self.write_vector(),
+            "exit" | "exit_group" => Ok(Effect::Exit(self.a[0] as u8).into()),
+            "kill" | "tkill" => self.signal(self.a[0], self.a[1]),
+            "tgkill" => self.signal(self.a[1], self.a[2]),
+
+            "brk" => Ok((self.calls.space.set_break(self.memory, self.a[0]) as i64).into()),
+            "mmap" => self.map(),
+            "munmap" => done(self.calls.space.unmap(self.memory, self.a[0], self.a[1])?),
+            "mprotect" => self.protect(),
+            "mremap" => Err(ENOMEM),
+            "madvise" => self.advise(),
+
+            "clock_gettime" => self.clock(),
+            "clock_getres" => self.clock_resolution(),
+            "gettimeofday" => self.time_of_day(),
+            "getrandom" => self.random(),
+            "uname" => self.system_name(),
+            "sysinfo" => self.system_information(),
+            "prlimit64" => self.limits(),
+            "sched_getaffinity" => self.affinity(),
+
+            "getpid" | "gettid" | "set_tid_address" => Ok(PROCESS.into()),
+            "getppid" => Ok(1.into()),
+            "getuid" | "geteuid" | "getgid" | "getegid" => Ok(USER.into()),
+            "set_robust_list" | "sched_yield" | "sigaltstack" | "mlock" | "munlock" => done(()),
+            "rt_sigaction" => self.clear(self.a[2], 24),
+            "rt_sigprocmask" => self.clear(self.a[2], 8),
+            "futex" => self.futex(),
+
+            "fstat" => self.stream_status(self.a[0], self.a[1]),
+            "newfstatat" => self.file_status(),
+            "ioctl" => Err(self.stream_or(ENOTTY)),
+            "lseek" => Err(self.stream_or(ESPIPE)),
+            "close" | "fsync" | "fdatasync" => self.stream().and_then(done),
+            "fcntl" => self.descriptor_flags(),
+            "ppoll" => self.poll(),
+            "openat" => self.open(),
+            "readlinkat" | "faccessat" | "faccessat2" => Err(ENOENT),
+
+            // C libraries ask for these at every start and do without.
+            "rseq" | "riscv_hwprobe" | "statx" | "membarrier" => Err(ENOSYS),
+
+            "narthex_report" => self.report(),
+            "narthex_fail" => Ok(Effect::Narthex(NarthexCall::Fail(self.text(self.a[0])?)).into()),
+            "narthex_region" => self.region(),
+            _ => Ok(self.unknown()),
+        }
+    }
+
+    // Output and the end.
+
+    /// Input is always at its end.
+    fn read_nothing(&self) -> Answer {
+        if self.a[0] == 0 { done(()) } else { Err(EBADF) }
+    }
+
+    fn write(&mut self) -> Answer {
+        let stream = self.output_stream()?;
+        let bytes = self.bytes(self.a[1], self.a[2].min(OUTPUT_LIMIT_BYTES))?;
+        Ok(output(stream, bytes))
+    }
+
+    /// Writes the pieces up to the first that is out of reach.
+    fn write_vector(&mut self) -> Answer {
+        let stream = self.output_stream()?;
+        let count = self.a[2];
+        if count > 1024 {
+            return Err(EINVAL);
+        }
+        let mut bytes: Vec<u8> = Vec::new();
+        for index in 0..count {
+            let room = OUTPUT_LIMIT_BYTES - bytes.len() as u64;
+            match self.vector_piece(index, room) {
+                Ok(piece) => bytes.extend(piece),
+                Err(_) if !bytes.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(output(stream, bytes))
+    }
+
+    fn vector_piece(&mut self, index: u64, room: u64) -> Result<Vec<u8>, Error> {
+        let entry = self.a[1].checked_add(16 * index).ok_or(EFAULT)?;
+        let (address, length) = (self.word(entry)?, self.word(entry.wrapping_add(8))?);
+        self.bytes(address, length.min(room))
+    }
+
+    fn output_stream(&self) -> Result<Stream, Error> {
+        match self.a[0] {
+            1 => Ok(Stream::Output),
+            2 => Ok(Stream::Error),
+            _ => Err(EBADF),
+        }
+    }
+
+    /// A signal to the process itself: one whose default is to be ignored
+    /// does nothing, every other ends it.
+    fn signal(&self, process: u64, signal: u64) -> Answer {
+        const IGNORED: [u64; 4] = [17, 18, 23, 28];
+        if ![0, PROCESS as u64].contains(&process) {
+            return Err(ESRCH);
+        }
+        if signal == 0 || IGNORED.contains(&signal) {
+            return done(());
+        }
+        if signal > 64 {
+            return Err(EINVAL);
+        }
+        let name = signal_name(signal).unwrap_or("a signal");
+        Ok(Effect::Killed { signal, name }.into())
+    }
+
+    // Memory.
+
+    fn map(&mut self) -> Answer {
+        const FIXED: u64 = 0x10;
+        const ANONYMOUS: u64 = 0x20;
+        const FIXED_IF_FREE: u64 = 0x10_0000;
+        let [address, length, protection, flags, ..] = self.a;
+        if flags & ANONYMOUS == 0 {
+            return Err(ENODEV);
+        }
+        let wanted = match (flags & FIXED != 0, flags & FIXED_IF_FREE != 0) {
+            (_, true) => Wanted::ExactlyIfFree(address),
+            (true, false) => Wanted::Exactly(address),
+            (false, false) => Wanted::Anywhere,
+        };
+        let address =
+            self.calls
+                .space
+                .map(self.memory, wanted, length, protection_of(protection))?;
+        Ok((address as i64).into())
+    }
+
+    fn protect(&mut self) -> Answer {
+        let protection = protection_of(self.a[2]);
+        done(
+            self.calls
+                .space
+                .protect(self.memory, self.a[0], self.a[1], protection)?,
+        )
+    }
+
+    fn advise(&mut self) -> Answer {
+        const DONT_NEED: u64 = 4;
+        if self.a[2] == DONT_NEED {
+            self.calls
+                .space
+                .discard(self.memory, self.a[0], self.a[1])?;
+        }
+        done(())
+    }
+
+    // Time, randomness and facts about the machine.
+
+    /// All clocks show simulated time, which began at zero in 1970.
+    fn clock(&mut self) -> Answer {
+        if self.a[0] > 7 {
+            return Err(EINVAL);
+        }
+        self.put_words(
+            self.a[1],
+            &[self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000],
+        )
+    }
+
+    fn clock_resolution(&mut self) -> Answer {
+        match (self.a[0], self.a[1]) {
+            (8.., _) => Err(EINVAL),
+            (_, 0) => done(()),
+            (_, address) => self.put_words(address, &[0, 1]),
+        }
+    }
+
+    fn time_of_day(&mut self) -> Answer {
+        let microseconds = self.now_ns / 1_000;
+        self.put_words(
+            self.a[0],
+            &[microseconds / 1_000_000, microseconds % 1_000_000],
+        )
+    }
+
+    fn random(&mut self) -> Answer {
+        let length = self.a[1].min(OUTPUT_LIMIT_BYTES);
+        self.check(
+            self.a[0],
+            length,
+            Protection {
+                write: true,
+                ..Protection::NONE
+            },
+        )?;
+        let mut bytes = vec![0; length as usize];
+        self.calls.randomness.fill(&mut bytes);
+        self.put(self.a[0], &bytes)?;
+        Ok((length as i64).into())
+    }
+
+    fn system_name(&mut self) -> Answer {
+        const FIELD_BYTES: usize = 65;
+        const FIELDS: [&str; 6] = ["Linux", "narthex", "6.1.0", "#1", "riscv64", "(none)"];
+        let mut bytes = [0; 6 * FIELD_BYTES];
+        for (field, text) in bytes.chunks_mut(FIELD_BYTES).zip(FIELDS) {
+            field[..text.len()].copy_from_slice(text.as_bytes());
+        }
+        self.put(self.a[0], &bytes).and_then(done)
+    }
+
+    fn system_information(&mut self) -> Answer {
+        let mut words = [0; 14];
+        words[0] = self.now_ns / 1_000_000_000;
+        (words[4], words[5]) = (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES);
+        (words[10], words[13]) = (1, 1); // one process; sizes are in bytes
+        self.put_words(self.a[0], &words)
+    }
+
+    /// The stack is limited, nothing else is; limits cannot be changed.
+    fn limits(&mut self) -> Answer {
+        const STACK: u64 = 3;
+        let limit = if self.a[1] == STACK {
+            STACK_BYTES
+        } else {
+            u64::MAX
+        };
+        if self.a[3] == 0 {
+            done(())
+        } else {
+            self.put_words(self.a[3], &[limit, limit])
+        }
+    }
+
+    fn affinity(&mut self) -> Answer {
+        if self.a[1] < 8 {
+            return Err(EINVAL);
+        }
+        self.put_words(self.a[2], &[1])?;
+        Ok(8.into())
+    }
+
+    /// One thread has nobody to wait for: a wait comes back at once, as Linux
+    /// allows it to, and a wake wakes nobody.
+    fn futex(&mut self) -> Answer {
+        match self.a[1] & 0x7f {
+            0 | 9 => {
+                let value = self.bytes(self.a[0], 4)?;
+                if value == (self.a[2] as u32).to_le_bytes() {
+                    done(())
+                } else {
+                    Err(EAGAIN)
+                }
+            }
+            1 | 10 => done(()),
+            _ => Err(ENOSYS),
+        }
+    }
+
+    // The three streams, and files that do not exist.
+
+    fn stream(&self) -> Result<(), Error> {
+        if self.a[0] <= 2 { Ok(()) } else { Err(EBADF) }
+    }
+
+    fn stream_or(&self, error: Error) -> Error {
+        self.stream().err().unwrap_or(error)
+    }
+
+    /// Streams are pipes: C libraries then write in large pieces.
+    fn stream_status(&mut self, descriptor: u64, address: u64) -> Answer {
+        const PIPE_READ_WRITE: u32 = 0o010_600;
+        if descriptor > 2 {
+            return Err(EBADF);
+        }
+        let mut status = [0; 128];
+        status[16..20].copy_from_slice(&PIPE_READ_WRITE.to_le_bytes());
+        status[20] = 1; // one link
+        status[24..28].copy_from_slice(&(USER as u32).to_le_bytes());
+        status[28..32].copy_from_slice(&(USER as u32).to_le_bytes());
+        status[56..60].copy_from_slice(&4096u32.to_le_bytes());
+        self.put(address, &status).and_then(done)
+    }
+
+    fn file_status(&mut self) -> Answer {
+        const EMPTY_PATH: u64 = 0x1000;
+        let path = self.text(self.a[1])?;
+        match path.is_empty() && self.a[3] & EMPTY_PATH != 0 {
+            true => self.stream_status(self.a[0], self.a[2]),
+            false => Err(ENOENT),
+        }
+    }
+
+    fn descriptor_flags(&self) -> Answer {
+        const GET_FLAGS: u64 = 3;
+        const READ_WRITE: i64 = 2;
+        self.stream()?;
+        Ok(if self.a[1] == GET_FLAGS {
+            READ_WRITE
+        } else {
+            0
+        }
+        .into())
+    }
+
+    /// Streams are always ready; other descriptors are invalid.
+    fn poll(&mut self) -> Answer {
+        const READABLE: u16 = 1;
+        const WRITABLE: u16 = 4;
+        const INVALID: u16 = 0x20;
+        if self.a[1] > 1024 {
+            return Err(EINVAL);
+        }
+        let mut ready = 0;
+        for index in 0..self.a[1] {
+            let entry = self.a[0].checked_add(8 * index).ok_or(EFAULT)?;
+            let word = self.word(entry)?;
+            let (descriptor, events) = (word as i32, (word >> 32) as u16);
+            let found = match descriptor {
+                ..0 => 0,
+                0 => events & READABLE,
+                1 | 2 => events & WRITABLE,
+                _ => INVALID,
+            };
+            ready += i64::from(found != 0);
+            self.put(entry.wrapping_add(6), &found.to_le_bytes())?;
+        }
+        Ok(ready.into())
+    }
+
+    fn open(&mut self) -> Answer {
+        let path = self.text(self.a[1])?;
+        let notice =
+            format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
+        Ok(self.notice(ENOENT, notice))
+    }
+
+    // The simulator's own calls.
+
+    fn report(&mut self) -> Answer {
+        let (name, unit) = (self.text(self.a[0])?, self.text(self.a[2])?);
+        let value = f64::from_bits(self.a[1]);
+        Ok(Effect::Narthex(NarthexCall::Report { name, value, unit }).into())
+    }
+
+    fn region(&mut self) -> Answer {
+        let (name, begin) = (self.text(self.a[0])?, self.a[1] != 0);
+        Ok(Effect::Narthex(NarthexCall::Region { name, begin }).into())
+    }
+
+    fn unknown(&mut self) -> CallResult {
+        let name = name(self.number).unwrap_or("unknown");
+        let number = self.number;
+        self.notice(
+            ENOSYS,
+            format!("system call {number} ({name}) is not simulated: the program gets ENOSYS"),
+        )
+    }
+
+    /// Returns the error, with the notice if this call has not had one yet.
+    fn notice(&mut self, error: Error, text: String) -> CallResult {
+        let first = self.calls.noticed.insert(self.number);
+        CallResult {
+            value: -error.0,
+            effect: first.then_some(Effect::Notice(text)),
+        }
+    }
+
+    // The program's memory, as far as the program itself may use it.
+
+    fn check(&self, address: u64, length: u64, needed: Protection) -> Result<(), Error> {
+        if self.calls.space.allows(address, length, needed) {
+            Ok(())
+        } else {
+            Err(EFAULT)
+        }
+    }
+
+    fn bytes(&mut self, address: u64, length: u64) -> Result<Vec<u8>, Error> {
+        self.check(address, length, Protection::READ)?;
+        let mut bytes = vec![0; length as usize];
+        self.memory.read(address, &mut bytes).map_err(|_| EFAULT)?;
+        Ok(bytes)
+    }
+
+    fn word(&mut self, address: u64) -> Result<u64, Error> {
+        let bytes = self.bytes(address, 8)?;
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte)))
+    }
+
+    /// The text up to its zero byte, or the limit; whatever is not UTF-8 in it
+    /// is replaced.
+    fn text(&mut self, address: u64) -> Result<String, Error> {
+        let length = self
+            .calls
+            .space
+            .allowed_bytes(address, TEXT_LIMIT_BYTES, Protection::READ);
+        let bytes = self.bytes(address, length)?;
+        let end = bytes.iter().position(|byte| *byte == 0);
+        if end.is_none() && length < TEXT_LIMIT_BYTES {
+            return Err(EFAULT);
+        }
+        Ok(String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned())
+    }
+
+    fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.check(
+            address,
+            bytes.len() as u64,
+            Protection {
+                write: true,
+                ..Protection::NONE
+            },
+        )?;
+        self.memory.write(address, bytes).map_err(|_| EFAULT)
+    }
+
+    fn put_words(&mut self, address: u64, words: &[u64]) -> Answer {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.put(address, &bytes).and_then(done)
+    }
+
+    /// Zeros where the caller wants an old state, if it does.
+    fn clear(&mut self, address: u64, length: usize) -> Answer {
+        if address == 0 {
+            done(())
+        } else {
+            self.put(address, &[0; 32][..length]).and_then(done)
+        }
+    }
+}
+
+fn done((): ()) -> Answer {
+    Ok(0.into())
+}
+
+fn output(stream: Stream, bytes: Vec<u8>) -> CallResult {
+    let value = bytes.len() as i64;
+    CallResult {
+        value,
+        effect: (value > 0).then_some(Effect::Output { stream, bytes }),
+    }
+}
+
+/// Pages that may be written may be read too, as on Linux.
+fn protection_of(bits: u64) -> Protection {
+    Protection {
+        read: bits & 3 != 0,
+        write: bits & 2 != 0,
+        execute: bits & 4 != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

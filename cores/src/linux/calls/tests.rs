@@ -1,0 +1,235 @@
+use super::super::address_space::{MMAP_START, Use};
+use super::super::test_memory::TestMemory;
+use super::*;
+use proptest::prelude::*;
+
+/// A page that the program may read and write.
+const DATA: u64 = 0x2_0000;
+/// A page that it may only read.
+const CONSTANTS: u64 = 0x3_0000;
+
+struct Process {
+    calls: SystemCalls,
+    memory: TestMemory,
+}
+
+impl Process {
+    fn new() -> Self {
+        let mut memory = TestMemory::default();
+        let mut space = AddressSpace::with_heap_at(0x10_0000);
+        space.add(
+            &mut memory,
+            DATA..DATA + 4096,
+            Protection::READ_WRITE,
+            Use::Program,
+        );
+        space.add(
+            &mut memory,
+            CONSTANTS..CONSTANTS + 4096,
+            Protection::READ,
+            Use::Program,
+        );
+        Process {
+            calls: SystemCalls::for_process(space, 1),
+            memory,
+        }
+    }
+
+    fn call(&mut self, number: u64, arguments: &[u64]) -> CallResult {
+        let mut all = [0; 6];
+        all[..arguments.len()].copy_from_slice(arguments);
+        self.calls
+            .handle(number, all, &mut self.memory, 1_234_567_890_123)
+    }
+
+    fn value(&mut self, number: u64, arguments: &[u64]) -> i64 {
+        self.call(number, arguments).value
+    }
+
+    fn put(&mut self, address: u64, bytes: &[u8]) {
+        self.memory
+            .write(address, bytes)
+            .expect("the test writes mapped memory");
+    }
+}
+
+#[test]
+fn what_is_written_comes_out_on_its_stream() {
+    let mut process = Process::new();
+    process.put(DATA, b"hello");
+    let result = process.call(64, &[1, DATA, 5]);
+    let bytes = b"hello".to_vec();
+    assert_eq!(
+        result,
+        CallResult {
+            value: 5,
+            effect: Some(Effect::Output {
+                stream: Stream::Output,
+                bytes
+            })
+        }
+    );
+    assert_eq!(process.value(64, &[7, DATA, 5]), -EBADF.0);
+    assert_eq!(process.value(64, &[1, DATA + 4090, 7]), -EFAULT.0);
+    assert_eq!(process.call(64, &[1, DATA, 0]), CallResult::from(0));
+}
+
+#[test]
+fn pieces_are_written_in_order_up_to_a_bad_one() {
+    let mut process = Process::new();
+    process.put(DATA, b"abcdef");
+    let words = [DATA, 2, DATA + 3, 3, 0x10, 5];
+    let bytes: Vec<u8> = words
+        .iter()
+        .flat_map(|word: &u64| word.to_le_bytes())
+        .collect();
+    process.put(DATA + 64, &bytes);
+    let result = process.call(66, &[2, DATA + 64, 3]);
+    let bytes = b"abdef".to_vec();
+    assert_eq!(
+        result.effect,
+        Some(Effect::Output {
+            stream: Stream::Error,
+            bytes
+        })
+    );
+    assert_eq!(result.value, 5);
+    assert_eq!(process.value(66, &[1, DATA + 64 + 32, 1]), -EFAULT.0);
+    assert_eq!(process.value(66, &[1, DATA, 1025]), -EINVAL.0);
+}
+
+#[test]
+fn the_program_ends_by_exit_or_by_its_own_signal() {
+    let mut process = Process::new();
+    assert_eq!(process.call(94, &[259]).effect, Some(Effect::Exit(3)));
+    let killed = Some(Effect::Killed {
+        signal: 6,
+        name: "SIGABRT",
+    });
+    assert_eq!(process.call(131, &[1000, 1000, 6]).effect, killed);
+    assert_eq!(process.call(129, &[1000, 17]), CallResult::from(0));
+    assert_eq!(process.value(129, &[1, 9]), -ESRCH.0);
+}
+
+#[test]
+fn clocks_show_simulated_time() {
+    let mut process = Process::new();
+    assert_eq!(process.value(113, &[1, DATA]), 0);
+    assert_eq!(
+        (process.memory.number(DATA), process.memory.number(DATA + 8)),
+        (1234, 567_890_123)
+    );
+    assert_eq!(process.value(169, &[DATA, 0]), 0);
+    assert_eq!(
+        (process.memory.number(DATA), process.memory.number(DATA + 8)),
+        (1234, 567_890)
+    );
+    assert_eq!(process.value(113, &[1, CONSTANTS]), -EFAULT.0);
+    assert_eq!(process.value(113, &[99, DATA]), -EINVAL.0);
+}
+
+#[test]
+fn memory_is_allocated_by_brk_and_mmap() {
+    let mut process = Process::new();
+    assert_eq!(process.value(214, &[0]), 0x10_0000);
+    assert_eq!(process.value(214, &[0x10_2000]), 0x10_2000);
+    let mapped = process.value(222, &[0, 8192, 3, 0x22, u64::MAX, 0]);
+    assert_eq!(mapped, MMAP_START as i64);
+    assert_eq!(process.value(226, &[mapped as u64, 4096, 1]), 0);
+    assert_eq!(process.value(278, &[mapped as u64, 16, 0]), -EFAULT.0);
+    assert_eq!(process.value(278, &[mapped as u64 + 4096, 16, 0]), 16);
+    assert_ne!(process.memory.number(mapped as u64 + 4096), 0);
+    assert_eq!(process.value(233, &[mapped as u64 + 4096, 4096, 4]), 0);
+    assert_eq!(process.memory.number(mapped as u64 + 4096), 0);
+    assert_eq!(process.value(215, &[mapped as u64, 8192]), 0);
+    assert_eq!(process.value(222, &[0, 4096, 3, 2, 0, 0]), -ENODEV.0);
+}
+
+#[test]
+fn streams_look_like_pipes_and_have_no_terminal() {
+    let mut process = Process::new();
+    assert_eq!(process.value(80, &[1, DATA]), 0);
+    assert_eq!(process.memory.number(DATA + 16) as u32, 0o010_600);
+    assert_eq!(process.value(29, &[1, 0x5413, DATA]), -ENOTTY.0);
+    assert_eq!(process.value(62, &[1, 0, 1]), -ESPIPE.0);
+    assert_eq!(process.value(63, &[0, DATA, 100]), 0);
+    assert_eq!(process.value(57, &[9]), -EBADF.0);
+}
+
+#[test]
+fn an_unknown_call_is_named_once() {
+    let mut process = Process::new();
+    let first = process.call(220, &[]);
+    let text = "system call 220 (clone) is not simulated: the program gets ENOSYS".to_string();
+    assert_eq!(
+        first,
+        CallResult {
+            value: -38,
+            effect: Some(Effect::Notice(text))
+        }
+    );
+    assert_eq!(process.call(220, &[]), CallResult::from(-38));
+    assert!(
+        matches!(process.call(7777, &[]).effect, Some(Effect::Notice(text)) if text.contains("7777 (unknown)"))
+    );
+}
+
+#[test]
+fn a_file_that_is_opened_is_named_in_a_notice() {
+    let mut process = Process::new();
+    process.put(DATA, b"data.txt\0");
+    let result = process.call(56, &[0, DATA, 0]);
+    assert_eq!(result.value, -ENOENT.0);
+    assert!(matches!(result.effect, Some(Effect::Notice(text)) if text.contains("\"data.txt\"")));
+}
+
+#[test]
+fn a_program_reports_results_and_failed_checks() {
+    let mut process = Process::new();
+    process.put(DATA, b"round trip\0us\0");
+    let result = process.call(0x4e00, &[DATA, 1.5f64.to_bits(), DATA + 11]);
+    let (name, unit) = ("round trip".to_string(), "us".to_string());
+    let expected = NarthexCall::Report {
+        name,
+        value: 1.5,
+        unit,
+    };
+    assert_eq!(result, CallResult::from(Effect::Narthex(expected)));
+    let failed = Effect::Narthex(NarthexCall::Fail("us".into()));
+    assert_eq!(process.call(0x4e01, &[DATA + 11]).effect, Some(failed));
+    let begun = Effect::Narthex(NarthexCall::Region {
+        name: "us".into(),
+        begin: true,
+    });
+    assert_eq!(process.call(0x4e02, &[DATA + 11, 1]).effect, Some(begun));
+    assert_eq!(process.value(0x4e01, &[8]), -EFAULT.0);
+}
+
+#[test]
+fn random_bytes_are_the_same_in_every_run() {
+    let bytes = || {
+        let mut process = Process::new();
+        process.call(278, &[DATA, 8, 0]);
+        process.memory.number(DATA)
+    };
+    assert_eq!(bytes(), bytes());
+}
+
+proptest! {
+    #[test]
+    fn no_arguments_make_a_call_panic(
+        number in prop_oneof![0u64..450, 0x4e00u64..0x4e04],
+        arguments in prop::array::uniform6(prop_oneof![
+            any::<u64>(),
+            0u64..32,
+            DATA - 16..DATA + 32,
+            DATA + 4080..DATA + 4112,
+            Just(u64::MAX),
+        ]),
+    ) {
+        let mut process = Process::new();
+        // Mapping gigabytes page by page would only test the test's memory.
+        prop_assume!(number != 222 && number != 214);
+        process.call(number, &arguments);
+    }
+}

@@ -1,0 +1,676 @@
+//! Reading a guest program's file: statically linked 64-bit RISC-V ELF.
+//!
+//! An ELF file describes a program twice. *Program headers* say which parts of
+//! the file ("segments") belong at which addresses; they are all that is needed
+//! to run it. *Section headers* serve tools: through them come the names of
+//! functions and the source lines. A file may lack the second and still runs.
+//!
+//! The reader is strict about what it needs and says what is wrong with a file
+//! and what to do about it; it trusts nothing in the file and cannot panic. It
+//! is lenient about the rest: a damaged symbol table costs the names, no more.
+
+use super::Protection;
+use super::address_space::{
+    DEVICE_END, DEVICE_START, MMAP_START, PAGE_BYTES, overlaps, page_ceiling, page_floor,
+};
+use super::source::{self, SourceLine};
+use object::elf::{self, FileHeader64, ProgramHeader64};
+use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _, Sym as _};
+use object::{LittleEndian, Object as _, ObjectSymbol as _, SymbolKind};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The most memory that one segment, or all of them together, may ask for.
+pub const SEGMENTS_LIMIT_BYTES: u64 = 1 << 30;
+
+/// A program that can run: checked, and independent of any node.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    file: Arc<[u8]>,
+    segments: Vec<Segment>,
+    entry: u64,
+    program_headers: ProgramHeaders,
+    symbols: Vec<Symbol>,
+}
+
+/// A part of a program's memory that is filled from its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it begins; need not be the beginning of a page.
+    pub address: u64,
+    /// What the file says is there.
+    pub bytes: Vec<u8>,
+    /// How long it is; what lies beyond `bytes` is zero.
+    pub memory_bytes: u64,
+    /// What the program may do with it.
+    pub protection: Protection,
+}
+
+impl Segment {
+    /// The address behind the last byte.
+    pub fn end(&self) -> u64 {
+        self.address + self.memory_bytes
+    }
+
+    /// Whether `address` lies in the segment.
+    pub fn contains(&self, address: u64) -> bool {
+        (self.address..self.end()).contains(&address)
+    }
+}
+
+/// The table of program headers, which C libraries read at their start to find
+/// their thread-local storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramHeaders {
+    /// Where they are in the guest's memory; zero when no segment holds them.
+    pub address: u64,
+    /// How many there are.
+    pub count: u64,
+    /// The size of each.
+    pub entry_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Symbol {
+    address: u64,
+    /// Zero when the file does not say, as for labels in assembly.
+    bytes: u64,
+    name: String,
+}
+
+/// Why a file cannot run, with its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}: {problem}")]
+pub struct ElfError {
+    /// The file's name as the user gave it.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: ElfProblem,
+}
+
+/// Why a file cannot run, and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ElfProblem {
+    /// Nothing in it.
+    #[error("the file is empty: build the program again")]
+    Empty,
+    /// Another kind of file.
+    #[error(
+        "not an ELF program (it begins with {first_bytes}): build one from your sources with `narthex cc`"
+    )]
+    NotElf {
+        /// Its first bytes in hexadecimal.
+        first_bytes: String,
+    },
+    /// The file ends before something that it announces.
+    #[error(
+        "truncated: {what} would end at byte {end} but the file has {length}: copy or build it again"
+    )]
+    Truncated {
+        /// What is missing.
+        what: String,
+        /// Where it should end.
+        end: u64,
+        /// How long the file is.
+        length: u64,
+    },
+    /// Built for another processor.
+    #[error("built for {machine}, not for RISC-V: compile it with `narthex cc`")]
+    OtherMachine {
+        /// The processor's name, or its number in the file.
+        machine: String,
+    },
+    /// Built for 32-bit RISC-V.
+    #[error(
+        "a 32-bit program; the nodes' processors are 64-bit: compile it for riscv64 (`narthex cc` does)"
+    )]
+    ThirtyTwoBit,
+    /// Built for a big-endian processor.
+    #[error(
+        "a big-endian program; RISC-V processors here are little-endian: compile it for riscv64 (`narthex cc` does)"
+    )]
+    BigEndian,
+    /// Built for RV64E, which has half of the registers.
+    #[error("built for the embedded register set (RV64E): compile it with -mabi=lp64d")]
+    EmbeddedRegisters,
+    /// An object file, a library or a core dump.
+    #[error("{kind}, not a program: {remedy}")]
+    NotAProgram {
+        /// What it is.
+        kind: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Needs shared libraries.
+    #[error("dynamically linked (it needs {needs}): link with -static")]
+    Dynamic {
+        /// The loader or table that it relies on.
+        needs: String,
+    },
+    /// A static program that may be placed anywhere, or a shared library.
+    #[error("position-independent, so it has no address of its own: link with -static -no-pie")]
+    PositionIndependent,
+    /// Nothing to load at all.
+    #[error("no loadable segment: link it as a program, for example with `narthex cc`")]
+    NoSegment,
+    /// Nothing that may be executed.
+    #[error("no executable segment: check the linker script's program headers")]
+    NoExecutableSegment,
+    /// The first instruction is nowhere.
+    #[error(
+        "the entry point {entry:#x} lies in no executable segment: define _start, or check the linker script's ENTRY"
+    )]
+    EntryOutside {
+        /// The address in the file's header.
+        entry: u64,
+    },
+    /// The first instruction is at an odd address.
+    #[error(
+        "the entry point {entry:#x} is odd; instructions begin at even addresses: check the linker script's ENTRY"
+    )]
+    EntryOdd {
+        /// The address in the file's header.
+        entry: u64,
+    },
+    /// A segment where none can be.
+    #[error(
+        "segment {index} occupies {start:#x} to {end:#x}; programs may use {lowest:#x} to {highest:#x}: change the link address (-Ttext-segment or --image-base)"
+    )]
+    OutOfRange {
+        /// Which program header.
+        index: usize,
+        /// Its first address.
+        start: u64,
+        /// The address behind its last.
+        end: u128,
+        /// The lowest address allowed.
+        lowest: u64,
+        /// The address behind the highest allowed.
+        highest: u64,
+    },
+    /// A segment where the devices are.
+    #[error(
+        "segment {index} occupies {start:#x} to {end:#x}, which overlaps the device region {DEVICE_START:#x} to {DEVICE_END:#x}: change the link address (-Ttext-segment or --image-base)"
+    )]
+    OverlapsDevices {
+        /// Which program header.
+        index: usize,
+        /// Its first address.
+        start: u64,
+        /// The address behind its last.
+        end: u64,
+    },
+    /// Two segments in one place.
+    #[error("segments {first} and {second} overlap at {address:#x}: check the linker script")]
+    OverlappingSegments {
+        /// The program header of one.
+        first: usize,
+        /// The program header of the other.
+        second: usize,
+        /// Where both are.
+        address: u64,
+    },
+    /// More memory than a node can have.
+    #[error(
+        "segment {index} wants {bytes} bytes of memory; all together may have {SEGMENTS_LIMIT_BYTES}: make static arrays smaller or allocate them at run time"
+    )]
+    TooLarge {
+        /// Which program header.
+        index: usize,
+        /// The size it states.
+        bytes: u64,
+    },
+    /// A file that contradicts itself.
+    #[error("damaged: {what}: build the program again")]
+    Damaged {
+        /// The contradiction.
+        what: String,
+    },
+}
+
+impl Program {
+    /// Reads and checks the program in `file`. `name` is for messages.
+    pub fn parse(name: impl Into<String>, file: impl Into<Arc<[u8]>>) -> Result<Self, ElfError> {
+        let (name, file) = (name.into(), file.into());
+        match Reader::open(&file).and_then(Reader::read) {
+            Ok(Parts {
+                segments,
+                entry,
+                program_headers,
+            }) => {
+                let symbols = symbols(&file);
+                Ok(Program {
+                    name,
+                    file,
+                    segments,
+                    entry,
+                    program_headers,
+                    symbols,
+                })
+            }
+            Err(problem) => Err(ElfError {
+                file: name,
+                problem,
+            }),
+        }
+    }
+
+    /// The file's name as the user gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bytes of the whole file.
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// The parts of memory to fill, in ascending order of address.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The address of the first instruction.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
+    /// The first page behind the program, where its heap begins.
+    pub fn heap_start(&self) -> u64 {
+        page_ceiling(self.segments.last().map_or(0, Segment::end))
+    }
+
+    /// The program headers as the guest finds them.
+    pub fn program_headers(&self) -> ProgramHeaders {
+        self.program_headers
+    }
+
+    /// The function that holds `address`, and how far into it that is.
+    pub fn symbol(&self, address: u64) -> Option<(&str, u64)> {
+        let behind = self
+            .symbols
+            .partition_point(|symbol| symbol.address <= address);
+        let symbol = &self.symbols[behind.checked_sub(1)?];
+        let offset = address - symbol.address;
+        let inside = if symbol.bytes > 0 {
+            offset < symbol.bytes
+        } else {
+            self.holds(address)
+        };
+        inside.then_some((symbol.name.as_str(), offset))
+    }
+
+    /// The line of source that was compiled to the instruction at `address`.
+    /// Reads the file's debug information anew; meant for messages.
+    pub fn source_line(&self, address: u64) -> Option<SourceLine> {
+        source::line(&self.file, address)
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.segments
+            .iter()
+            .any(|segment| segment.contains(address))
+    }
+}
+
+type Header = FileHeader64<LittleEndian>;
+type SegmentHeader = ProgramHeader64<LittleEndian>;
+
+/// What of a file is needed to run it.
+struct Parts {
+    segments: Vec<Segment>,
+    entry: u64,
+    program_headers: ProgramHeaders,
+}
+
+/// A file whose header is sound.
+struct Reader<'a> {
+    file: &'a [u8],
+    header: &'a Header,
+    segment_headers: &'a [SegmentHeader],
+}
+
+impl<'a> Reader<'a> {
+    fn open(file: &'a [u8]) -> Result<Self, ElfProblem> {
+        check_identity(file)?;
+        let header = Header::parse(file).map_err(damaged)?;
+        let (count, at) = (
+            header.e_phnum.get(LittleEndian),
+            header.e_phoff.get(LittleEndian),
+        );
+        check_inside(
+            file,
+            "the table of program headers",
+            at,
+            u64::from(count) * SEGMENT_HEADER_BYTES,
+        )?;
+        let (count, at) = (
+            header.e_shnum.get(LittleEndian),
+            header.e_shoff.get(LittleEndian),
+        );
+        check_inside(
+            file,
+            "the table of section headers",
+            at,
+            u64::from(count) * SECTION_HEADER_BYTES,
+        )?;
+        let segment_headers = header
+            .program_headers(LittleEndian, file)
+            .map_err(damaged)?;
+        Ok(Reader {
+            file,
+            header,
+            segment_headers,
+        })
+    }
+
+    fn read(self) -> Result<Parts, ElfProblem> {
+        self.check_kind()?;
+        let segments = self.segments()?;
+        let entry = self.header.e_entry.get(LittleEndian);
+        check_entry(entry, &segments)?;
+        let program_headers = self.program_headers_in_memory();
+        Ok(Parts {
+            segments,
+            entry,
+            program_headers,
+        })
+    }
+
+    /// Refuses what is not a program with addresses of its own.
+    fn check_kind(&self) -> Result<(), ElfProblem> {
+        let not_a_program = |kind, remedy| Err(ElfProblem::NotAProgram { kind, remedy });
+        let interpreter = self.interpreter();
+        match (self.header.e_type.get(LittleEndian), interpreter) {
+            (elf::ET_REL, _) => {
+                not_a_program("an object file", "link it, for example with `narthex cc`")
+            }
+            (elf::ET_CORE, _) => not_a_program("a core dump", "give the program itself"),
+            (elf::ET_EXEC | elf::ET_DYN, Some(needs)) => Err(ElfProblem::Dynamic { needs }),
+            (elf::ET_DYN, None) => Err(ElfProblem::PositionIndependent),
+            (elf::ET_EXEC, None) if self.has(elf::PT_DYNAMIC) => Err(ElfProblem::Dynamic {
+                needs: "its dynamic section resolved".into(),
+            }),
+            (elf::ET_EXEC, None) => Ok(()),
+            _ => not_a_program(
+                "an unknown kind of ELF file",
+                "link it as a program with `narthex cc`",
+            ),
+        }?;
+        let embedded =
+            self.header.e_flags.get(LittleEndian) & elf::EF_RISCV_RVE != elf::FileFlags(0);
+        if embedded {
+            Err(ElfProblem::EmbeddedRegisters)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The path of the dynamic linker that the file asks for.
+    fn interpreter(&self) -> Option<String> {
+        let header = self
+            .segment_headers
+            .iter()
+            .find(|header| header.p_type(LittleEndian) == elf::PT_INTERP)?;
+        let path = header
+            .data(LittleEndian, self.file)
+            .unwrap_or(b"a dynamic linker");
+        let path = path.strip_suffix(&[0]).unwrap_or(path);
+        Some(String::from_utf8_lossy(&path[..path.len().min(200)]).into_owned())
+    }
+
+    fn has(&self, kind: elf::ProgramType) -> bool {
+        self.segment_headers
+            .iter()
+            .any(|header| header.p_type(LittleEndian) == kind)
+    }
+
+    /// The loadable segments in ascending order, each and together checked.
+    fn segments(&self) -> Result<Vec<Segment>, ElfProblem> {
+        let mut segments = Vec::new();
+        let mut budget = SEGMENTS_LIMIT_BYTES;
+        for (index, header) in self.segment_headers.iter().enumerate() {
+            let bytes = header.p_memsz(LittleEndian);
+            if header.p_type(LittleEndian) != elf::PT_LOAD || bytes == 0 {
+                continue;
+            }
+            budget = budget
+                .checked_sub(bytes)
+                .ok_or(ElfProblem::TooLarge { index, bytes })?;
+            segments.push((index, self.segment(index, header)?));
+        }
+        segments.sort_by_key(|(_, segment)| segment.address);
+        for pair in segments.windows(2) {
+            check_apart(&pair[0], &pair[1])?;
+        }
+        match segments
+            .iter()
+            .any(|(_, segment)| segment.protection.execute)
+        {
+            true => Ok(segments.into_iter().map(|(_, segment)| segment).collect()),
+            false if segments.is_empty() => Err(ElfProblem::NoSegment),
+            false => Err(ElfProblem::NoExecutableSegment),
+        }
+    }
+
+    fn segment(&self, index: usize, header: &SegmentHeader) -> Result<Segment, ElfProblem> {
+        let (address, memory_bytes) = (header.p_vaddr(LittleEndian), header.p_memsz(LittleEndian));
+        let (offset, file_bytes) = header.file_range(LittleEndian);
+        if file_bytes > memory_bytes {
+            let what = format!(
+                "segment {index} is longer in the file ({file_bytes} bytes) than in memory ({memory_bytes})"
+            );
+            return Err(ElfProblem::Damaged { what });
+        }
+        check_inside(self.file, &format!("segment {index}"), offset, file_bytes)?;
+        check_place(index, address, memory_bytes)?;
+        let bytes = self.file[offset as usize..][..file_bytes as usize].to_vec();
+        let flags = header.p_flags(LittleEndian);
+        let has = |flag| flags & flag == flag;
+        let protection = Protection {
+            read: has(elf::PF_R),
+            write: has(elf::PF_W),
+            execute: has(elf::PF_X),
+        };
+        Ok(Segment {
+            address,
+            bytes,
+            memory_bytes,
+            protection,
+        })
+    }
+
+    fn program_headers_in_memory(&self) -> ProgramHeaders {
+        ProgramHeaders {
+            address: self.program_header_address().unwrap_or(0),
+            count: self.segment_headers.len() as u64,
+            entry_bytes: SEGMENT_HEADER_BYTES,
+        }
+    }
+
+    /// Where the segment that holds the table puts it.
+    fn program_header_address(&self) -> Option<u64> {
+        let table = self.header.e_phoff.get(LittleEndian);
+        let bytes = self.segment_headers.len() as u64 * SEGMENT_HEADER_BYTES;
+        self.segment_headers.iter().find_map(|header| {
+            let (offset, length) = header.file_range(LittleEndian);
+            let into = table.checked_sub(offset)?;
+            let inside = header.p_type(LittleEndian) == elf::PT_LOAD && into + bytes <= length;
+            inside.then(|| header.p_vaddr(LittleEndian) + into)
+        })
+    }
+}
+
+const HEADER_BYTES: u64 = size_of::<Header>() as u64;
+const SEGMENT_HEADER_BYTES: u64 = size_of::<SegmentHeader>() as u64;
+const SECTION_HEADER_BYTES: u64 = size_of::<elf::SectionHeader64<LittleEndian>>() as u64;
+
+/// Refuses everything whose first bytes are not those of a little-endian,
+/// 64-bit RISC-V file, the most telling difference first.
+fn check_identity(file: &[u8]) -> Result<(), ElfProblem> {
+    if file.is_empty() {
+        return Err(ElfProblem::Empty);
+    }
+    if !file.starts_with(&elf::ELFMAG) {
+        let first: Vec<String> = file
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        return Err(ElfProblem::NotElf {
+            first_bytes: first.join(" "),
+        });
+    }
+    check_inside(file, "the file header", 0, HEADER_BYTES)?;
+    let big_endian = file[5] == elf::ELFDATA2MSB.0;
+    let machine = [file[18], file[19]];
+    let machine = if big_endian {
+        u16::from_be_bytes(machine)
+    } else {
+        u16::from_le_bytes(machine)
+    };
+    if machine != elf::EM_RISCV.0 {
+        return Err(ElfProblem::OtherMachine {
+            machine: machine_name(machine),
+        });
+    }
+    if big_endian {
+        return Err(ElfProblem::BigEndian);
+    }
+    if file[4] == elf::ELFCLASS32.0 {
+        Err(ElfProblem::ThirtyTwoBit)
+    } else {
+        Ok(())
+    }
+}
+
+fn machine_name(machine: u16) -> String {
+    const NAMES: [(elf::Machine, &str); 10] = [
+        (elf::EM_386, "32-bit x86"),
+        (elf::EM_X86_64, "x86-64"),
+        (elf::EM_ARM, "32-bit ARM"),
+        (elf::EM_AARCH64, "AArch64"),
+        (elf::EM_LOONGARCH, "LoongArch"),
+        (elf::EM_MIPS, "MIPS"),
+        (elf::EM_PPC64, "64-bit PowerPC"),
+        (elf::EM_S390, "IBM S/390"),
+        (elf::EM_SPARCV9, "64-bit SPARC"),
+        (elf::EM_BPF, "BPF"),
+    ];
+    let known = NAMES.iter().find(|(number, _)| number.0 == machine);
+    known.map_or_else(
+        || format!("ELF machine number {machine}"),
+        |(_, name)| (*name).into(),
+    )
+}
+
+fn check_inside(file: &[u8], what: &str, offset: u64, bytes: u64) -> Result<(), ElfProblem> {
+    let length = file.len() as u64;
+    let end = offset.saturating_add(bytes);
+    if bytes == 0 || end <= length {
+        return Ok(());
+    }
+    Err(ElfProblem::Truncated {
+        what: what.into(),
+        end,
+        length,
+    })
+}
+
+/// Refuses segments below the first page, among the devices, or so high that
+/// the heap would meet mapped memory.
+fn check_place(index: usize, start: u64, bytes: u64) -> Result<(), ElfProblem> {
+    let end = u128::from(start) + u128::from(bytes);
+    let (lowest, highest) = (PAGE_BYTES, MMAP_START);
+    if start < lowest || end > u128::from(highest) {
+        return Err(ElfProblem::OutOfRange {
+            index,
+            start,
+            end,
+            lowest,
+            highest,
+        });
+    }
+    let end = start + bytes;
+    let pages = page_floor(start)..page_ceiling(end);
+    if overlaps(&pages, &(DEVICE_START..DEVICE_END)) {
+        return Err(ElfProblem::OverlapsDevices { index, start, end });
+    }
+    Ok(())
+}
+
+fn check_apart(low: &(usize, Segment), high: &(usize, Segment)) -> Result<(), ElfProblem> {
+    let address = high.1.address;
+    if low.1.end() <= address {
+        return Ok(());
+    }
+    let (first, second) = (low.0.min(high.0), low.0.max(high.0));
+    Err(ElfProblem::OverlappingSegments {
+        first,
+        second,
+        address,
+    })
+}
+
+fn check_entry(entry: u64, segments: &[Segment]) -> Result<(), ElfProblem> {
+    let executable = |segment: &Segment| segment.protection.execute && segment.contains(entry);
+    if !segments.iter().any(executable) {
+        return Err(ElfProblem::EntryOutside { entry });
+    }
+    if entry % 2 == 1 {
+        Err(ElfProblem::EntryOdd { entry })
+    } else {
+        Ok(())
+    }
+}
+
+fn damaged(error: object::read::Error) -> ElfProblem {
+    ElfProblem::Damaged {
+        what: error.to_string(),
+    }
+}
+
+/// The functions and code labels of the file in ascending order of address,
+/// one name for each address.
+fn symbols(file: &[u8]) -> Vec<Symbol> {
+    let Ok(elf) = ElfFile64::<LittleEndian>::parse(file) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(bool, Symbol)> = elf
+        .symbols()
+        .filter_map(|symbol| code_symbol(&symbol))
+        .collect();
+    // Functions stand before bare labels at the same address, and so win.
+    found.sort_by_key(|(label, symbol)| (symbol.address, *label));
+    found.dedup_by_key(|(_, symbol)| symbol.address);
+    found.into_iter().map(|(_, symbol)| symbol).collect()
+}
+
+/// The symbol if it names code, and whether it is a mere label.
+fn code_symbol<'a>(
+    symbol: &object::read::elf::ElfSymbol64<'a, '_, LittleEndian>,
+) -> Option<(bool, Symbol)> {
+    let label = match symbol.kind() {
+        SymbolKind::Text => false,
+        SymbolKind::Label | SymbolKind::Unknown if symbol.section_index().is_some() => true,
+        _ => return None,
+    };
+    let name = symbol.name().ok()?;
+    // `$x` and `.L` mark places for tools, not functions.
+    if name.is_empty() || name.starts_with('$') || name.starts_with(".L") {
+        return None;
+    }
+    let bytes = symbol.elf_symbol().st_size(LittleEndian);
+    Some((
+        label,
+        Symbol {
+            address: symbol.address(),
+            bytes,
+            name: name.into(),
+        },
+    ))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

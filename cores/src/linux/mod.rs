@@ -1,0 +1,136 @@
+//! Linux user mode: what a guest program finds around it.
+//!
+//! A guest is an ordinary statically linked RISC-V Linux program. No kernel is
+//! simulated: the simulator itself plays its part, as far as C, C++ and Rust
+//! runtimes need one. Read the files in the order of a program's life:
+//!
+//! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
+//! 2. [`address_space`] keeps the books of the program's memory;
+//! 3. [`start`] puts the program, its arguments and its stack into memory;
+//! 4. [`calls`] answers its system calls ([`numbers`] names them);
+//! 5. [`report`] tells its author what went wrong, with [`source`] lines.
+//!
+//! Nothing here stores a byte of guest memory or knows a cache: all of it works
+//! over [`GuestMemory`], which a plain array or a coherent memory system with
+//! caches can implement. Everything is functional: it takes no simulated time
+//! unless whoever calls it charges some.
+
+pub mod address_space;
+pub mod calls;
+pub mod elf;
+pub mod numbers;
+pub mod report;
+pub mod source;
+pub mod start;
+
+pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
+pub use calls::{CallResult, Effect, NarthexCall, Stream, SystemCalls};
+pub use elf::{ElfError, ElfProblem, Program, Segment};
+pub use report::FaultReport;
+pub use source::SourceLine;
+pub use start::{Invocation, StartError, Started, start};
+
+use narthex_memory::port::AccessFault;
+
+/// The memory of a node as system calls and the loader see it.
+///
+/// Accesses are coherent (they see what every cache holds), functional (they
+/// take no simulated time) and privileged: they fail where no page is mapped,
+/// but do not look at its protection. What a *guest* may do with a page is
+/// checked by [`AddressSpace`] before system calls touch it on its behalf.
+pub trait GuestMemory {
+    /// Fills `bytes` from `address`. On a fault, `bytes` may be partly filled.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault>;
+
+    /// Stores `bytes` at `address`. On a fault, some may have been stored.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessFault>;
+
+    /// Gives the pages of the range this protection. Pages that were mapped
+    /// keep their contents; others read as zero and take up host memory only
+    /// once they are touched. Address and length are whole pages.
+    fn map(&mut self, address: u64, length: u64, protection: Protection);
+
+    /// Takes the pages of the range away. Their contents are lost: mapped
+    /// again, they read as zero. Address and length are whole pages.
+    fn unmap(&mut self, address: u64, length: u64);
+}
+
+/// What a guest may do with a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Protection {
+    /// Loads are allowed.
+    pub read: bool,
+    /// Stores are allowed.
+    pub write: bool,
+    /// Instructions may be fetched.
+    pub execute: bool,
+}
+
+impl Protection {
+    /// No access at all.
+    pub const NONE: Protection = Protection {
+        read: false,
+        write: false,
+        execute: false,
+    };
+    /// Loads only.
+    pub const READ: Protection = Protection {
+        read: true,
+        ..Protection::NONE
+    };
+    /// Loads and stores, the protection of data.
+    pub const READ_WRITE: Protection = Protection {
+        write: true,
+        ..Protection::READ
+    };
+    /// Loads and instruction fetches, the protection of code.
+    pub const READ_EXECUTE: Protection = Protection {
+        execute: true,
+        ..Protection::READ
+    };
+
+    /// Everything that either of the two allows.
+    pub fn union(self, other: Protection) -> Protection {
+        Protection {
+            read: self.read || other.read,
+            write: self.write || other.write,
+            execute: self.execute || other.execute,
+        }
+    }
+
+    /// Whether everything that `needed` asks for is allowed.
+    pub fn allows(self, needed: Protection) -> bool {
+        self.union(needed) == self
+    }
+}
+
+/// Numbers in a fixed sequence: a guest's only source of randomness, so that
+/// every run of a program is the same. This is SplitMix64 (Steele, Lea and
+/// Flood, OOPSLA 2014).
+#[derive(Clone, Debug)]
+pub(crate) struct Randomness(u64);
+
+impl Randomness {
+    /// The sequence of this seed.
+    pub(crate) fn from_seed(seed: u64) -> Self {
+        Randomness(seed)
+    }
+
+    /// Fills `bytes` with the next numbers of the sequence.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod test_memory;

@@ -1,0 +1,197 @@
+//! What the author of a guest program reads when it faults.
+//!
+//! The report answers, in this order: what happened, where in the program, what
+//! the address is that was accessed, and what the registers held. Functions
+//! come from the program's symbols and lines from its debug information, where
+//! it has them (`-g`).
+
+use super::address_space::{AddressSpace, Place};
+use super::elf::Program;
+use crate::stop::{Fault, FaultKind};
+use std::fmt;
+
+/// The exit code of a run whose guest faulted.
+pub const EXIT_CODE: i32 = 1;
+
+/// The names of the integer registers in the calling convention.
+pub const INTEGER_NAMES: [&str; 32] = [
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
+    "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
+    "t5", "t6",
+];
+
+/// The names of the floating-point registers in the calling convention.
+pub const FLOAT_NAMES: [&str; 32] = [
+    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2",
+    "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9",
+    "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
+];
+
+const COLUMNS: usize = 4;
+
+/// A guest's fault with all that explains it; its `Display` is the report.
+#[derive(Debug)]
+pub struct FaultReport<'a> {
+    /// The node that the processor belongs to.
+    pub node: usize,
+    /// Which of the node's processors.
+    pub processor: usize,
+    /// What happened.
+    pub fault: Fault,
+    /// The integer registers, x0 first.
+    pub integers: &'a [u64; 32],
+    /// The bits of the floating-point registers.
+    pub floats: &'a [u64; 32],
+    /// The program that ran.
+    pub program: &'a Program,
+    /// The books of its memory.
+    pub space: &'a AddressSpace,
+}
+
+impl fmt::Display for FaultReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "node {}, processor {}: {}",
+            self.node, self.processor, self.fault
+        )?;
+        writeln!(f, "  program     {}", self.program.name())?;
+        writeln!(f, "  at          {}", self.location(self.fault.pc))?;
+        writeln!(f, "  return to   {}", self.location(self.integers[1]))?;
+        if let Some(explanation) = self.explanation() {
+            writeln!(f, "  {explanation}")?;
+        }
+        registers(f, &INTEGER_NAMES, self.integers)?;
+        if self.floats.iter().any(|value| *value != 0) {
+            registers(f, &FLOAT_NAMES, self.floats)?;
+        }
+        Ok(())
+    }
+}
+
+impl FaultReport<'_> {
+    /// The address, its function and its line of source, as far as known.
+    fn location(&self, address: u64) -> String {
+        let mut text = format!("{address:#x}");
+        if let Some((name, offset)) = self.program.symbol(address) {
+            text += &format!(" {name}+{offset:#x}");
+        }
+        if let Some(line) = self.program.source_line(address) {
+            text += &format!(" ({line})");
+        }
+        text
+    }
+
+    /// What helps to understand this kind of fault.
+    fn explanation(&self) -> Option<String> {
+        match self.fault.kind {
+            FaultKind::IllegalInstruction => {
+                let remedy = "processors execute RV64GC: compile with -mcpu=generic_rv64+m+a+f+d+c, as `narthex cc` does";
+                Some(format!("instruction {:#010x}; {remedy}", self.fault.bits))
+            }
+            FaultKind::Breakpoint => Some("the program stopped itself: a failed assertion, or undefined behaviour that the compiler traps".into()),
+            FaultKind::Fetch(_) | FaultKind::Load(_) | FaultKind::Store(_) => {
+                let place: Place = self.space.place(self.fault.address);
+                Some(format!("address     {:#x} {place}", self.fault.address))
+            }
+        }
+    }
+}
+
+fn registers(f: &mut fmt::Formatter<'_>, names: &[&str; 32], values: &[u64; 32]) -> fmt::Result {
+    for row in 0..32 / COLUMNS {
+        let cell = |column: usize| {
+            let index = row * COLUMNS + column;
+            format!("{:>4} {:016x}", names[index], values[index])
+        };
+        let cells: Vec<String> = (0..COLUMNS).map(cell).collect();
+        writeln!(f, "  {}", cells.join("  "))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elf::tests::Image;
+    use super::super::start::{Invocation, start};
+    use super::super::test_memory::TestMemory;
+    use super::*;
+    use narthex_memory::port::AccessFault;
+
+    fn report(fault: Fault, floats: [u64; 32]) -> String {
+        let program = Program::parse("prog", Image::sound().build()).expect("sound");
+        let started =
+            start(&program, &Invocation::default(), &mut TestMemory::default()).expect("it starts");
+        let mut integers = [0; 32];
+        (integers[1], integers[10]) = (0x1_0008, 0xdead_beef);
+        let space = &started.space;
+        FaultReport {
+            node: 3,
+            processor: 0,
+            fault,
+            integers: &integers,
+            floats: &floats,
+            program: &program,
+            space,
+        }
+        .to_string()
+    }
+
+    #[test]
+    fn a_bad_load_is_located_explained_and_shown_with_the_registers() {
+        let kind = FaultKind::Load(AccessFault::Unmapped);
+        let text = report(
+            Fault {
+                kind,
+                pc: 0x1_0004,
+                address: 0x10,
+                bits: 0x0005_3503,
+            },
+            [0; 32],
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "node 3, processor 0: load from 0x10 at 0x10004: no memory is mapped there"
+        );
+        assert_eq!(lines[2], "  at          0x10004 _start+0x4");
+        assert_eq!(lines[3], "  return to   0x10008 label+0x0");
+        assert_eq!(
+            lines[4],
+            "  address     0x10 in the first page: a null pointer?"
+        );
+        let row = "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";
+        assert_eq!(lines[7], row);
+        assert_eq!(lines.len(), 13);
+    }
+
+    #[test]
+    fn floats_are_shown_only_when_one_is_not_zero() {
+        let fault = Fault {
+            kind: FaultKind::Breakpoint,
+            pc: 0x1_0004,
+            address: 0x1_0004,
+            bits: 0x9002,
+        };
+        let mut floats = [0; 32];
+        floats[10] = 1.5f64.to_bits();
+        let text = report(fault, floats);
+        assert!(text.contains("fa0 3ff8000000000000"), "{text}");
+        assert!(!report(fault, [0; 32]).contains("fa0"));
+    }
+
+    #[test]
+    fn an_illegal_instruction_comes_with_the_compiler_flags_that_avoid_it() {
+        let fault = Fault {
+            kind: FaultKind::IllegalInstruction,
+            pc: 0x1_0000,
+            address: 0x1_0000,
+            bits: 0x5700_7057,
+        };
+        let text = report(fault, [0; 32]);
+        assert!(
+            text.contains("instruction 0x57007057; processors execute RV64GC"),
+            "{text}"
+        );
+    }
+}

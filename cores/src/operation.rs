@@ -1,0 +1,107 @@
+//! The decoded form of an instruction, and the pointer that walks over it.
+//!
+//! A guest instruction is decoded once into an [`Operation`] of 16 bytes. Each
+//! *halfword* of code has a slot, because RISC-V instructions may start at any
+//! halfword: the slot of the second half of a 32-bit instruction holds what a
+//! jump there would execute. So the slot of an address is found by arithmetic,
+//! and a branch is an addition to a pointer.
+//!
+//! All registers live in one file of 256 words, of which 65 are used: 0 to 31
+//! are x0 to x31, 32 to 63 are f0 to f31, and 64 is the *sink*, where writes to
+//! x0 go. An operand is a byte, so that no access to the file needs a bounds
+//! check, and no handler asks whether its destination is x0.
+
+/// Where a [`Cursor`] finds the floating-point registers in the register file.
+pub(crate) const FLOAT_REGISTERS: u8 = 32;
+
+/// Where writes to x0 go.
+pub(crate) const SINK: u8 = 64;
+
+/// The line that an instruction fetch brings in. A processor asks its
+/// instruction cache once when it enters such a block.
+pub const FETCH_BLOCK_BYTES: u64 = 64;
+
+/// A decoded instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub(crate) struct Operation {
+    /// Which handler executes it: an index into the processor's table.
+    pub code: u16,
+    /// Destination, as an index into the register file.
+    pub rd: u8,
+    /// First source.
+    pub rs1: u8,
+    /// Second source.
+    pub rs2: u8,
+    /// Third source (fused multiply-add).
+    pub rs3: u8,
+    /// Rounding mode of floating-point instructions, function of far branches.
+    pub rm: u8,
+    /// Immediate value. For a branch, the distance of its target in bytes of
+    /// *operations*; for AUIPC and far branches an absolute address.
+    pub immediate: i64,
+}
+
+impl Operation {
+    /// An operation without operands.
+    pub const fn bare(code: u16) -> Self {
+        Operation { code, rd: SINK, rs1: 0, rs2: 0, rs3: 0, rm: 0, immediate: 0 }
+    }
+}
+
+/// Points at the operation that is executed next.
+///
+/// Invariant: a cursor points into the operations of a live
+/// [`Block`](crate::code::Block). It holds because
+/// - a cursor is made only by [`Block::first`](crate::code::Block::first);
+/// - a block ends in two slots that leave it, and the last instruction before
+///   them is at most two slots long, so that `advance` does not pass the end;
+/// - the decoder turns each branch whose target is outside the block into a
+///   far branch, so that `jump` stays inside;
+/// - blocks are dropped only between two handlers' runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor(*const Operation);
+
+impl Cursor {
+    /// A cursor at the first of the operations of a block.
+    pub fn at(operations: &[Operation]) -> Self {
+        Cursor(operations.as_ptr())
+    }
+
+    /// The operation pointed at.
+    #[inline(always)]
+    pub fn get(self) -> Operation {
+        // SAFETY: by the invariant the pointer is into a live block.
+        unsafe { *self.0 }
+    }
+
+    /// The next operation after an instruction of `bytes` bytes.
+    #[inline(always)]
+    pub fn advance(self, bytes: usize) -> Self {
+        // SAFETY: every block has two leaving slots behind its last
+        // instruction, so the result is inside the block.
+        Cursor(unsafe { self.0.add(bytes / 2) })
+    }
+
+    /// The operation `distance` bytes (of operations) further on.
+    #[inline(always)]
+    pub fn jump(self, distance: i64) -> Self {
+        // SAFETY: the decoder checked that the target is in the same block.
+        Cursor(unsafe { self.0.byte_offset(distance as isize) })
+    }
+
+    /// The operation of the halfword `bytes` of code behind this one, which
+    /// the caller has checked against the block's size.
+    #[inline(always)]
+    pub fn slot(self, bytes: u64) -> Self {
+        // SAFETY: the caller checked that the halfword belongs to the block.
+        Cursor(unsafe { self.0.byte_add((bytes * 8) as usize) })
+    }
+
+    /// The address of the slot divided by eight: 16 bytes of operations are
+    /// two bytes of code, so it moves as the program counter does.
+    #[inline(always)]
+    pub fn position(self) -> u64 {
+        self.0.addr() as u64 >> 3
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a processor stopped, and what is wrong when it cannot go on.
+
+use std::fmt;
+
+use narthex_memory::port::AccessFault;
+
+/// Why `run` came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The local time reached the instant that was asked for.
+    Horizon,
+    /// An access has to wait. The same instruction is executed again by the
+    /// next run, after the owner has said since when with `resume_at`.
+    Wait,
+    /// `ecall`: a0 to a7 hold the call, the program counter is behind it.
+    SystemCall,
+    /// `slti x0, x0, IMM`: a mark for the time ledger. It takes no time, is not
+    /// counted as retired, and the program counter is behind it.
+    Marker(u16),
+    /// The instruction at the program counter cannot be executed.
+    Fault(Fault),
+}
+
+/// An instruction that cannot be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// Where the instruction is.
+    pub pc: u64,
+    /// The address that was accessed; the program counter where none was.
+    pub address: u64,
+    /// The instruction's bits (16 of them if it is compressed), zero where
+    /// they cannot be read.
+    pub bits: u32,
+}
+
+/// What is wrong with an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// No instruction of RV64GC, or one that user mode may not execute.
+    IllegalInstruction,
+    /// `ebreak`: the program stopped itself.
+    Breakpoint,
+    /// The instruction cannot be fetched.
+    Fetch(AccessFault),
+    /// A load is not allowed.
+    Load(AccessFault),
+    /// A store or an atomic is not allowed.
+    Store(AccessFault),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { kind, pc, address, bits } = *self;
+        match kind {
+            FaultKind::IllegalInstruction => write!(f, "illegal instruction {bits:#x} at {pc:#x}"),
+            FaultKind::Breakpoint => write!(f, "breakpoint (ebreak) at {pc:#x}"),
+            FaultKind::Fetch(why) => {
+                write!(f, "instruction fetch from {address:#x}: {}", reason(why))
+            }
+            FaultKind::Load(why) => {
+                write!(f, "load from {address:#x} at {pc:#x}: {}", reason(why))
+            }
+            FaultKind::Store(why) => {
+                write!(f, "store to {address:#x} at {pc:#x}: {}", reason(why))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+fn reason(fault: AccessFault) -> &'static str {
+    match fault {
+        AccessFault::Unmapped => "no memory is mapped there",
+        AccessFault::Protected => "the page does not allow it",
+        AccessFault::Misaligned => "the address is not a multiple of the size",
+        AccessFault::Device => "the device refuses this access",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_says_what_was_accessed_and_from_where() {
+        let fault = Fault {
+            kind: FaultKind::Load(AccessFault::Unmapped),
+            pc: 0x1000,
+            address: 0x10,
+            bits: 0x503,
+        };
+        assert_eq!(fault.to_string(), "load from 0x10 at 0x1000: no memory is mapped there");
+    }
+}

@@ -1,0 +1,251 @@
+//! When instructions issue.
+//!
+//! Local time is counted in *slots*: a clock cycle divided by the issue width,
+//! so that a processor that issues two instructions a cycle has two slots in
+//! it. `t` is always the first slot that the next instruction could take. It
+//! issues at the latest of
+//!
+//! - `t` itself: in order, one instruction a slot,
+//! - the slots at which its source registers are ready (a scoreboard),
+//! - the slot at which the unit that it needs is free: one memory access and
+//!   one branch a cycle, one division at a time.
+//!
+//! A result of latency L is ready at the start of the L-th cycle after the one
+//! in which the instruction issued. The width is a power of two, so that the
+//! start of a cycle is found by masking.
+//!
+//! [`Functional`] leaves all that out: each instruction takes one slot.
+
+use crate::config::Config;
+
+/// How long a result takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Integer arithmetic, moves and jumps: the next cycle.
+    Integer,
+    /// Loads that hit, and what atomics return.
+    Load,
+    /// Integer multiplication.
+    Multiply,
+    /// Integer division.
+    Divide,
+    /// Floating-point addition, comparison and conversion.
+    FloatAdd,
+    /// Floating-point multiplication and fused multiply-add.
+    FloatMultiply,
+    /// Floating-point division.
+    FloatDivide,
+    /// Floating-point square root.
+    FloatSquareRoot,
+}
+
+/// What a processor has only one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The port to the data cache.
+    Memory,
+    /// The branch unit.
+    Branch,
+    /// The divider (and square root), not pipelined.
+    Divider,
+}
+
+/// The passing of time in a processor. Two implementations exist; instruction
+/// handlers are compiled for each.
+pub trait Timing: Send {
+    /// Whether the instruction cache is asked.
+    const FETCHES: bool;
+
+    /// The clockwork of this processor, at time zero.
+    fn new(config: &Config) -> Self;
+
+    /// Slots in a cycle.
+    fn width(&self) -> u64;
+
+    /// The first slot, not before `t`, at which `register` is ready.
+    fn ready(&self, t: u64, register: u8) -> u64;
+
+    /// The first slot, not before `t`, at which `unit` is free.
+    fn free(&self, t: u64, unit: Unit) -> u64;
+
+    /// An instruction that issued at `at` occupies `unit` for the time of a
+    /// load (memory), a branch (branch), or `class` (divider).
+    fn occupy(&mut self, unit: Unit, at: u64, class: Class);
+
+    /// A store that issued at `at` occupies the memory port.
+    fn occupy_with_store(&mut self, at: u64);
+
+    /// The result of an instruction that issued at `at` goes to `register`.
+    fn produce(&mut self, register: u8, at: u64, class: Class);
+
+    /// The first slot of the target of a branch that issued at `at`.
+    fn redirect(&self, at: u64) -> u64;
+
+    /// `count` after one more instruction.
+    fn retire(count: u64) -> u64;
+
+    /// Instructions retired, from the running `count` and the time.
+    fn retired(&self, t: u64, count: u64) -> u64;
+
+    /// The owner moved the local time from `from` to `to`.
+    fn skip(&mut self, from: u64, to: u64);
+}
+
+/// No timing: one instruction a slot and a slot a cycle. For pure speed and for
+/// comparison with other implementations; the horizon is a budget of
+/// instructions.
+#[derive(Clone, Debug)]
+pub struct Functional {
+    /// Slots in which nothing was retired.
+    skipped: u64,
+}
+
+impl Timing for Functional {
+    const FETCHES: bool = false;
+
+    fn new(_: &Config) -> Self {
+        Functional { skipped: 0 }
+    }
+
+    fn width(&self) -> u64 {
+        1
+    }
+
+    #[inline(always)]
+    fn ready(&self, t: u64, _: u8) -> u64 {
+        t
+    }
+
+    #[inline(always)]
+    fn free(&self, t: u64, _: Unit) -> u64 {
+        t
+    }
+
+    #[inline(always)]
+    fn occupy(&mut self, _: Unit, _: u64, _: Class) {}
+
+    #[inline(always)]
+    fn occupy_with_store(&mut self, _: u64) {}
+
+    #[inline(always)]
+    fn produce(&mut self, _: u8, _: u64, _: Class) {}
+
+    #[inline(always)]
+    fn redirect(&self, at: u64) -> u64 {
+        at + 1
+    }
+
+    #[inline(always)]
+    fn retire(count: u64) -> u64 {
+        count
+    }
+
+    /// Each slot that was not skipped retired one instruction.
+    fn retired(&self, t: u64, _: u64) -> u64 {
+        t - self.skipped
+    }
+
+    fn skip(&mut self, from: u64, to: u64) {
+        self.skipped += to - from;
+    }
+}
+
+/// An in-order processor as its [`Config`] says.
+#[derive(Clone, Debug)]
+pub struct InOrder {
+    /// Clears a slot's place in its cycle.
+    cycle_mask: u64,
+    /// Latencies in slots, by [`Class`].
+    latency_slots: [u64; 8],
+    /// For how many slots a store occupies the memory port.
+    store_slots: u64,
+    /// From the start of a taken branch's cycle to its target's first slot.
+    redirect_slots: u64,
+    /// When each [`Unit`] is free.
+    free: [u64; 3],
+    /// When each register of the file is ready.
+    ready: [u64; 256],
+}
+
+impl InOrder {
+    #[inline(always)]
+    fn cycle_start(&self, slot: u64) -> u64 {
+        slot & self.cycle_mask
+    }
+}
+
+impl Timing for InOrder {
+    const FETCHES: bool = true;
+
+    fn new(config: &Config) -> Self {
+        let width = config.issue_width;
+        let latencies = [
+            1,
+            config.load_use_cycles,
+            config.multiply_cycles,
+            config.divide_cycles,
+            config.float_add_cycles,
+            config.float_multiply_cycles,
+            config.float_divide_cycles,
+            config.float_square_root_cycles,
+        ];
+        InOrder {
+            cycle_mask: !(width - 1),
+            latency_slots: latencies.map(|cycles| cycles * width),
+            store_slots: config.store_cycles * width,
+            redirect_slots: (1 + config.branch_taken_cycles) * width,
+            free: [0; 3],
+            ready: [0; 256],
+        }
+    }
+
+    fn width(&self) -> u64 {
+        !self.cycle_mask + 1
+    }
+
+    #[inline(always)]
+    fn ready(&self, t: u64, register: u8) -> u64 {
+        t.max(self.ready[register as usize])
+    }
+
+    #[inline(always)]
+    fn free(&self, t: u64, unit: Unit) -> u64 {
+        t.max(self.free[unit as usize])
+    }
+
+    #[inline(always)]
+    fn occupy(&mut self, unit: Unit, at: u64, class: Class) {
+        let slots = match unit {
+            Unit::Memory | Unit::Branch => self.latency_slots[Class::Integer as usize],
+            Unit::Divider => self.latency_slots[class as usize],
+        };
+        self.free[unit as usize] = self.cycle_start(at) + slots;
+    }
+
+    #[inline(always)]
+    fn occupy_with_store(&mut self, at: u64) {
+        self.free[Unit::Memory as usize] = self.cycle_start(at) + self.store_slots;
+    }
+
+    #[inline(always)]
+    fn produce(&mut self, register: u8, at: u64, class: Class) {
+        let ready = self.cycle_start(at) + self.latency_slots[class as usize];
+        self.ready[register as usize] = ready;
+    }
+
+    #[inline(always)]
+    fn redirect(&self, at: u64) -> u64 {
+        self.cycle_start(at) + self.redirect_slots
+    }
+
+    #[inline(always)]
+    fn retire(count: u64) -> u64 {
+        count + 1
+    }
+
+    fn retired(&self, _: u64, count: u64) -> u64 {
+        count
+    }
+
+    fn skip(&mut self, _: u64, _: u64) {}
+}

@@ -1,0 +1,65 @@
+//! The network of both studies: topology is ignored, and a frame takes a fixed
+//! time from the injection of its last byte at the source to the arrival of its
+//! first at the destination (isca96, Section 4.1; hpca98, Section 5.1.2).
+
+use narthex_kernel::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Network;
+use crate::packet::{Frame, NodeId};
+
+/// The parameters of the ideal network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time from the injection of the last byte to the arrival of the first.
+    pub latency: Duration,
+}
+
+impl Config {
+    /// The rules that the parameters break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        if self.latency.is_zero() {
+            return vec![("latency", "0ps leaves no lookahead: nodes need a network that takes time".into())];
+        }
+        Vec::new()
+    }
+}
+
+/// One node's end of the ideal network.
+#[derive(Debug)]
+pub struct Ideal {
+    latency: Duration,
+}
+
+impl Ideal {
+    /// An end of a network with these parameters.
+    pub fn new(config: &Config) -> Self {
+        Ideal { latency: config.latency }
+    }
+}
+
+impl Network for Ideal {
+    fn smallest_latency(&self) -> Duration {
+        self.latency
+    }
+
+    fn arrival(&mut self, now: Time, _destination: NodeId, _frame: &Frame) -> Time {
+        now + self.latency
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_frame_takes_the_same_time() {
+        let mut network = Ideal::new(&Config { latency: Duration::from_ns(40) });
+        let frame = Frame::Acknowledgement { from: NodeId(0), sequence: 1 };
+        let arrival = network.arrival(Time::from_ps(7), NodeId(1), &frame);
+        assert_eq!(arrival, Time::from_ps(40_007));
+        assert_eq!(network.smallest_latency(), Duration::from_ns(40));
+    }
+}

@@ -1,0 +1,147 @@
+//! What the coherent interfaces with queues share: cachable queues and their
+//! pointers (isca96, Section 2.2), seen from the interface's side.
+//!
+//! ```text
+//!   processor                             interface
+//!   writes entries, tail ──► send queue ──► reads entries, writes head
+//!   reads entries, writes head ◄── receive queue ◄── writes entries
+//! ```
+//!
+//! A queue is a circle of entries of one network message each. The three
+//! optimisations of the paper:
+//! - *lazy pointers*: whoever fills a queue keeps a stale copy of the other
+//!   side's head and refreshes it only when the queue looks full;
+//! - *message valid bits*: the receiver looks at the entry, never at a tail;
+//! - *sense reverse*: the valid bit's meaning alternates from pass to pass, so
+//!   that nobody has to clear it.
+//!
+//! Where the entries live differs between the models (a [`copies::Copies`]);
+//! [`send`] and [`receive`] are the engines of the two halves. The pointers are
+//! ordinary memory in both families (isca96, Section 3: "regular memory for
+//! control and status information"), and the interface keeps its copies of them
+//! in a few lines of a coherent cache of its own ([`pointers::Pointers`]).
+
+pub mod copies;
+pub mod pointers;
+pub mod receive;
+pub mod send;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::registers::LARGEST_QUEUE_BYTES;
+
+/// How the processor tells the interface that a message is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessageReady {
+    /// An uncached store to a register (isca96, Section 3).
+    UncachedStore,
+    /// A cachable store to the tail pointer, which the interface sees by
+    /// coherence (hpca98, Section 8: "initiating the transfer using a cachable store").
+    CachableStore,
+}
+
+/// Where a queue lies and how it is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueShape {
+    /// The address of the first entry.
+    pub address: u64,
+    /// How many entries it has.
+    pub entries: u64,
+    /// Bytes of an entry: one network message.
+    pub entry_bytes: u64,
+    /// Bytes of a coherence block.
+    pub block_bytes: u64,
+}
+
+impl QueueShape {
+    /// A queue of `blocks` blocks. Errors say why there cannot be such a queue.
+    pub fn new(address: u64, blocks: u64, entry_bytes: u64, block_bytes: u64) -> Result<Self, String> {
+        let blocks_of_entry = entry_bytes / block_bytes;
+        if blocks < blocks_of_entry {
+            return Err(format!(
+                "a queue of {blocks} blocks of {block_bytes} bytes cannot hold one message of {entry_bytes} bytes; \
+                 at least {blocks_of_entry} blocks are needed"
+            ));
+        }
+        if !blocks.is_multiple_of(blocks_of_entry) {
+            return Err(format!(
+                "a queue of {blocks} blocks does not divide into messages of {blocks_of_entry} blocks"
+            ));
+        }
+        if blocks * block_bytes > LARGEST_QUEUE_BYTES {
+            let most = LARGEST_QUEUE_BYTES / block_bytes;
+            return Err(format!("a queue of {blocks} blocks is too large; at most {most} blocks are possible"));
+        }
+        Ok(QueueShape { address, entries: blocks / blocks_of_entry, entry_bytes, block_bytes })
+    }
+
+    /// The addresses of the queue.
+    pub fn range(&self) -> std::ops::Range<u64> {
+        self.address..self.address + self.entries * self.entry_bytes
+    }
+
+    /// Bytes of payload behind the header of an entry's first block.
+    pub fn blocks_of_entry(&self) -> u64 {
+        self.entry_bytes / self.block_bytes
+    }
+
+    /// The address of a block of the message with this running number.
+    pub fn block(&self, message: u64, block: u64) -> u64 {
+        self.address + message % self.entries * self.entry_bytes + block * self.block_bytes
+    }
+
+    /// The sense of the pass in which the message with this running number is:
+    /// 1 on the first, then alternating.
+    pub fn sense(&self, message: u64) -> bool {
+        (message / self.entries).is_multiple_of(2)
+    }
+
+    /// A pointer that says "all messages before this one".
+    pub fn pointer(&self, message: u64) -> u64 {
+        message % self.entries | u64::from(self.sense(message)) << 32
+    }
+
+    /// The running number that a pointer means, not before `earliest` and at
+    /// most a whole queue after it.
+    pub fn message(&self, pointer: u64, earliest: u64) -> u64 {
+        let index = pointer & 0xffff_ffff;
+        let sense = pointer >> 32 & 1 == 1;
+        let candidate = earliest - earliest % self.entries + index;
+        let later = if candidate < earliest { candidate + self.entries } else { candidate };
+        if self.sense(later) == sense { later } else { later + self.entries }
+    }
+
+    /// The place of an address in the queue: (entry, block in the entry).
+    pub fn place(&self, address: u64) -> Option<(u64, u64)> {
+        let offset = address.checked_sub(self.address)?;
+        let entry = offset / self.entry_bytes;
+        (entry < self.entries).then(|| (entry, offset % self.entry_bytes / self.block_bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_queue_smaller_than_a_message_is_refused() {
+        let problem = QueueShape::new(0, 2, 256, 64).unwrap_err();
+        assert!(problem.contains("at least 4 blocks"), "{problem}");
+        assert!(QueueShape::new(0, 6, 256, 64).is_err());
+    }
+
+    proptest! {
+        /// Index and sense together name any message within a queue's length.
+        #[test]
+        fn a_pointer_means_the_message_that_it_was_made_from(
+            entries in 1u64..20, earliest in 0u64..1000, ahead in 0u64..20,
+        ) {
+            let queue = QueueShape::new(0x1000, entries * 4, 256, 64).unwrap();
+            let message = earliest + ahead.min(entries);
+            prop_assert_eq!(queue.message(queue.pointer(message), earliest), message);
+        }
+    }
+}

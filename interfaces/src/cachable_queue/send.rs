@@ -1,0 +1,349 @@
+//! The send engine of a coherent interface.
+//!
+//! ```text
+//!   message ready ──► read the missing blocks of the entry ──► engine_time ──► inject
+//!        ▲                     ▲                                                 │
+//!   uncached store,       blocks read before: virtual polling            head := head + 1
+//!   or the tail seen
+//!   by coherence
+//! ```
+//!
+//! *Virtual polling* (isca96, Sections 2.1 and 3): a request for the right to
+//! write block i of a message, i > 0, says that the processor is done with block
+//! i-1; the engine reads that one while the processor composes the next. A block
+//! that is written again after it was read is read again.
+
+use narthex_fabrics::Header;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+
+use super::copies::Copies;
+use super::pointers::Pointers;
+use super::{MessageReady, QueueShape};
+use crate::registers::{FIRST_POINTER, MESSAGE_READY, SEND_HEAD, SEND_TAIL};
+use crate::side::{Context, Driver, HomeReply, Layout, RegisterFault, Side};
+
+narthex_kernel::statistics! {
+    /// What a send engine did.
+    pub struct Statistics {
+        messages: Counter, "messages_injected", "messages", "messages taken from the send queue and injected";
+        early_reads: Counter, "blocks_read_early", "blocks", "blocks read by virtual polling, before the message was announced";
+        late_reads: Counter, "blocks_read_late", "blocks", "blocks read after the message was announced";
+        tail_reads: Counter, "tail_reads", "blocks", "reads of the tail pointer from the processor's cache";
+    }
+}
+
+/// What the engine has on the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Job {
+    /// A block of a message.
+    Block { address: u64, early: bool },
+    /// The tail pointer.
+    Tail,
+    /// The right to write the head pointer.
+    Head,
+}
+
+/// The send half of a coherent interface with queues.
+#[derive(Debug)]
+pub struct CachableQueueSend {
+    agent: AgentId,
+    queue: QueueShape,
+    copies: Copies,
+    pointers: Pointers,
+    register_delay: Duration,
+    engine_time: Duration,
+    message_ready: MessageReady,
+    is_home: bool,
+    /// Messages announced so far.
+    announced: u64,
+    /// Messages injected so far.
+    injected: u64,
+    /// The processor has written the tail since it was last read.
+    tail_is_stale: bool,
+    /// The head in memory is older than `injected`.
+    head_is_stale: bool,
+    /// A finished block to read before its message is announced.
+    early: Option<u64>,
+    /// When the engine is done with the whole message that it has read.
+    engine_done: Option<Time>,
+    job: Option<Job>,
+    statistics: Statistics,
+}
+
+/// What a send half is made of.
+#[derive(Debug)]
+pub struct SendParts {
+    /// Its place on the bus.
+    pub agent: AgentId,
+    /// Its queue.
+    pub queue: QueueShape,
+    /// Where it keeps the queue's blocks.
+    pub copies: Copies,
+    /// Its copies of the pointers.
+    pub pointers: Pointers,
+    /// The time that a register access takes beyond the bus's own cycles.
+    pub register_delay: Duration,
+    /// The time from the last block to the injection.
+    pub engine_time: Duration,
+    /// How messages are announced.
+    pub message_ready: MessageReady,
+}
+
+impl CachableQueueSend {
+    /// An engine with nothing to send.
+    pub fn new(parts: SendParts) -> Self {
+        let is_home = matches!(parts.copies, Copies::Home(_));
+        CachableQueueSend {
+            agent: parts.agent,
+            queue: parts.queue,
+            copies: parts.copies,
+            pointers: parts.pointers,
+            register_delay: parts.register_delay,
+            engine_time: parts.engine_time,
+            message_ready: parts.message_ready,
+            is_home,
+            announced: 0,
+            injected: 0,
+            tail_is_stale: false,
+            head_is_stale: false,
+            early: None,
+            engine_done: None,
+            job: None,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The message at the head, if the interface has all its blocks; else the
+    /// first block that it has to read.
+    fn message(&self) -> Result<(Header, Vec<u8>), u64> {
+        let first = self.latest(0)?;
+        let header = Header(first.word(0));
+        // A length that cannot be is refused when the message is looked at.
+        let length = (Header::BYTES + header.payload_bytes()).min(self.queue.entry_bytes as usize);
+        let mut bytes = first.to_vec();
+        for block in 1..(length as u64).div_ceil(self.queue.block_bytes) {
+            bytes.extend_from_slice(&self.latest(block)?);
+        }
+        Ok((header, bytes[Header::BYTES..length].to_vec()))
+    }
+
+    /// A block of the message at the head, or its address where it has to be read.
+    fn latest(&self, block: u64) -> Result<BlockData, u64> {
+        let address = self.queue.block(self.injected, block);
+        self.copies.latest(address).ok_or(address)
+    }
+
+    /// The most urgent thing to do on the bus.
+    fn next_job(&self) -> Option<Job> {
+        if self.announced > self.injected && self.engine_done.is_none() {
+            if let Err(address) = self.message() {
+                return Some(Job::Block { address, early: false });
+            }
+        }
+        if self.tail_is_stale {
+            return Some(Job::Tail);
+        }
+        if let Some(address) = self.early
+            && self.copies.latest(address).is_none()
+        {
+            return Some(Job::Block { address, early: true });
+        }
+        self.head_is_stale.then_some(Job::Head)
+    }
+
+    /// Goes on as far as possible without the bus.
+    fn advance(&mut self, context: &mut Context<'_>) {
+        if self.announced == self.injected {
+            return;
+        }
+        let Ok((header, payload)) = self.message() else {
+            return;
+        };
+        if let Err(fault) = self.check(context, header) {
+            context.faults.push(fault);
+            self.injected = self.announced;
+            return;
+        }
+        match self.engine_done {
+            None => self.engine_done = Some(context.timer_after(self.engine_time)),
+            Some(done) if done <= context.now && context.network.can_send(header.peer()) => {
+                context.network.send(header.with_sense(false), payload);
+                self.statistics.messages.increment();
+                self.injected += 1;
+                self.engine_done = None;
+                self.head_is_stale = true;
+                self.try_head();
+                self.advance(context);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Refuses a header that no message can have.
+    fn check(&self, context: &Context<'_>, header: Header) -> Result<(), RegisterFault> {
+        let (bytes, limit) = (header.payload_bytes(), self.queue.entry_bytes as usize - Header::BYTES);
+        if bytes > limit {
+            let problem = format!("a message of {bytes} payload bytes in the send queue; at most {limit} fit");
+            return Err(RegisterFault(problem));
+        }
+        if !context.network.exists(header.peer()) {
+            let node = header.peer().0;
+            return Err(RegisterFault(format!("a message to node {node}, which does not exist")));
+        }
+        Ok(())
+    }
+
+    /// Writes the head pointer if that needs no transaction.
+    fn try_head(&mut self) {
+        if self.pointers.store(SEND_HEAD, self.queue.pointer(self.injected)).is_ok() {
+            self.head_is_stale = false;
+        }
+    }
+
+    /// Looks at the tail pointer if that needs no transaction.
+    fn try_tail(&mut self) {
+        if let Ok(pointer) = self.pointers.load(SEND_TAIL) {
+            self.announced = self.queue.message(pointer, self.announced);
+            self.tail_is_stale = false;
+        }
+    }
+
+    /// Sees the processor ask for the right to write a block of the queue.
+    fn observe_write(&mut self, address: u64) {
+        if self.message_ready == MessageReady::CachableStore && address == SEND_TAIL {
+            self.tail_is_stale = true;
+        }
+        if self.early == Some(address) {
+            self.early = None;
+        }
+        if let Some((_, block)) = self.queue.place(address)
+            && block > 0
+        {
+            self.early = Some(address - self.queue.block_bytes);
+        }
+    }
+}
+
+impl Side for CachableQueueSend {
+    fn layout(&self) -> Layout {
+        Layout {
+            driver: Driver::CachableQueue,
+            cachable: vec![self.queue.range(), crate::registers::POINTERS],
+            home: self.is_home.then(|| self.queue.range()),
+            initial_words: vec![(SEND_TAIL, FIRST_POINTER), (SEND_HEAD, FIRST_POINTER)],
+            entries: self.queue.entries,
+            cachable_message_ready: self.message_ready == MessageReady::CachableStore,
+            overflows_to_memory: false,
+        }
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        if offset != MESSAGE_READY {
+            return None;
+        }
+        if self.message_ready == MessageReady::CachableStore {
+            let problem = "messages are announced by a store to the tail pointer on this machine";
+            return Some(Err(RegisterFault(problem.into())));
+        }
+        if self.announced + value - self.injected > self.queue.entries {
+            let problem = format!("{value} more messages are announced than the send queue holds");
+            return Some(Err(RegisterFault(problem)));
+        }
+        self.announced += value;
+        self.advance(context);
+        Some(Ok(()))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.register_delay
+    }
+
+    fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let pointers = self.pointers.snoop(transaction);
+        let copies = self.copies.snoop(transaction);
+        if matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive) {
+            self.observe_write(transaction.address);
+        }
+        match transaction.address {
+            // Never exclusive: the interface has to see the next store.
+            SEND_TAIL => SnoopReply { shares: transaction.kind == Kind::Read, ..pointers },
+            SEND_HEAD => pointers,
+            _ => copies,
+        }
+    }
+
+    fn home(&mut self, transaction: &Transaction) -> HomeReply {
+        self.copies.serve(transaction)
+    }
+
+    fn wants_bus(&self) -> bool {
+        self.job.is_none() && self.next_job().is_some()
+    }
+
+    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        let job = self.next_job()?;
+        let transaction = match job {
+            Job::Block { address, .. } => Transaction::block(self.agent, Kind::Read, address),
+            Job::Tail => self.pointers.load(SEND_TAIL).err()?,
+            Job::Head => self.pointers.store(SEND_HEAD, self.queue.pointer(self.injected)).err()?,
+        };
+        self.job = Some(job);
+        Some(transaction)
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>, transaction: &Transaction, response: &Response) {
+        match self.job.take().expect("a job is on the bus") {
+            Job::Block { address, early } => {
+                let data = response.data.as_ref().expect("a read brings data");
+                self.copies.take_in(address, response.shared, data);
+                if early {
+                    self.statistics.early_reads.increment();
+                } else {
+                    self.statistics.late_reads.increment();
+                }
+                if self.early == Some(address) {
+                    self.early = None;
+                }
+            }
+            Job::Tail => {
+                self.pointers.complete(transaction, response);
+                self.statistics.tail_reads.increment();
+                self.try_tail();
+            }
+            Job::Head => {
+                self.pointers.complete(transaction, response);
+                self.try_head();
+            }
+        }
+        self.advance(context);
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.advance(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.advance(context);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        &self.statistics
+    }
+
+    fn describe(&self) -> String {
+        let held = self.announced - self.injected;
+        let blocked = if held > 0 && self.engine_done.is_some() && self.job.is_none() {
+            ", the first of them waits for the flow control"
+        } else {
+            ""
+        };
+        format!("send queue: {held} of {} entries hold messages{blocked}", self.queue.entries)
+    }
+}

@@ -1,0 +1,175 @@
+//! A whole interface: a send half and a receive half, possibly of different
+//! models, found by name.
+
+use std::ops::Range;
+
+use narthex_memory::AgentId;
+use narthex_memory::protocols::Protocol;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::models::{Built, MODELS, Model, Setup};
+use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::taxonomy::{Name, Simple};
+
+/// An interface that cannot be built, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum InterfaceError {
+    /// No model has this name.
+    #[error("no model of '{name}' exists; there are {known}{nearest}")]
+    NoModel {
+        /// The name, in the taxonomy's notation.
+        name: String,
+        /// The families that exist.
+        known: String,
+        /// The nearest existing name, as a question, or nothing.
+        nearest: String,
+    },
+    /// The machine's file has no section for the model.
+    #[error("the machine's file has no [interfaces.{section}], which '{name}' needs")]
+    NoSection {
+        /// The interface.
+        name: String,
+        /// The missing section.
+        section: String,
+    },
+    /// A size or parameter does not fit.
+    #[error("{place}: {problem}")]
+    Problem {
+        /// The interface, or the key in the machine's file.
+        place: String,
+        /// What is wrong, and what is allowed.
+        problem: String,
+    },
+    /// The two halves cannot be composed.
+    #[error("'{name}' joins halves that need different drivers ({send:?} and {receive:?})")]
+    Drivers {
+        /// The interface.
+        name: String,
+        /// What the send half needs.
+        send: Driver,
+        /// What the receive half needs.
+        receive: Driver,
+    },
+}
+
+/// What an interface is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a> {
+    /// The machine's `[interfaces]`: a section for each model.
+    pub sections: &'a Map<String, Value>,
+    /// Places on the bus: of the send half, of the receive half.
+    pub agents: [AgentId; 2],
+    /// The protocol of the node's caches.
+    pub protocol: &'static Protocol,
+    /// Bytes in a coherence block.
+    pub block_bytes: u64,
+    /// Bytes in a network message, header included.
+    pub packet_bytes: u64,
+}
+
+/// A network interface at one node.
+pub struct Interface {
+    /// The send half, then the receive half.
+    pub sides: [Box<dyn Side>; 2],
+    /// Addresses whose home each half is; empty where it is none.
+    homes: [Range<u64>; 2],
+}
+
+impl std::fmt::Debug for Interface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.sides[0].describe(), self.sides[1].describe())
+    }
+}
+
+/// The model of a simple name.
+pub fn model_of(name: Simple) -> Result<&'static Model, InterfaceError> {
+    MODELS.iter().copied().find(|model| (model.claims)(name)).ok_or_else(|| {
+        let wanted = name.to_string();
+        let examples = || MODELS.iter().flat_map(|model| model.examples);
+        let nearest = examples()
+            .map(|example| (strsim::damerau_levenshtein(example, &wanted), example))
+            .min()
+            .filter(|&(distance, _)| distance <= 3)
+            .map(|(_, example)| format!("; did you mean {example}?"))
+            .unwrap_or_default();
+        let families: Vec<String> = MODELS
+            .iter()
+            .map(|model| format!("{} (such as {})", model.family, model.examples.join(", ")))
+            .collect();
+        InterfaceError::NoModel { name: wanted, known: families.join("; "), nearest }
+    })
+}
+
+impl Interface {
+    /// Builds the interface `name` for a node.
+    pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
+        let send = half(name.send, node, node.agents[0], |model| model.send)?;
+        let receive = half(name.receive, node, node.agents[1], |model| model.receive)?;
+        let drivers = [send.layout().driver, receive.layout().driver];
+        if drivers[0] != drivers[1] {
+            let [send, receive] = drivers;
+            return Err(InterfaceError::Drivers { name: name.to_string(), send, receive });
+        }
+        let homes = [&send, &receive].map(|side| side.layout().home.unwrap_or_default());
+        Ok(Interface { sides: [send, receive], homes })
+    }
+
+    /// The half that is the home of an address; none if main memory is.
+    pub fn home_of(&self, address: u64) -> Option<usize> {
+        self.homes.iter().position(|range| range.contains(&address))
+    }
+
+    /// What composer and guest need to know, of both halves.
+    pub fn layouts(&self) -> [Layout; 2] {
+        [self.sides[0].layout(), self.sides[1].layout()]
+    }
+
+    /// The processor loads from a register: the halves' answers joined by OR.
+    pub fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
+        let mut joined = None;
+        for side in &mut self.sides {
+            if let Some(answer) = side.load(context, offset) {
+                joined = Some(joined.unwrap_or(0) | answer?);
+            }
+        }
+        joined.ok_or_else(|| RegisterFault(format!("there is no register to load from at offset {offset:#x}")))
+    }
+
+    /// The processor stores to a register.
+    pub fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), RegisterFault> {
+        let mut taken = false;
+        for side in &mut self.sides {
+            if let Some(answer) = side.store(context, offset, value) {
+                answer?;
+                taken = true;
+            }
+        }
+        match taken {
+            true => Ok(()),
+            false => Err(RegisterFault(format!("there is no register to store to at offset {offset:#x}"))),
+        }
+    }
+}
+
+fn half(
+    name: Simple,
+    node: &Node<'_>,
+    agent: AgentId,
+    builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
+) -> Result<Box<dyn Side>, InterfaceError> {
+    let model = model_of(name)?;
+    let config = node.sections.get(model.section).ok_or_else(|| InterfaceError::NoSection {
+        name: name.to_string(),
+        section: model.section.into(),
+    })?;
+    let Node { protocol, block_bytes, packet_bytes, .. } = *node;
+    let setup = Setup { name, config, agent, protocol, block_bytes, packet_bytes };
+    builder(model)(&setup).map_err(|problem| {
+        let place = match problem.key.as_str() {
+            "" => name.to_string(),
+            key => format!("interfaces.{}.{key}", model.section),
+        };
+        InterfaceError::Problem { place, problem: problem.problem }
+    })
+}

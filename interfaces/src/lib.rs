@@ -1,0 +1,21 @@
+//! Network interfaces: the trait, the taxonomy of their names, and the models.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`taxonomy`] | names such as CNI32Qm, parsed |
+//! | [`side`] | the trait of half an interface, and the contract above it |
+//! | [`models`] | the models, one a file |
+//! | [`cachable_queue`] | the engines that coherent models share |
+//! | [`interface`] | a whole interface, found by name and composed of halves |
+//! | [`registers`] | addresses and registers; the guest's C header |
+
+pub mod cachable_queue;
+pub mod interface;
+pub mod models;
+pub mod registers;
+pub mod side;
+pub mod taxonomy;
+
+pub use interface::{Interface, InterfaceError};
+pub use side::{Context, Layout, RegisterFault, Side};
+pub use taxonomy::Name;

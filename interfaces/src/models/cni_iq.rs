@@ -1,0 +1,93 @@
+//! `CNI_i Q`: cachable queues whose home is the interface (isca96, Section 3;
+//! hpca98, Section 4).
+//!
+//! ```text
+//!   processor cache ◄──── blocks, on a miss ────  memory of the interface (i blocks)
+//!   processor cache ────── blocks, read ───────►  home of both queues
+//! ```
+//!
+//! Processor and interface exchange messages a cache block at a time. The
+//! interface has memory for i blocks of each queue and is their home: it serves
+//! a processor's misses and takes its write-backs. "CNI512Q denotes a CNI with
+//! no cache. Its send and receive queues contain 512 64-byte blocks" (hpca98,
+//! Section 4); as its memory is large, it is as slow as main memory there
+//! (Table 3, note a). A message that arrives makes the processor's old copy of
+//! the entry go, an address-only transaction a block, and stays in the memory.
+//! When the queue is full the interface takes no more packets, and the flow
+//! control pushes back.
+
+use narthex_kernel::Duration;
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+
+use super::{Built, Model, Problem, Setup};
+use crate::cachable_queue::copies::{Copies, DeviceMemory};
+use crate::cachable_queue::pointers::Pointers;
+use crate::cachable_queue::receive::{CachableQueueReceive, ReceiveParts};
+use crate::cachable_queue::send::{CachableQueueSend, SendParts};
+use crate::cachable_queue::{MessageReady, QueueShape};
+use crate::registers::{RECEIVE_QUEUE, SEND_QUEUE};
+use crate::taxonomy::Queue;
+
+/// The parameters of an interface with queues in memory of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that the interface's memory needs for a block.
+    pub memory_access_time: Duration,
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time that an engine works on a message, on each side.
+    pub engine_time: Duration,
+    /// How messages are announced: "uncached-store" or "cachable-store".
+    pub message_ready: MessageReady,
+}
+
+fn shape(setup: &Setup<'_>, address: u64) -> Result<QueueShape, Problem> {
+    QueueShape::new(address, u64::from(setup.name.size), setup.packet_bytes, setup.block_bytes)
+        .map_err(|problem| Problem::of_name(format!("{}: {problem}", setup.name)))
+}
+
+fn copies(setup: &Setup<'_>, queue: QueueShape, config: &Config) -> Copies {
+    let block_bytes = setup.block_bytes as usize;
+    Copies::Home(DeviceMemory::new(queue.range(), block_bytes, config.memory_access_time))
+}
+
+fn send(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    let queue = shape(setup, SEND_QUEUE)?;
+    Ok(Box::new(CachableQueueSend::new(SendParts {
+        agent: setup.agent,
+        queue,
+        copies: copies(setup, queue, &config),
+        pointers: Pointers::new(setup.agent, setup.protocol, setup.block_bytes as usize),
+        register_delay: config.register_access_time,
+        engine_time: config.engine_time,
+        message_ready: config.message_ready,
+    })))
+}
+
+fn receive(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    let queue = shape(setup, RECEIVE_QUEUE)?;
+    Ok(Box::new(CachableQueueReceive::new(ReceiveParts {
+        agent: setup.agent,
+        queue,
+        copies: copies(setup, queue, &config),
+        pointers: Pointers::new(setup.agent, setup.protocol, setup.block_bytes as usize),
+        register_delay: config.register_access_time,
+        engine_time: config.engine_time,
+    })))
+}
+
+/// Coherent interfaces that are the home of their queues.
+pub static MODEL: Model = Model {
+    section: "cni_iq",
+    family: "CNI_i Q",
+    summary: "cachable queues in memory of the interface (Wisconsin CNI without a cache)",
+    examples: &["CNI16Q", "CNI512Q"],
+    claims: |name| name.coherent && !name.words && name.queue == Queue::Device && name.addition.is_none(),
+    send,
+    receive,
+    schema: || schema_for!(Config),
+};

@@ -1,0 +1,85 @@
+//! The models, one a file; the build script finds them.
+//!
+//! A model's file is read top to bottom: an essay, `Config`, state and the verbs
+//! of its halves, `MODEL`, tests. To add an interface, add a file here (and a
+//! section with its parameters to the machines' files); nothing else needs to
+//! be edited. docs/add-an-interface.md goes through one step by step.
+
+use narthex_memory::AgentId;
+use narthex_memory::protocols::Protocol;
+use schemars::Schema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::side::Side;
+use crate::taxonomy::Simple;
+
+include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// What a half is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// The half's name.
+    pub name: Simple,
+    /// The model's section of the machine's file.
+    pub config: &'a Value,
+    /// The half's place on the bus.
+    pub agent: AgentId,
+    /// The protocol of the node's caches.
+    pub protocol: &'static Protocol,
+    /// Bytes in a coherence block.
+    pub block_bytes: u64,
+    /// Bytes in a network message, header included.
+    pub packet_bytes: u64,
+}
+
+/// One half, or why there can be none: (key of the parameter or empty, problem).
+pub type Built = Result<Box<dyn Side>, Problem>;
+
+/// A parameter or size that a model cannot work with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The key in the model's section; empty if it is about the name itself.
+    pub key: String,
+    /// What is wrong, and what is allowed.
+    pub problem: String,
+}
+
+impl Problem {
+    /// A problem with the interface's name or size.
+    pub fn of_name(problem: impl Into<String>) -> Self {
+        Problem { key: String::new(), problem: problem.into() }
+    }
+}
+
+/// A family of interfaces: what the registry knows of a model.
+pub struct Model {
+    /// The file's and the configuration section's name.
+    pub section: &'static str,
+    /// The family in the taxonomy's notation.
+    pub family: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// The members that the papers evaluate.
+    pub examples: &'static [&'static str],
+    /// Whether a name belongs to this family.
+    pub claims: fn(Simple) -> bool,
+    /// Builds a send half.
+    pub send: fn(&Setup<'_>) -> Built,
+    /// Builds a receive half.
+    pub receive: fn(&Setup<'_>) -> Built,
+    /// The schema of its section in a machine's file.
+    pub schema: fn() -> Schema,
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "model {}", self.family)
+    }
+}
+
+/// The model's section as its typed parameters.
+pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {
+    C::deserialize(setup.config).map_err(|error| Problem { key: String::new(), problem: error.to_string() })
+}
+

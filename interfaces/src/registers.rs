@@ -1,0 +1,131 @@
+//! Where a node's interface lies in the guest's addresses: the device region,
+//! the information page, the registers and the queues. The C header that the
+//! messaging library includes is generated from these tables, so that hardware
+//! and software cannot drift apart.
+
+use std::fmt::Write as _;
+
+/// The addresses that belong to devices: no program may use them.
+pub const DEVICE_REGION: std::ops::Range<u64> = 0x5000_0000..0x6000_0000;
+/// A read-only page that tells the guest which machine it runs on.
+pub const INFORMATION_PAGE: u64 = 0x5000_0000;
+/// The page of uncached registers.
+pub const REGISTER_PAGE: u64 = 0x5000_1000;
+/// The processor's count of messages sent; one block.
+pub const SEND_TAIL: u64 = 0x5000_2000;
+/// The interface's count of messages taken from the send queue; one block.
+pub const SEND_HEAD: u64 = 0x5000_2100;
+/// The processor's count of messages taken from the receive queue; one block.
+pub const RECEIVE_HEAD: u64 = 0x5000_2200;
+/// The blocks of the three pointers.
+pub const POINTERS: std::ops::Range<u64> = SEND_TAIL..SEND_TAIL + 0x1000;
+/// The send queue.
+pub const SEND_QUEUE: u64 = 0x5100_0000;
+/// The receive queue.
+pub const RECEIVE_QUEUE: u64 = 0x5180_0000;
+/// Most bytes that a queue may have.
+pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
+
+/// What a load of [`STATUS`] shows: there is room for a packet.
+pub const STATUS_CAN_SEND: u64 = 1;
+/// What a load of [`STATUS`] shows: a packet can be received.
+pub const STATUS_HAS_RECEIVED: u64 = 2;
+
+/// A register: its name, its offset in the page, and what it is for.
+pub type Register = (&'static str, u64, &'static str);
+
+/// Load: bit 0, a packet can be sent; bit 1, a packet has arrived.
+pub const STATUS: u64 = 0x00;
+/// Store: the next doubleword of the packet to be sent.
+pub const SEND: u64 = 0x08;
+/// Load: the next doubleword of the packet at the head.
+pub const RECEIVE: u64 = 0x10;
+/// Store: so many more messages are in the send queue.
+pub const MESSAGE_READY: u64 = 0x18;
+
+/// Every register.
+pub const REGISTERS: [Register; 4] = [
+    ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived"),
+    ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
+    ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
+    ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue"),
+];
+
+/// The fields of the information page, eight bytes each, in order.
+pub const INFORMATION_FIELDS: [(&str, &str); 21] = [
+    ("magic", "the bytes NARTHEX and a zero"),
+    ("version", "of this layout"),
+    ("node", "this node's number"),
+    ("nodes", "nodes in the machine"),
+    ("driver", "1: FIFO registers, 2: cachable queues"),
+    ("register_page", "address of the registers"),
+    ("packet_bytes", "bytes in a packet, header included"),
+    ("header_bytes", "bytes of its header"),
+    ("payload_bytes", "bytes of payload that fit"),
+    ("block_bytes", "bytes in a coherence block"),
+    ("send_queue", "address of the send queue"),
+    ("send_entries", "messages that it holds"),
+    ("receive_queue", "address of the receive queue"),
+    ("receive_entries", "messages that it holds"),
+    ("entry_bytes", "bytes of a queue's entry"),
+    ("send_tail", "address of the send queue's tail pointer"),
+    ("send_head", "address of the send queue's head pointer"),
+    ("receive_head", "address of the receive queue's head pointer"),
+    ("message_ready", "0: store to MESSAGE_READY; 1: store the tail pointer"),
+    ("overflows_to_memory", "1: a blocked sender need not drain the interface"),
+    ("seed", "of the run"),
+];
+
+/// The first field of the information page.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"NARTHEX\0");
+/// The second field: the version of the layout.
+pub const INFORMATION_VERSION: u64 = 1;
+
+/// A queue pointer's first value: index 0, the sense of the first pass.
+pub const FIRST_POINTER: u64 = 1 << 32;
+
+/// The C header with all of this, as guest/messaging includes it.
+pub fn c_header() -> String {
+    let mut text = String::from(
+        "/* Generated from interfaces/src/registers.rs by `make headers`; do not edit. */\n\
+         #ifndef NARTHEX_REGISTERS_H\n#define NARTHEX_REGISTERS_H\n\n#include <stdint.h>\n\n",
+    );
+    let mut define = |name: &str, value: u64, meaning: &str| {
+        writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ull").expect("text grows");
+    };
+    define("NARTHEX_INFORMATION_PAGE", INFORMATION_PAGE, "A read-only page: struct narthex_information.");
+    define("NARTHEX_MAGIC", MAGIC, "Its first field: the bytes NARTHEX and a zero.");
+    define("NARTHEX_INFORMATION_VERSION", INFORMATION_VERSION, "Its second field.");
+    define("NARTHEX_STATUS_CAN_SEND", STATUS_CAN_SEND, "STATUS: a packet can be sent.");
+    define("NARTHEX_STATUS_HAS_RECEIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
+    for (name, offset, meaning) in REGISTERS {
+        define(&format!("NARTHEX_REGISTER_{name}"), offset, meaning);
+    }
+    text.push_str("\n/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n");
+    for (name, meaning) in INFORMATION_FIELDS {
+        writeln!(text, "    uint64_t {name}; /* {meaning} */").expect("text grows");
+    }
+    text.push_str("};\n\n#endif\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_names_every_register_and_every_field() {
+        let header = c_header();
+        for (name, _, _) in REGISTERS {
+            assert!(header.contains(&format!("NARTHEX_REGISTER_{name} ")));
+        }
+        for (name, _) in INFORMATION_FIELDS {
+            assert!(header.contains(&format!("uint64_t {name};")));
+        }
+    }
+
+    #[test]
+    fn the_largest_queues_stay_inside_the_device_region() {
+        assert!(DEVICE_REGION.contains(&(RECEIVE_QUEUE + LARGEST_QUEUE_BYTES - 1)));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a model is: one half of a network interface.
+//!
+//! An interface has a send half and a receive half, and each is a [`Side`]: a
+//! device on the node's bus with a few verbs. Two halves of the same model make
+//! a plain interface, halves of two models a composed one; neither half knows.
+//!
+//! | verb | when |
+//! | --- | --- |
+//! | [`load`](Side::load), [`store`](Side::store) | the processor accesses a register (bus slave) |
+//! | [`snoop`](Side::snoop) | another agent's transaction passes by (snooper) |
+//! | [`home`](Side::home) | a block whose home this half is has to be read or written |
+//! | [`wants_bus`](Side::wants_bus), [`issue`](Side::issue), [`complete`](Side::complete) | it moves blocks itself (bus master) |
+//! | [`network`](Side::network) | a packet has arrived, or there is room to send |
+//! | [`timer`](Side::timer) | an instant that it asked for has come |
+//!
+//! A half never calls the bus, the processor or another half. It changes its own
+//! state, may use the network port that it is handed, and asks for timers.
+
+use std::ops::Range;
+
+use narthex_fabrics::NetworkPort;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{SnoopReply, Transaction, Response};
+
+/// What a half is handed with each verb.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The present instant.
+    pub now: Time,
+    /// The node's end of the fabric.
+    pub network: &'a mut NetworkPort,
+    /// Instants at which [`Side::timer`] is to be called.
+    pub timers: &'a mut Vec<Time>,
+    /// What the program did wrong, found outside a register access.
+    pub faults: &'a mut Vec<RegisterFault>,
+}
+
+impl Context<'_> {
+    /// Asks for [`Side::timer`] after `delay`; returns that instant.
+    pub fn timer_after(&mut self, delay: Duration) -> Time {
+        let at = self.now + delay;
+        self.timers.push(at);
+        at
+    }
+}
+
+/// Why a register access is refused; ends the run as a guest fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegisterFault(pub String);
+
+/// The home's part in a transaction on one of its blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct HomeReply {
+    /// The block's bytes, where the transaction fetches them.
+    pub data: Option<narthex_memory::BlockData>,
+    /// The time that the home's memory takes.
+    pub delay: Duration,
+}
+
+/// What a half tells the node's composer and the guest's messaging library
+/// about itself. Both halves' answers are joined.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// The driver that the messaging library needs.
+    pub driver: Driver,
+    /// Cachable addresses that the processor may use.
+    pub cachable: Vec<Range<u64>>,
+    /// Those among them whose home is this half rather than main memory.
+    pub home: Option<Range<u64>>,
+    /// 64-bit words to be in memory before the program starts.
+    pub initial_words: Vec<(u64, u64)>,
+    /// Entries of this half's queue; 0 where there is none.
+    pub entries: u64,
+    /// Whether the processor announces messages by a cachable store.
+    pub cachable_message_ready: bool,
+    /// Whether arriving messages overflow to main memory by themselves.
+    pub overflows_to_memory: bool,
+}
+
+/// The drivers of guest/messaging, by the number that the information page shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Driver {
+    /// Uncached registers: status, send, receive.
+    #[default]
+    Fifo = 1,
+    /// Cachable queues with lazy pointers, valid bits and sense reverse.
+    CachableQueue = 2,
+}
+
+/// One half of a network interface.
+pub trait Side: Send {
+    /// What the composer and the guest need to know.
+    fn layout(&self) -> Layout;
+
+    /// The processor loads from the register at `offset`. `None`: this half has
+    /// no such register. Where both halves have it, the values are joined by OR.
+    fn load(&mut self, _context: &mut Context<'_>, _offset: u64) -> Option<Result<u64, RegisterFault>> {
+        None
+    }
+
+    /// The processor stores to the register at `offset`.
+    fn store(
+        &mut self,
+        _context: &mut Context<'_>,
+        _offset: u64,
+        _value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        None
+    }
+
+    /// The time that a register access takes beyond the bus's own cycles.
+    fn register_delay(&self) -> Duration;
+
+    /// Another agent's transaction on a block passes by.
+    fn snoop(&mut self, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
+        SnoopReply::default()
+    }
+
+    /// A transaction on a block whose home this half is, and that nobody
+    /// supplied from a cache.
+    fn home(&mut self, transaction: &Transaction) -> HomeReply {
+        unreachable!("this half is nobody's home, and was asked for {:#x}", transaction.address)
+    }
+
+    /// Whether it wants to issue a transaction.
+    fn wants_bus(&self) -> bool {
+        false
+    }
+
+    /// The bus is granted: what to issue, if still anything.
+    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        None
+    }
+
+    /// The transaction that it issued is over.
+    fn complete(&mut self, _context: &mut Context<'_>, _transaction: &Transaction, _response: &Response) {}
+
+    /// A packet has arrived, or the flow control has room that it had not before.
+    fn network(&mut self, _context: &mut Context<'_>) {}
+
+    /// An instant that this half asked for has come.
+    fn timer(&mut self, _context: &mut Context<'_>) {}
+
+    /// Counts so far, by name.
+    fn statistics(&self) -> &dyn StatisticSet;
+
+    /// The state in a line, for the explanation of a run without progress.
+    fn describe(&self) -> String;
+}

@@ -1,0 +1,307 @@
+//! The time ledger: where each picosecond went.
+//!
+//! Profilers sample or count what they know about, and what they do not know
+//! about disappears. A [`Ledger`] cannot lose time: at any instant it is in
+//! exactly one category, [`switch`](Ledger::switch) closes one and opens the
+//! next, and the totals therefore add up to the elapsed time to the picosecond,
+//! which [`close`](Ledger::close) asserts.
+//!
+//! Categories are declared with [`categories!`](crate::categories). A pair of
+//! categories is a category too, so that one ledger can answer two questions at
+//! once: what was the program doing (its activity), and what was the processor
+//! doing meanwhile (its occupation)?
+//!
+//! ```
+//! use narthex_kernel::{Ledger, Time, Duration, categories};
+//!
+//! categories! {
+//!     /// What the program is doing.
+//!     pub enum Activity { Application = "application", Send = "send" }
+//! }
+//! categories! {
+//!     /// What the processor is doing meanwhile.
+//!     pub enum Occupation { Execute = "execute", Miss = "cache miss" }
+//! }
+//!
+//! let start = (Activity::Application, Occupation::Execute);
+//! let mut ledger = Ledger::new(Time::ZERO, start);
+//! ledger.switch(Time::from_ps(700), (Activity::Send, Occupation::Execute));
+//! ledger.switch(Time::from_ps(900), (Activity::Send, Occupation::Miss));
+//! ledger.close(Time::from_ps(1_000));
+//! assert_eq!(ledger.total_of_first(Activity::Send), Duration::from_ps(300));
+//! assert_eq!(ledger.total_of_second(Occupation::Execute), Duration::from_ps(900));
+//! assert_eq!(ledger.elapsed(), Duration::from_ps(1_000));
+//! ```
+
+use std::marker::PhantomData;
+
+use serde::{Serialize, Serializer};
+
+use crate::time::{Duration, Time};
+
+/// A finite set of names, of which one applies at any instant.
+pub trait Category: Copy {
+    /// How many there are.
+    const COUNT: usize;
+
+    /// Which one this is, below `COUNT`.
+    fn index(self) -> usize;
+
+    /// The name in reports of the category with this index.
+    fn name(index: usize) -> String;
+}
+
+/// A pair is a category: its cells are the product of the two sets.
+impl<A: Category, B: Category> Category for (A, B) {
+    const COUNT: usize = A::COUNT * B::COUNT;
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0.index() * B::COUNT + self.1.index()
+    }
+
+    fn name(index: usize) -> String {
+        format!(
+            "{} / {}",
+            A::name(index / B::COUNT),
+            B::name(index % B::COUNT)
+        )
+    }
+}
+
+/// Declares an enumeration as a [`Category`](crate::Category): each member
+/// with its name in reports. It also has `ALL` and `NAMES`, in order.
+#[macro_export]
+macro_rules! categories {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident {
+            $($(#[$member_attribute:meta])* $member:ident = $name:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        $visibility enum $type {
+            $(
+                $(#[$member_attribute])*
+                #[doc = concat!("In reports: \"", $name, "\".")]
+                $member,
+            )+
+        }
+
+        #[allow(dead_code)]
+        impl $type {
+            /// Every category, in the order of their indices.
+            pub const ALL: &'static [Self] = &[$(Self::$member),+];
+            /// Their names in reports, in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Its name in reports.
+            pub const fn as_str(self) -> &'static str {
+                Self::NAMES[self as usize]
+            }
+        }
+
+        impl $crate::Category for $type {
+            const COUNT: usize = Self::ALL.len();
+
+            #[inline]
+            fn index(self) -> usize {
+                self as usize
+            }
+
+            fn name(index: usize) -> String {
+                Self::NAMES[index].to_owned()
+            }
+        }
+    };
+}
+
+/// Divides a stretch of time among categories, without gap or overlap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ledger<C> {
+    opened: Time,
+    since: Time,
+    current: usize,
+    totals: Box<[Duration]>,
+    categories: PhantomData<C>,
+}
+
+impl<C: Category> Ledger<C> {
+    /// Opens the ledger in `category`.
+    pub fn new(now: Time, category: C) -> Self {
+        Ledger {
+            opened: now,
+            since: now,
+            current: category.index(),
+            totals: vec![Duration::ZERO; C::COUNT].into(),
+            categories: PhantomData,
+        }
+    }
+
+    /// From `now` on, time belongs to `category`.
+    ///
+    /// # Panics
+    /// If `now` is before the previous switch: time would be counted twice.
+    #[inline]
+    pub fn switch(&mut self, now: Time, category: C) {
+        self.settle(now);
+        self.current = category.index();
+    }
+
+    /// Books the time up to `now`; the totals are then complete. The ledger
+    /// stays open in the same category, so a run can be resumed.
+    ///
+    /// # Panics
+    /// If the totals do not add up to the elapsed time.
+    pub fn close(&mut self, now: Time) {
+        self.settle(now);
+        let booked: Duration = self.totals.iter().copied().sum();
+        assert_eq!(booked, self.elapsed(), "the ledger lost time");
+    }
+
+    /// Starts again at `now` with totals of zero, in the current category:
+    /// what came before (a warm-up) is not counted.
+    pub fn reopen(&mut self, now: Time) {
+        self.settle(now);
+        self.opened = now;
+        self.totals.fill(Duration::ZERO);
+    }
+
+    /// The time booked so far, from the opening to the last switch or close.
+    pub fn elapsed(&self) -> Duration {
+        self.since - self.opened
+    }
+
+    /// The instant up to which time is booked.
+    pub fn booked_until(&self) -> Time {
+        self.since
+    }
+
+    /// The time booked on `category`.
+    pub fn total(&self, category: C) -> Duration {
+        self.totals[category.index()]
+    }
+
+    /// Every category's name and total, in the order of their indices.
+    pub fn totals(&self) -> impl Iterator<Item = (String, Duration)> {
+        self.totals
+            .iter()
+            .enumerate()
+            .map(|(index, &total)| (C::name(index), total))
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        assert!(
+            now >= self.since,
+            "the ledger is at {} and cannot go back to {now}",
+            self.since
+        );
+        self.totals[self.current] += now - self.since;
+        self.since = now;
+    }
+}
+
+impl<A: Category, B: Category> Ledger<(A, B)> {
+    /// The time booked on `first`, whatever the second category was.
+    pub fn total_of_first(&self, first: A) -> Duration {
+        let row = first.index() * B::COUNT;
+        self.totals[row..row + B::COUNT].iter().copied().sum()
+    }
+
+    /// The time booked on `second`, whatever the first category was.
+    pub fn total_of_second(&self, second: B) -> Duration {
+        self.totals
+            .iter()
+            .skip(second.index())
+            .step_by(B::COUNT)
+            .copied()
+            .sum()
+    }
+}
+
+impl<C: Category> Serialize for Ledger<C> {
+    /// A map from category to picoseconds.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.totals().map(|(name, total)| (name, total.as_ps())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    categories! {
+        /// What a tester is doing.
+        pub enum Test { Think = "think", Type = "type", Wait = "wait" }
+    }
+    categories! {
+        /// Where.
+        pub enum Place { Desk = "desk", Train = "train" }
+    }
+
+    fn at(picoseconds: u64) -> Time {
+        Time::from_ps(picoseconds)
+    }
+
+    #[test]
+    fn a_pair_has_a_name_and_a_cell_of_its_own() {
+        assert_eq!(<(Test, Place)>::COUNT, 6);
+        let indices = Test::ALL
+            .iter()
+            .flat_map(|&t| Place::ALL.iter().map(move |&p| (t, p).index()));
+        assert!(indices.eq(0..6));
+        assert_eq!(
+            <(Test, Place)>::name((Test::Wait, Place::Train).index()),
+            "wait / train"
+        );
+    }
+
+    #[test]
+    fn a_ledger_appears_in_json_as_picoseconds_by_category() {
+        let mut ledger = Ledger::new(at(10), Test::Think);
+        ledger.switch(at(15), Test::Type);
+        ledger.close(at(18));
+        let json = serde_json::to_string(&ledger).unwrap();
+        assert_eq!(json, r#"{"think":5,"type":3,"wait":0}"#);
+    }
+
+    #[test]
+    fn reopening_forgets_what_came_before() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        ledger.switch(at(50), Test::Type);
+        ledger.reopen(at(60));
+        ledger.close(at(70));
+        assert_eq!(ledger.elapsed(), Duration::from_ps(10));
+        assert_eq!(ledger.total(Test::Think), Duration::ZERO);
+        assert_eq!(ledger.total(Test::Type), Duration::from_ps(10));
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot go back")]
+    fn going_back_in_time_is_refused() {
+        let mut ledger = Ledger::new(at(5), Test::Think);
+        ledger.switch(at(4), Test::Type);
+    }
+
+    proptest! {
+        #[test]
+        fn totals_add_up_to_the_elapsed_time_however_it_is_divided(
+            steps in proptest::collection::vec((0u64..1_000, 0usize..3, 0usize..2), 0..100),
+        ) {
+            let mut now = at(123);
+            let mut ledger = Ledger::new(now, (Test::Think, Place::Desk));
+            for (step, test, place) in steps {
+                now += Duration::from_ps(step);
+                ledger.switch(now, (Test::ALL[test], Place::ALL[place]));
+            }
+            ledger.close(now);
+            let cells: Duration = ledger.totals().map(|(_, total)| total).sum();
+            let rows: Duration = Test::ALL.iter().map(|&t| ledger.total_of_first(t)).sum();
+            let columns: Duration = Place::ALL.iter().map(|&p| ledger.total_of_second(p)).sum();
+            prop_assert_eq!([cells, rows, columns], [now - at(123); 3]);
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! Statistics that are declared once.
+//!
+//! A count that is declared in one place, incremented in a second, merged in a
+//! third and printed in a fourth is soon forgotten in one of them. Here a
+//! component declares its statistics with [`statistics!`](crate::statistics):
+//! for each a field, its kind, and then its key in results, its unit and its
+//! meaning. Increments are plain additions to a field; descriptions, JSON and
+//! merging follow from the declaration.
+//!
+//! ```
+//! use narthex_kernel::{Duration, statistics};
+//!
+//! statistics! {
+//!     /// What crossed a bus.
+//!     pub struct BusStatistics {
+//!         reads: Counter, "bus_reads", "transactions", "blocks fetched to be read";
+//!         busy: TimeTotal, "bus_busy", "ps", "time during which the bus was not free";
+//!         waits: Histogram, "bus_waits", "cycles", "from a request to its grant";
+//!     }
+//! }
+//!
+//! let mut bus = BusStatistics::default();
+//! bus.reads.increment();
+//! bus.busy.add(Duration::from_ns(12));
+//! bus.waits.record(3);
+//! assert_eq!(BusStatistics::describe()[0].unit, "transactions");
+//! let json = serde_json::to_value(&bus)?;
+//! assert_eq!(json["bus_busy"], 12_000);
+//! assert_eq!(json["bus_waits"]["maximum"], 3);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! The kinds: [`Counter`] and [`TimeTotal`] add up, [`Maximum`] keeps the
+//! largest value, [`Histogram`] how values are distributed, [`Tally`] one count
+//! for each member of a [`Category`].
+
+use std::marker::PhantomData;
+
+use serde::ser::SerializeMap;
+#[doc(hidden)]
+pub use serde::{Serialize, Serializer};
+
+use crate::ledger::Category;
+use crate::time::Duration;
+
+/// What a statistic is: its declaration, as data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// Its key in results.
+    pub name: &'static str,
+    /// What its value counts: "transactions", "ps".
+    pub unit: &'static str,
+    /// What it says, for people.
+    pub meaning: &'static str,
+}
+
+/// A value as it appears in results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A count, a time in picoseconds or a maximum.
+    Number(u64),
+    /// A distribution.
+    Distribution(Histogram),
+    /// Counts by name.
+    Counts(#[serde(serialize_with = "as_map")] Vec<(String, u64)>),
+}
+
+fn as_map<S: Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().map(|(name, count)| (name, count)))
+}
+
+/// A kind of statistic: what a field of a set can be.
+pub trait Statistic: Default {
+    /// What results show.
+    fn value(&self) -> Value;
+
+    /// Adds what another component of the same kind has seen.
+    fn merge(&mut self, other: &Self);
+}
+
+/// A component's statistics, as whoever reports them sees them.
+pub trait StatisticSet {
+    /// What each statistic is, in the order of the declaration.
+    fn descriptions(&self) -> &'static [Description];
+
+    /// Shows each statistic with its value, in the same order.
+    fn visit(&self, visitor: &mut dyn FnMut(&'static Description, Value));
+}
+
+/// Counts events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counter(u64);
+
+impl Counter {
+    /// One more.
+    #[inline]
+    pub fn increment(&mut self) {
+        self.0 += 1;
+    }
+
+    /// `count` more.
+    #[inline]
+    pub fn add(&mut self, count: u64) {
+        self.0 += count;
+    }
+
+    /// How many so far.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Statistic for Counter {
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+}
+
+/// Adds up time; picoseconds in results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeTotal(Duration);
+
+impl TimeTotal {
+    /// `duration` more.
+    #[inline]
+    pub fn add(&mut self, duration: Duration) {
+        self.0 += duration;
+    }
+
+    /// How much so far.
+    pub const fn get(self) -> Duration {
+        self.0
+    }
+}
+
+impl Statistic for TimeTotal {
+    fn value(&self) -> Value {
+        Value::Number(self.0.as_ps())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+}
+
+/// Keeps the largest value seen, zero before the first: a queue's high-water mark.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Maximum(u64);
+
+impl Maximum {
+    /// Takes `value` into account.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.0 = self.0.max(value);
+    }
+
+    /// The largest value so far.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Statistic for Maximum {
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.record(other.0);
+    }
+}
+
+/// How values are distributed: count, sum, extremes, and how many values lie
+/// between consecutive powers of two. Bucket 0 holds zeros; bucket `i` holds
+/// the values of `i` binary digits, from `2^(i-1)` to `2^i - 1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    count: u64,
+    sum: u64,
+    minimum: u64,
+    maximum: u64,
+    buckets: [u64; BUCKETS],
+}
+
+const BUCKETS: usize = u64::BITS as usize + 1;
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram {
+            count: 0,
+            sum: 0,
+            minimum: u64::MAX,
+            maximum: 0,
+            buckets: [0; BUCKETS],
+        }
+    }
+}
+
+impl Histogram {
+    /// Takes `value` into account.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(value);
+        self.minimum = self.minimum.min(value);
+        self.maximum = self.maximum.max(value);
+        self.buckets[(u64::BITS - value.leading_zeros()) as usize] += 1;
+    }
+
+    /// How many values.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their sum (at most `u64::MAX`).
+    pub const fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The smallest, if there was any.
+    pub fn minimum(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.minimum)
+    }
+
+    /// The largest, if there was any.
+    pub fn maximum(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.maximum)
+    }
+
+    /// Their average, if there was any.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The buckets that are not empty: smallest value they hold, and count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let from = |bucket: usize| bucket.checked_sub(1).map_or(0, |digits| 1 << digits);
+        let buckets = self
+            .buckets
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        buckets.map(move |(bucket, &count)| (from(bucket), count))
+    }
+}
+
+impl Statistic for Histogram {
+    fn value(&self) -> Value {
+        Value::Distribution(self.clone())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.minimum = self.minimum.min(other.minimum);
+        self.maximum = self.maximum.max(other.maximum);
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += theirs;
+        }
+    }
+}
+
+impl Serialize for Histogram {
+    /// `buckets` is a list of [smallest value, count] of those not empty.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("count", &self.count)?;
+        map.serialize_entry("sum", &self.sum)?;
+        map.serialize_entry("minimum", &self.minimum())?;
+        map.serialize_entry("maximum", &self.maximum())?;
+        map.serialize_entry("buckets", &self.buckets().collect::<Vec<_>>())?;
+        map.end()
+    }
+}
+
+/// One count for each member of a category: transactions by kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally<C> {
+    counts: Box<[u64]>,
+    categories: PhantomData<C>,
+}
+
+impl<C: Category> Default for Tally<C> {
+    fn default() -> Self {
+        Tally {
+            counts: vec![0; C::COUNT].into(),
+            categories: PhantomData,
+        }
+    }
+}
+
+impl<C: Category> Tally<C> {
+    /// One more of `category`.
+    #[inline]
+    pub fn increment(&mut self, category: C) {
+        self.counts[category.index()] += 1;
+    }
+
+    /// How many of `category` so far.
+    pub fn get(&self, category: C) -> u64 {
+        self.counts[category.index()]
+    }
+}
+
+impl<C: Category> Statistic for Tally<C> {
+    fn value(&self) -> Value {
+        Value::Counts(
+            (0..C::COUNT)
+                .map(|index| (C::name(index), self.counts[index]))
+                .collect(),
+        )
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// Writes a set as a map from name to value; what the macro's `Serialize` does.
+pub fn serialize_set<S: Serializer>(
+    set: &dyn StatisticSet,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut values = Vec::with_capacity(set.descriptions().len());
+    set.visit(&mut |description, value| values.push((description.name, value)));
+    serializer.collect_map(values)
+}
+
+/// Declares a set of statistics: for each a field, its kind (one of those in
+/// the [module](crate::statistics)), its key in results, its unit, its meaning.
+#[macro_export]
+macro_rules! statistics {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $set:ident {
+            $(
+                $field:ident : $kind:ident $(<$category:ty>)?,
+                $name:literal, $unit:literal, $meaning:literal;
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        $visibility struct $set {
+            $(
+                #[doc = concat!("`", $name, "` (", $unit, "): ", $meaning, ".")]
+                pub $field: $crate::statistics::$kind $(<$category>)?,
+            )*
+        }
+
+        #[allow(dead_code)]
+        impl $set {
+            /// What each statistic is, in the order of the declaration.
+            pub const fn describe() -> &'static [$crate::statistics::Description] {
+                &[$($crate::statistics::Description { name: $name, unit: $unit, meaning: $meaning }),*]
+            }
+
+            /// Adds what another component of the same kind has seen.
+            pub fn merge(&mut self, other: &Self) {
+                $($crate::statistics::Statistic::merge(&mut self.$field, &other.$field);)*
+            }
+        }
+
+        impl $crate::statistics::StatisticSet for $set {
+            fn descriptions(&self) -> &'static [$crate::statistics::Description] {
+                Self::describe()
+            }
+
+            fn visit(
+                &self,
+                visitor: &mut dyn FnMut(
+                    &'static $crate::statistics::Description,
+                    $crate::statistics::Value,
+                ),
+            ) {
+                let values = [$($crate::statistics::Statistic::value(&self.$field)),*];
+                for (description, value) in Self::describe().iter().zip(values) {
+                    visitor(description, value);
+                }
+            }
+        }
+
+        impl $crate::statistics::Serialize for $set {
+            fn serialize<S: $crate::statistics::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                $crate::statistics::serialize_set(self, serializer)
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::categories! {
+        /// What went by.
+        pub enum Vehicle { Car = "car", Tram = "tram" }
+    }
+
+    crate::statistics! {
+        /// What a road counts.
+        pub struct Road {
+            closures: Counter, "closures", "events", "how often the road was closed";
+            closed: TimeTotal, "closed", "ps", "time for which it was closed";
+            speeds: Histogram, "speeds", "km/h", "speeds that were measured";
+            longest_queue: Maximum, "longest_queue", "vehicles", "most vehicles that waited";
+            traffic: Tally<Vehicle>, "traffic", "vehicles", "vehicles by kind";
+        }
+    }
+
+    fn a_day() -> Road {
+        let mut road = Road::default();
+        road.closures.increment();
+        road.closed.add(Duration::from_ns(2));
+        [0, 1, 7, 50]
+            .into_iter()
+            .for_each(|speed| road.speeds.record(speed));
+        road.longest_queue.record(9);
+        road.traffic.increment(Vehicle::Tram);
+        road
+    }
+
+    #[test]
+    fn a_declaration_is_all_that_json_needs() {
+        let json = serde_json::to_string(&a_day()).unwrap();
+        assert_eq!(
+            json,
+            r#"{"closures":1,"closed":2000,"speeds":{"count":4,"sum":58,"minimum":0,"maximum":50,"#
+                .to_owned()
+                + r#""buckets":[[0,1],[1,1],[4,1],[32,1]]},"longest_queue":9,"#
+                + r#""traffic":{"car":0,"tram":1}}"#
+        );
+    }
+
+    #[test]
+    fn descriptions_and_values_have_the_order_of_the_declaration() {
+        let mut names = Vec::new();
+        a_day().visit(&mut |description, _| names.push(description.name));
+        assert_eq!(
+            names,
+            ["closures", "closed", "speeds", "longest_queue", "traffic"]
+        );
+        assert!(
+            Road::describe()
+                .iter()
+                .map(|description| description.name)
+                .eq(names)
+        );
+    }
+
+    #[test]
+    fn merging_two_days_is_as_if_one_had_seen_both() {
+        let mut sum = a_day();
+        sum.merge(&a_day());
+        assert_eq!(
+            (sum.closures.get(), sum.closed.get()),
+            (2, Duration::from_ns(4))
+        );
+        assert_eq!((sum.speeds.count(), sum.speeds.mean()), (8, Some(14.5)));
+        assert_eq!(
+            (sum.longest_queue.get(), sum.traffic.get(Vehicle::Tram)),
+            (9, 2)
+        );
+        sum.merge(&Road::default());
+        assert_eq!(
+            (sum.speeds.minimum(), sum.speeds.maximum()),
+            (Some(0), Some(50))
+        );
+    }
+
+    #[test]
+    fn extreme_values_have_a_bucket_and_saturate_the_sum() {
+        let mut histogram = Histogram::default();
+        assert_eq!((histogram.minimum(), histogram.mean()), (None, None));
+        histogram.record(u64::MAX);
+        histogram.record(u64::MAX);
+        assert_eq!(histogram.sum(), u64::MAX);
+        assert!(histogram.buckets().eq([(1 << 63, 2)]));
+    }
+}

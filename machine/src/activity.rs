@@ -1,0 +1,142 @@
+//! What a processor's time is divided into: the rows and columns of the ledger.
+//!
+//! The guest says what it is doing by markers, instructions that take no time
+//! (guest/runtime); the node knows what the processor is waiting for. At any
+//! instant a processor is in one activity and one occupation.
+
+use narthex_kernel::categories;
+use narthex_memory::processor_memory::WaitReason;
+
+categories! {
+    /// What the program is doing, as its markers say.
+    pub enum Activity {
+        /// The program's own work.
+        Application = "application",
+        /// Sending a message: overhead of the messaging library.
+        Send = "send",
+        /// Waiting for room in the interface or the flow control.
+        WaitToSend = "wait to send",
+        /// Looking for messages and finding none.
+        Poll = "poll",
+        /// Taking a message in: overhead of the messaging library.
+        Receive = "receive",
+        /// Moving messages out of the interface into user memory.
+        Buffering = "buffering",
+        /// Waiting for other nodes.
+        Synchronisation = "synchronisation",
+        /// The program has ended on this node.
+        Exited = "exited",
+    }
+}
+
+categories! {
+    /// What the processor is doing meanwhile.
+    pub enum Occupation {
+        /// Executing instructions.
+        Execute = "execute",
+        /// Waiting for a block of data.
+        DataMiss = "data miss",
+        /// Waiting for a block of instructions.
+        InstructionMiss = "instruction miss",
+        /// Waiting for a device register.
+        Uncached = "uncached access",
+        /// Waiting for the store buffer to drain.
+        StoreBuffer = "store buffer",
+    }
+}
+
+impl From<Option<WaitReason>> for Occupation {
+    fn from(reason: Option<WaitReason>) -> Self {
+        match reason {
+            None => Occupation::Execute,
+            Some(WaitReason::DataMiss) => Occupation::DataMiss,
+            Some(WaitReason::InstructionMiss) => Occupation::InstructionMiss,
+            Some(WaitReason::Uncached) => Occupation::Uncached,
+            Some(WaitReason::StoreBuffer) => Occupation::StoreBuffer,
+        }
+    }
+}
+
+/// What a marker instruction says (guest/runtime).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marker {
+    /// An activity begins inside the present one.
+    Enter(Activity),
+    /// The innermost activity ends.
+    Leave,
+}
+
+impl Marker {
+    const ENTER: u16 = 0x4e0;
+    const LEAVE: u16 = 0x4f0;
+
+    /// The meaning of `slti x0, x0, immediate`; none for a hint of somebody else's.
+    pub fn decode(immediate: u16) -> Option<Marker> {
+        if immediate == Self::LEAVE {
+            return Some(Marker::Leave);
+        }
+        // A guest cannot say that it has exited.
+        let guest = &Activity::ALL[..Activity::Exited as usize];
+        let activity = immediate.checked_sub(Self::ENTER)?;
+        guest.get(activity as usize).map(|&activity| Marker::Enter(activity))
+    }
+}
+
+/// The activities that are open, innermost last.
+#[derive(Clone, Debug, Default)]
+pub struct Activities {
+    open: Vec<Activity>,
+}
+
+impl Activities {
+    /// More open activities than this are a mistake of the program.
+    const DEEPEST: usize = 64;
+
+    /// The innermost activity.
+    pub fn current(&self) -> Activity {
+        self.open.last().copied().unwrap_or(Activity::Application)
+    }
+
+    /// Applies a marker. Errors say what the program did wrong.
+    pub fn apply(&mut self, marker: Marker) -> Result<(), &'static str> {
+        match marker {
+            Marker::Enter(_) if self.open.len() == Self::DEEPEST => {
+                Err("more than 64 activities are open: a marker that leaves one is missing")
+            }
+            Marker::Enter(activity) => {
+                self.open.push(activity);
+                Ok(())
+            }
+            Marker::Leave => {
+                self.open.pop().map(|_| ()).ok_or("a marker leaves an activity, but none is open")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_nest_and_the_innermost_counts() {
+        let mut activities = Activities::default();
+        for immediate in [0x4e3, 0x4e4, 0x4e0] {
+            activities.apply(Marker::decode(immediate).unwrap()).unwrap();
+        }
+        assert_eq!(activities.current(), Activity::Application);
+        activities.apply(Marker::decode(0x4f0).unwrap()).unwrap();
+        assert_eq!(activities.current(), Activity::Receive);
+    }
+
+    #[test]
+    fn other_hints_and_exited_are_no_markers() {
+        assert_eq!(Marker::decode(0x4e7), None);
+        assert_eq!(Marker::decode(0x123), None);
+    }
+
+    #[test]
+    fn leaving_what_was_never_entered_is_refused() {
+        assert!(Activities::default().apply(Marker::Leave).is_err());
+    }
+}

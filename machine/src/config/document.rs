@@ -1,0 +1,207 @@
+//! Between TOML text and the tree.
+//!
+//! A leaf is a plain value, or a table that states where the value is from:
+//!
+//! ```toml
+//! clock = "250MHz"
+//! access_time = { value = "120ns", stated = "Table 3" }
+//! address_cycles = { value = 1, assumed = "one cycle on a bus that is not multiplexed" }
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Number, Value};
+use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Key, TableLike};
+
+use super::problem::{Place, Problem, Text, did_you_mean};
+use super::tree::{Entry, Leaf, Node, Source, Table};
+
+const VALUE: &str = "value";
+const STATED: &str = "stated";
+const ASSUMED: &str = "assumed";
+
+/// Reads a text into a tree. What can be read is returned even when some of it
+/// is wrong, so that later checks can report the rest of the mistakes as well.
+pub(super) fn read(text: &Arc<Text>) -> (Table, Vec<Problem>) {
+    let mut reader = Reader { text, problems: Vec::new() };
+    let table = match Document::parse(text.text.as_str()) {
+        Ok(document) => reader.table(document.as_table(), reader.place(None), ""),
+        Err(error) => {
+            let place = reader.place(error.span());
+            reader.problems.push(Problem::new(Some(place.clone()), "", error.message().trim_end().replace('\n', "; ")));
+            Table::empty(place)
+        }
+    };
+    (table, reader.problems)
+}
+
+/// Reads `key=value` of a command line into a tree that holds only that.
+pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
+    let text = Arc::new(Text { name: format!("--set {setting}"), text: String::new() });
+    let place = Place::new(&text, None);
+    let Some((path, typed)) = setting.split_once('=') else {
+        return Err(Problem::new(Some(place), "", "has no value; write key=value, for example bus.clock=125MHz"));
+    };
+    let keys = Key::parse(path.trim())
+        .map_err(|_| Problem::new(Some(place.clone()), path, "is not a key; write table.key=value"))?;
+    let (typed, mut reader) = (typed.trim(), Reader { text: &text, problems: Vec::new() });
+    let mut node = match typed.parse::<toml_edit::Value>() {
+        Ok(value) => reader.node(&Item::Value(value), place.clone(), path),
+        Err(_) => Some(Node::Leaf(Leaf { value: typed.into(), source: Source::User, typed: None })),
+    };
+    if let Some(problem) = reader.problems.pop() {
+        return Err(problem);
+    }
+    if let Some(Node::Leaf(leaf)) = &mut node {
+        leaf.typed = Some(typed.to_owned());
+    }
+    for key in keys.iter().rev() {
+        let entry = node.map(|node| Entry { key: key.get().to_owned(), place: place.clone(), node });
+        node = Some(Node::Table(Table { place: place.clone(), entries: entry.into_iter().collect() }));
+    }
+    match node {
+        Some(Node::Table(table)) => Ok(table),
+        _ => Err(Problem::new(Some(place), path, "is not a key; write table.key=value")),
+    }
+}
+
+/// Writes a tree as a document that reads back as the same tree.
+pub(super) fn write(table: &Table) -> String {
+    let mut document = DocumentMut::new();
+    *document.as_table_mut() = written_table(table);
+    document.to_string()
+}
+
+struct Reader<'a> {
+    text: &'a Arc<Text>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn place(&self, span: Option<Range<usize>>) -> Place {
+        Place::new(self.text, span)
+    }
+
+    fn table(&mut self, table: &dyn TableLike, place: Place, path: &str) -> Table {
+        let mut entries = Vec::new();
+        for (key, item) in table.iter() {
+            let span = table.key(key).and_then(Key::span).or_else(|| item.span());
+            let place = span.map_or_else(|| place.clone(), |span| self.place(Some(span)));
+            let path = super::schema::join(path, key);
+            if let Some(node) = self.node(item, place.clone(), &path) {
+                entries.push(Entry { key: key.to_owned(), place, node });
+            }
+        }
+        Table { place, entries }
+    }
+
+    fn node(&mut self, item: &Item, place: Place, path: &str) -> Option<Node> {
+        match item.as_table_like() {
+            Some(table) if [VALUE, STATED, ASSUMED].iter().any(|word| table.contains_key(word)) => {
+                self.leaf_with_source(table, place, path).map(Node::Leaf)
+            }
+            Some(table) => Some(Node::Table(self.table(table, place, path))),
+            None => {
+                let value = self.plain(item, &place, path)?;
+                Some(Node::Leaf(Leaf { value, source: Source::User, typed: None }))
+            }
+        }
+    }
+
+    fn leaf_with_source(&mut self, table: &dyn TableLike, place: Place, path: &str) -> Option<Leaf> {
+        let problem = |message: String| Problem::new(Some(place.clone()), path, message);
+        let form = "{ value = .., stated = \"where\" } or { value = .., assumed = \"why\" }";
+        if let Some((key, _)) = table.iter().find(|(key, _)| ![VALUE, STATED, ASSUMED].contains(key)) {
+            let hint = did_you_mean(key, [VALUE, STATED, ASSUMED]);
+            self.problems.push(problem(format!("unknown key `{key}` beside the value{hint}; write {form}")));
+        }
+        let Some(value) = table.get(VALUE) else {
+            self.problems.push(problem(format!("states a source but no value; write {form}")));
+            return None;
+        };
+        let value = self.plain(value, &place, path)?;
+        let source = match (table.get(STATED), table.get(ASSUMED)) {
+            (Some(Item::Value(toml_edit::Value::String(text))), None) => Source::Stated(text.value().clone()),
+            (None, Some(Item::Value(toml_edit::Value::String(text)))) => Source::Assumed(text.value().clone()),
+            (Some(_), Some(_)) => {
+                self.problems.push(problem(format!("is both stated and assumed; write {form}")));
+                Source::User
+            }
+            (None, None) => {
+                self.problems.push(problem(format!("is neither stated nor assumed; write {form}, or the plain value")));
+                Source::User
+            }
+            _ => {
+                self.problems.push(problem(format!("has a source that is not a text; write {form}")));
+                Source::User
+            }
+        };
+        if matches!(&source, Source::Stated(text) | Source::Assumed(text) if text.trim().is_empty()) {
+            self.problems.push(problem(format!("has an empty source; write {form}")));
+        }
+        Some(Leaf { value, source, typed: None })
+    }
+
+    /// A value without tables above it; `None`, with a problem, for what
+    /// machine files do not have.
+    fn plain(&mut self, item: &Item, place: &Place, path: &str) -> Option<Value> {
+        let value = item.as_value().and_then(to_json);
+        if value.is_none() {
+            let what = item.to_string();
+            let message = format!("{} is not allowed; expected a number, a text, true, false or a list of them", what.trim());
+            self.problems.push(Problem::new(Some(place.clone()), path, message));
+        }
+        value
+    }
+}
+
+/// The value as JSON; none for dates, infinities and tables in lists.
+fn to_json(value: &toml_edit::Value) -> Option<Value> {
+    use toml_edit::Value as Toml;
+    Some(match value {
+        Toml::String(text) => text.value().as_str().into(),
+        Toml::Integer(number) => (*number.value()).into(),
+        Toml::Float(number) => Value::Number(Number::from_f64(*number.value())?),
+        Toml::Boolean(truth) => (*truth.value()).into(),
+        Toml::Array(values) => Value::Array(values.iter().map(to_json).collect::<Option<_>>()?),
+        Toml::Datetime(_) | Toml::InlineTable(_) => return None,
+    })
+}
+
+fn written_table(table: &Table) -> toml_edit::Table {
+    let mut written = toml_edit::Table::new();
+    for entry in &table.entries {
+        let item = match &entry.node {
+            Node::Table(table) => Item::Table(written_table(table)),
+            Node::Leaf(leaf) => Item::Value(written_leaf(leaf)),
+        };
+        written.insert(&entry.key, item);
+    }
+    written
+}
+
+fn written_leaf(leaf: &Leaf) -> toml_edit::Value {
+    let value = from_json(&leaf.value);
+    let (word, reason) = match &leaf.source {
+        Source::Stated(place) => (STATED, place),
+        Source::Assumed(reason) => (ASSUMED, reason),
+        Source::User => return value,
+    };
+    let pairs = [(VALUE, value), (word, reason.into())];
+    InlineTable::from_iter(pairs).into()
+}
+
+/// The inverse of [`to_json`].
+fn from_json(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::String(text) => text.into(),
+        Value::Bool(truth) => (*truth).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => integer.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::Array(values) => values.iter().map(from_json).collect::<Array>().into(),
+        Value::Null | Value::Object(_) => unreachable!("a leaf is a scalar or a list: `to_json` made it"),
+    }
+}

@@ -1,0 +1,203 @@
+//! The whole machine: one table of its file for each component, and the rules
+//! that hold between components.
+
+use narthex_cores as cores;
+use narthex_fabrics::{flow_control, networks};
+use narthex_kernel::{Bytes, Duration};
+use narthex_memory::{bus, cache, main_memory, processor_memory, protocols};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::interfaces::{self, Interfaces, Surroundings};
+
+/// A simulated parallel machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineConfig {
+    /// What the machine is called, and its size.
+    pub machine: General,
+    /// The processor of every node.
+    pub processor: cores::Config,
+    /// The processor's data cache.
+    pub data_cache: cache::Config,
+    /// The processor's instruction cache.
+    pub instruction_cache: InstructionCache,
+    /// The processor's store buffer.
+    pub store_buffer: processor_memory::StoreBufferConfig,
+    /// The node's memory bus.
+    pub bus: bus::Config,
+    /// The node's main memory.
+    pub main_memory: main_memory::Config,
+    /// The network between the nodes.
+    pub network: networks::Config,
+    /// What keeps a sender from overrunning its receiver.
+    pub flow_control: flow_control::Config,
+    /// The packets that the network carries.
+    pub messages: Messages,
+    /// The network interfaces that this machine can have, by the name of their
+    /// model; a run chooses one.
+    #[schemars(schema_with = "interfaces::schema")]
+    pub interfaces: Interfaces,
+}
+
+/// What the machine is called, and its size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct General {
+    /// The machine's name.
+    pub name: String,
+    /// One sentence about the machine.
+    pub description: String,
+    /// Nodes of the parallel machine.
+    #[schemars(range(min = 1, max = 4096))]
+    pub nodes: u32,
+    /// Processors of each node that run the program.
+    #[schemars(range(min = 1, max = 1))]
+    pub processors_per_node: u32,
+    /// Where the random streams of all components start.
+    pub seed: u64,
+    /// A run in which nothing happens for so long is stopped, and explained.
+    pub time_without_progress: Duration,
+}
+
+/// The processor's instruction cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum InstructionCache {
+    /// Every fetch hits and costs no time.
+    Ideal {},
+    /// A cache like the one for data.
+    Cache(cache::Config),
+}
+
+/// The packets that the network carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// Size of a packet with its header; a multiple of the block.
+    pub packet: Bytes,
+    /// Size of a packet's header.
+    pub header: Bytes,
+}
+
+/// The smallest header: the first doubleword holds who, what and how much.
+const SMALLEST_HEADER_BYTES: u64 = 8;
+
+/// The largest payload: the header counts it in eight bits.
+const LARGEST_PAYLOAD_BYTES: u64 = 255;
+
+/// (dotted key, what is wrong and what is allowed).
+type Broken = (String, String);
+
+impl MachineConfig {
+    /// The rules that the machine breaks: each component's own, then those
+    /// between components.
+    pub fn problems(&self) -> Vec<Broken> {
+        let mut problems = self.component_problems();
+        problems.extend(self.general_problems());
+        problems.extend(self.block_problems());
+        problems.extend(self.message_problems());
+        // A model may rely on the rest being sound.
+        if problems.is_empty() {
+            problems.extend(self.interface_problems());
+        }
+        problems
+    }
+
+    /// The data cache's block, which is the node's coherence block.
+    pub fn block(&self) -> Bytes {
+        self.data_cache.block
+    }
+
+    fn component_problems(&self) -> Vec<Broken> {
+        let instruction_cache = match &self.instruction_cache {
+            InstructionCache::Ideal {} => Vec::new(),
+            InstructionCache::Cache(config) => config.problems(),
+        };
+        let tables = [
+            ("data_cache", self.data_cache.problems()),
+            ("instruction_cache", instruction_cache),
+            ("store_buffer", self.store_buffer.problems()),
+            ("bus", self.bus.problems()),
+            ("network", self.network.problems()),
+            ("flow_control", self.flow_control.problems()),
+        ];
+        let of_tables = tables.into_iter().flat_map(|(table, problems)| {
+            problems.into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
+        });
+        let processor = self.processor.validate().err();
+        let processor = processor.map(|error| ("processor".to_owned(), error.to_string()));
+        processor.into_iter().chain(of_tables).collect()
+    }
+
+    fn general_problems(&self) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        if !(1..=4096).contains(&self.machine.nodes) {
+            problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
+        }
+        if self.machine.processors_per_node != 1 {
+            let count = self.machine.processors_per_node;
+            problems.push(broken("machine.processors_per_node", format!("{count} is not supported; expected 1")));
+        }
+        if self.machine.time_without_progress.is_zero() {
+            problems.push(broken("machine.time_without_progress", "0ps would stop every run; expected a time such as 10ms".into()));
+        }
+        if self.main_memory.access_time.is_zero() {
+            problems.push(broken("main_memory.access_time", "0ps is not allowed; expected a time such as 120ns".into()));
+        }
+        problems
+    }
+
+    /// Rules about the coherence block, which all of a node agree on.
+    fn block_problems(&self) -> Vec<Broken> {
+        let (block, width) = (self.block(), self.bus.width);
+        let mut problems = Vec::new();
+        if block.as_u64() % width.as_u64().max(1) != 0 {
+            let message = format!("{width} does not divide the block of {block} (data_cache.block)");
+            problems.push(broken("bus.width", message));
+        }
+        if let InstructionCache::Cache(config) = &self.instruction_cache {
+            if config.block != block {
+                let message = format!("{} is not the data cache's block of {block}; a node has one block size", config.block);
+                problems.push(broken("instruction_cache.block", message));
+            }
+            if config.protocol != self.data_cache.protocol {
+                let (own, data) = (&config.protocol, &self.data_cache.protocol);
+                let message = format!("{own:?} is not the data cache's {data:?}; caches of a bus share one protocol");
+                problems.push(broken("instruction_cache.protocol", message));
+            }
+        }
+        problems
+    }
+
+    fn interface_problems(&self) -> Vec<Broken> {
+        let Some(protocol) = protocols::by_name(&self.data_cache.protocol) else { return Vec::new() };
+        let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
+        interfaces::problems(&self.interfaces, &Surroundings { protocol, block_bytes, packet_bytes })
+    }
+
+    fn message_problems(&self) -> Vec<Broken> {
+        let (Messages { packet, header }, block) = (&self.messages, self.block());
+        let mut problems = Vec::new();
+        if packet.as_u64() == 0 || packet.as_u64() % block.as_u64().max(1) != 0 {
+            let message = format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
+            problems.push(broken("messages.packet", message));
+        }
+        if header.as_u64() < SMALLEST_HEADER_BYTES || header.as_u64() % 4 != 0 {
+            let message = format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
+            problems.push(broken("messages.header", message));
+        }
+        if header >= packet {
+            let message = format!("{header} leaves no room for payload in a packet of {packet}");
+            problems.push(broken("messages.header", message));
+        } else if packet.as_u64() - header.as_u64() > LARGEST_PAYLOAD_BYTES {
+            let message = format!("{packet} has more than {LARGEST_PAYLOAD_BYTES}B of payload, which its header cannot count");
+            problems.push(broken("messages.packet", message));
+        }
+        problems
+    }
+}
+
+fn broken(key: &str, message: String) -> Broken {
+    (key.to_owned(), message)
+}

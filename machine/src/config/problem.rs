@@ -1,0 +1,170 @@
+//! What is wrong with a machine's file, where, and what would be right.
+//!
+//! Every problem names its place (file, line, column, or the `--set` it came
+//! from), the key, the value and what is allowed instead. All problems of a
+//! file are reported together.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text that a part of a machine came from: a file, a preset or a `--set`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// What people know it by: a path, a preset's name, a command line option.
+    pub name: String,
+    /// The whole text; empty where lines and columns would say nothing.
+    pub text: String,
+}
+
+/// A place in a [`Text`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    text: Arc<Text>,
+    offset: usize,
+}
+
+impl Place {
+    /// The place where `span` begins; the beginning of the text without one.
+    pub fn new(text: &Arc<Text>, span: Option<Range<usize>>) -> Self {
+        Place { text: Arc::clone(text), offset: span.map_or(0, |span| span.start) }
+    }
+
+    /// Line and column, counted from one; columns are characters.
+    fn line_and_column(&self) -> (usize, usize) {
+        let end = self.text.text.floor_char_boundary(self.offset);
+        let before = &self.text.text[..end];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        (line, column)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.text.text.is_empty() {
+            return write!(f, "{}", self.text.name);
+        }
+        let (line, column) = self.line_and_column();
+        write!(f, "{}:{line}:{column}", self.text.name)
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    place: Option<Place>,
+    key: String,
+    message: String,
+}
+
+impl Problem {
+    /// A problem with `key`, a dotted path (empty for the whole document).
+    pub(super) fn new(place: Option<Place>, key: &str, message: impl Into<String>) -> Self {
+        Problem { place, key: key.to_owned(), message: message.into() }
+    }
+
+    /// The dotted key that the problem is about; empty for the whole document.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What is wrong, and what is allowed.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Why a machine cannot be built: one problem or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    problems: Vec<Problem>,
+}
+
+impl ConfigError {
+    /// All that is wrong, in the order of the file.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// `value` when nothing is wrong.
+    pub(super) fn unless<T>(problems: Vec<Problem>, value: T) -> Result<T, ConfigError> {
+        if problems.is_empty() { Ok(value) } else { Err(ConfigError { problems }) }
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        ConfigError { problems: vec![problem] }
+    }
+}
+
+/// More problems than this are counted, not printed.
+const MOST_PRINTED: usize = 20;
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().take(MOST_PRINTED).enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        match self.problems.len().checked_sub(MOST_PRINTED) {
+            Some(more @ 1..) => write!(f, "\n... and {more} more"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// "; did you mean `clock`?" where one of `allowed` is close to `word`.
+pub(super) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
+    let word = word.to_lowercase();
+    let closeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
+    allowed
+        .into_iter()
+        .map(|candidate| (closeness(candidate), candidate))
+        .filter(|(closeness, _)| *closeness >= 0.75)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map_or_else(String::new, |(_, candidate)| format!("; did you mean `{candidate}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_counts_lines_and_columns_from_one() {
+        let text = Arc::new(Text { name: "m.toml".into(), text: "a = 1\nß = é\n".into() });
+        assert_eq!(Place::new(&text, Some(0..1)).to_string(), "m.toml:1:1");
+        assert_eq!(Place::new(&text, Some(11..13)).to_string(), "m.toml:2:5");
+        assert_eq!(Place::new(&text, Some(999..1000)).to_string(), "m.toml:3:1");
+    }
+
+    #[test]
+    fn the_nearest_word_is_offered_and_a_stranger_is_not() {
+        assert_eq!(did_you_mean("clok", ["width", "clock"]), "; did you mean `clock`?");
+        assert_eq!(did_you_mean("cni32QM", ["NI2w", "CNI32Qm"]), "; did you mean `CNI32Qm`?");
+        assert_eq!(did_you_mean("zebra", ["width", "clock"]), "");
+    }
+
+    #[test]
+    fn a_flood_of_problems_is_cut_and_counted() {
+        let problems = vec![Problem::new(None, "a", "is wrong"); 23];
+        let error = ConfigError::unless(problems, ()).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 21);
+        assert!(error.ends_with("... and 3 more"));
+    }
+}

@@ -1,0 +1,153 @@
+//! A machine's file as a tree of tables and leaves, each knowing its place and
+//! each leaf its source.
+//!
+//! ```text
+//!   text ──read──► tree ──merge──► tree ──check (schema)──► JSON ──serde──► typed
+//!                 (file)      (base + file + --set)            rules ──► MachineConfig
+//! ```
+//!
+//! The tree is what is merged, checked against the schema, shown and written
+//! back; the typed structures are made from its plain values and know nothing
+//! of places and sources.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::problem::Place;
+use super::schema::join;
+
+/// Where a parameter's value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A publication states it, at this place.
+    Stated(String),
+    /// Nothing states it; this is the reason for the value.
+    Assumed(String),
+    /// The user's file or command line says so.
+    User,
+}
+
+/// A table or a leaf.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Table(Table),
+    Leaf(Leaf),
+}
+
+/// A table: entries in the order of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub place: Place,
+    pub entries: Vec<Entry>,
+}
+
+/// A key with what it stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub key: String,
+    pub place: Place,
+    pub node: Node,
+}
+
+/// A parameter's value with its source.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub value: Value,
+    pub source: Source,
+    /// What was typed on the command line, where the value came from there: it
+    /// is taken as text when the parameter turns out to be one.
+    pub typed: Option<String>,
+}
+
+/// The key that selects the variant of a table, such as the network's.
+pub(super) const KIND: &str = "kind";
+
+impl Table {
+    /// A table without entries.
+    pub fn empty(place: Place) -> Self {
+        Table { place, entries: Vec::new() }
+    }
+
+    /// The entry of `key` in this table.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The place of the dotted path `key`, or of the nearest table around it.
+    pub fn place_of(&self, key: &str) -> Place {
+        for entry in &self.entries {
+            let Some(rest) = key.strip_prefix(&join("", &entry.key)) else { continue };
+            match (&entry.node, rest.strip_prefix('.')) {
+                (Node::Table(table), Some(rest)) => return table.place_of(rest),
+                (Node::Table(table), None) if rest.is_empty() => return table.place.clone(),
+                (Node::Leaf(_), None) if rest.is_empty() => return entry.place.clone(),
+                _ => {}
+            }
+        }
+        self.place.clone()
+    }
+
+    /// Lays `over` over this table. Tables are merged key by key, except that
+    /// another `kind` makes another table: the keys of the old kind mean
+    /// nothing to it.
+    pub fn merge(&mut self, over: Table) {
+        for entry in over.entries {
+            let Some(mine) = self.entries.iter_mut().find(|mine| mine.key == entry.key) else {
+                self.entries.push(entry);
+                continue;
+            };
+            match (&mut mine.node, entry.node) {
+                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => mine.merge(over),
+                (mine_node, node) => {
+                    *mine_node = node;
+                    mine.place = entry.place;
+                }
+            }
+        }
+    }
+
+    /// Whether `over` makes this table another kind of thing.
+    fn changes_kind(&self, over: &Table) -> bool {
+        match (self.value(KIND), over.value(KIND)) {
+            (Some(mine), Some(other)) => mine != other,
+            _ => false,
+        }
+    }
+
+    /// The value of the leaf `key` of this table.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        match &self.get(key)?.node {
+            Node::Leaf(leaf) => Some(&leaf.value),
+            Node::Table(_) => None,
+        }
+    }
+
+    /// The plain values, for the typed structures.
+    pub fn values(&self) -> Value {
+        self.to_json(&|leaf| leaf.value.clone())
+    }
+
+    /// The values in the form of the file: `{"value": .., "stated": ..}`.
+    pub fn values_with_sources(&self) -> Value {
+        self.to_json(&|leaf| {
+            let (word, reason) = match &leaf.source {
+                Source::Stated(place) => ("stated", place),
+                Source::Assumed(reason) => ("assumed", reason),
+                Source::User => return leaf.value.clone(),
+            };
+            serde_json::json!({ "value": leaf.value, word: reason })
+        })
+    }
+
+    fn to_json(&self, of_leaf: &dyn Fn(&Leaf) -> Value) -> Value {
+        let entries = self.entries.iter().map(|entry| {
+            let value = match &entry.node {
+                Node::Table(table) => table.to_json(of_leaf),
+                Node::Leaf(leaf) => of_leaf(leaf),
+            };
+            (entry.key.clone(), value)
+        });
+        Value::Object(entries.collect::<Map<_, _>>())
+    }
+}

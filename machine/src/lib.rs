@@ -1,0 +1,93 @@
+//! The whole simulator: configuration, composition, runs and results.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`config`] | machines' files: typed, checked, with the source of each value |
+//! | [`compose`] | from a configuration and a program to nodes |
+//! | [`node`] | a node: its components, wired |
+//! | [`activity`] | what a processor's time is divided into |
+//! | [`request`], [`run`](mod@run) | a run from request to result |
+//!
+//! The functions of this page are what the command line is made of.
+
+pub mod activity;
+pub mod compose;
+pub mod config;
+pub mod node;
+pub mod request;
+pub mod run;
+
+use narthex_interfaces::models::MODELS;
+use narthex_interfaces::registers;
+use narthex_memory::check::{CheckOptions, check};
+use narthex_memory::protocols;
+use serde_json::{Value, json};
+
+pub use request::{Failure, RunRequest};
+pub use run::{Progress, run};
+
+/// What there is of a kind: "interfaces" or "machines".
+///
+/// # Errors
+/// For any other kind.
+pub fn list(kind: &str) -> Result<Value, Failure> {
+    match kind {
+        "interfaces" => Ok(MODELS
+            .iter()
+            .flat_map(|model| {
+                model.examples.iter().map(|example| {
+                    json!({ "name": example, "family": model.family, "summary": model.summary })
+                })
+            })
+            .collect()),
+        "machines" => config::preset_names()
+            .into_iter()
+            .map(|name| {
+                let machine = config::load(name).map_err(Failure::usage)?;
+                Ok(json!({ "name": name, "summary": machine.config.machine.description }))
+            })
+            .collect(),
+        other => Err(Failure::usage(format!("'{other}' is neither interfaces nor machines"))),
+    }
+}
+
+/// Explores every state of a protocol's table.
+///
+/// # Errors
+/// If there is no such protocol. A protocol that does not hold is a result.
+pub fn check_protocol(name: &str) -> Result<Value, Failure> {
+    let protocol = protocols::by_name(name).ok_or_else(|| {
+        let names = protocols::names();
+        let nearest = names.iter().min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
+        let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+        Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
+    })?;
+    let report = check(protocol, &CheckOptions::default());
+    let mut document = serde_json::to_value(&report).expect("a report is plain data");
+    document["text"] = report.to_string().into();
+    Ok(document)
+}
+
+/// A machine's resolved configuration and, if asked for, each parameter's source.
+///
+/// # Errors
+/// If the machine or a setting is wrong.
+pub fn machine_show(name: &str, settings: &[String], sources: bool) -> Result<Value, Failure> {
+    let machine =
+        config::load(name).and_then(|machine| machine.with_settings(settings)).map_err(Failure::usage)?;
+    let mut document = json!({ "name": machine.config.machine.name, "toml": machine.to_toml(), "machine": machine.resolved() });
+    if sources {
+        document["sources"] = serde_json::to_value(machine.sources()).expect("sources are plain data");
+    }
+    Ok(document)
+}
+
+/// The JSON Schema of a machine's file.
+pub fn schema() -> Value {
+    config::json_schema()
+}
+
+/// The C header with the registers and the information page, for the guest.
+pub fn register_header() -> String {
+    registers::c_header()
+}

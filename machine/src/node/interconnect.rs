@@ -1,0 +1,198 @@
+//! The bus at work: who is granted, who snoops, who supplies.
+
+use narthex_interfaces::registers::REGISTER_PAGE;
+use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+
+use super::{Event, Node, State, Underway};
+
+/// An agent of the node's bus, by what it belongs to.
+#[derive(Clone, Copy)]
+enum Agent {
+    Unit(usize),
+    Side(usize),
+}
+
+impl Node {
+    /// The place of a processor on the bus; the interface's halves follow.
+    fn agent_of_unit(&self, index: usize) -> AgentId {
+        AgentId(index as u8)
+    }
+
+    /// The place of a half of the interface on the bus.
+    pub(super) fn agent_of_side(&self, side: usize) -> AgentId {
+        AgentId((self.units.len() + side) as u8)
+    }
+
+    fn agent(&self, agent: AgentId) -> Agent {
+        let place = usize::from(agent.0);
+        match place.checked_sub(self.units.len()) {
+            None => Agent::Unit(place),
+            Some(side) => Agent::Side(side),
+        }
+    }
+
+    /// Asks for the bus in an agent's name.
+    pub(super) fn request(&mut self, now: Time, agent: AgentId) {
+        if let Some(at) = self.bus.request(now, agent) {
+            self.events.schedule(at, Event::Grant);
+        }
+    }
+
+    /// Asks for the bus if a processor's memory needs it.
+    pub(super) fn request_for_unit(&mut self, index: usize, now: Time) {
+        if self.units[index].memory.wants_bus() {
+            self.request(now, self.agent_of_unit(index));
+        }
+    }
+
+    /// The bus is granted: the agent issues, everybody else snoops.
+    pub(super) fn grant(&mut self, now: Time) {
+        let transaction = self.bus.grant().and_then(|agent| match self.agent(agent) {
+            Agent::Unit(index) => self.units[index].memory.issue(),
+            Agent::Side(side) => self.with_side(now, side, |side, context| side.issue(context)),
+        });
+        let Some(transaction) = transaction else {
+            self.free_bus(now);
+            return;
+        };
+        let (response, delay) = match transaction.kind {
+            Kind::UncachedLoad | Kind::UncachedStore => {
+                (Response { data: None, value: 0, shared: false }, self.register_delay())
+            }
+            _ => self.block_transaction(now, &transaction),
+        };
+        let end = self.bus.occupy(now, transaction.kind, delay);
+        self.underway = Some(Underway { transaction, response });
+        self.events.schedule(end, Event::Release);
+    }
+
+    fn register_delay(&self) -> Duration {
+        let delays = self.interface.sides.iter().map(|side| side.register_delay());
+        delays.max().unwrap_or_default()
+    }
+
+    /// Lets everybody snoop a block transaction and finds who supplies.
+    fn block_transaction(&mut self, now: Time, transaction: &Transaction) -> (Response, Duration) {
+        let snooped = self.snoop(now, transaction);
+        if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
+            self.write_home(transaction.address, &data);
+        }
+        let (data, delay) = match snooped.supplies {
+            Some(data) => (Some(data), snooped.delay),
+            None => self.home(transaction),
+        };
+        (Response { data, value: 0, shared: snooped.shares }, delay)
+    }
+
+    /// Everybody but the issuer snoops; the joined answer.
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
+        let mut joined = SnoopReply::default();
+        let mut join = |reply: SnoopReply| {
+            joined.shares |= reply.shares;
+            if reply.supplies.is_some() {
+                debug_assert!(joined.supplies.is_none(), "two owners of {:#x}", transaction.address);
+                joined = SnoopReply { shares: joined.shares, ..reply };
+            }
+        };
+        for index in 0..self.units.len() {
+            if self.agent_of_unit(index) != transaction.agent {
+                join(self.units[index].memory.snoop(transaction));
+            }
+        }
+        for side in 0..self.interface.sides.len() {
+            if self.agent_of_side(side) != transaction.agent {
+                join(self.with_side(now, side, |side, context| side.snoop(context, transaction)));
+            }
+        }
+        joined
+    }
+
+    /// The home's part in a transaction that nobody supplied.
+    fn home(&mut self, transaction: &Transaction) -> (Option<BlockData>, Duration) {
+        if let Some(side) = self.interface.home_of(transaction.address) {
+            let reply = self.interface.sides[side].home(transaction);
+            return (reply.data, reply.delay);
+        }
+        if let Some(data) = &transaction.data {
+            self.main.write(transaction.address, data);
+        }
+        let data = transaction
+            .kind
+            .fetches_block()
+            .then(|| self.main.read_block(transaction.address, self.block_bytes as usize));
+        let moves_block = data.is_some() || transaction.data.is_some();
+        (data, if moves_block { self.memory_access_time } else { Duration::ZERO })
+    }
+
+    /// The home takes bytes that a cache supplied to another.
+    fn write_home(&mut self, address: u64, data: &BlockData) {
+        match self.interface.home_of(address) {
+            Some(side) => {
+                let agent = self.agent_of_side(side);
+                let write = Transaction::carrying(agent, Kind::WriteBack, address, *data);
+                self.interface.sides[side].home(&write);
+            }
+            None => self.main.write(address, data),
+        }
+    }
+
+    /// The transaction on the bus is over: its agent gets the answer.
+    pub(super) fn release(&mut self, now: Time) {
+        let Underway { transaction, mut response } = self.underway.take().expect("a transaction is under way");
+        if let Err(fault) = self.access_register(now, &transaction, &mut response) {
+            self.fail_at(now, 0, &fault.0);
+            return;
+        }
+        match self.agent(transaction.agent) {
+            Agent::Unit(index) => {
+                let unit = &mut self.units[index];
+                if unit.memory.complete(&transaction, &response) && unit.state == State::Waiting {
+                    self.wake(index, now);
+                }
+                self.request_for_unit(index, now);
+            }
+            Agent::Side(side) => {
+                self.with_side(now, side, |side, context| side.complete(context, &transaction, &response));
+            }
+        }
+        self.free_bus(now);
+    }
+
+    /// Carries out an uncached access at its end, when its data has crossed.
+    fn access_register(
+        &mut self,
+        now: Time,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), RegisterFault> {
+        if !matches!(transaction.kind, Kind::UncachedLoad | Kind::UncachedStore) {
+            return Ok(());
+        }
+        let offset = transaction.address - REGISTER_PAGE;
+        if transaction.size != 8 {
+            let size = transaction.size;
+            return Err(RegisterFault(format!("an access of {size} bytes to register {offset:#x}; registers have 8")));
+        }
+        let Node { interface, network, timers, faults, .. } = self;
+        let mut context = Context { now, network, timers, faults };
+        let result = match transaction.kind {
+            Kind::UncachedLoad => interface.load(&mut context, offset).map(|value| response.value = value),
+            _ => interface.store(&mut context, offset, transaction.value),
+        };
+        // Which half asked for the instant is not known here: both are called.
+        for at in self.timers.drain(..) {
+            self.events.schedule(at, Event::Timer(0));
+            self.events.schedule(at, Event::Timer(1));
+        }
+        self.settle(now);
+        result
+    }
+
+    fn free_bus(&mut self, now: Time) {
+        if let Some(at) = self.bus.release(now) {
+            self.events.schedule(at, Event::Grant);
+        }
+    }
+}

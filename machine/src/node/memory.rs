@@ -1,0 +1,122 @@
+//! A node's memory as the loader and the system calls see it: coherent,
+//! functional, without time.
+
+use narthex_cores::linux::{GuestMemory, Protection};
+use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
+use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
+use narthex_memory::ProcessorMemory;
+use narthex_memory::port::AccessFault;
+
+use super::Unit;
+
+/// The parts of a node that hold the guest's bytes. `C` finds the caches: a
+/// node that runs has them in its units, one that is being built beside it.
+pub struct NodeMemory<'a, C> {
+    pub caches: &'a mut [C],
+    pub main: &'a mut MainMemory,
+    pub pages: &'a mut PageTable,
+    pub block_bytes: u64,
+}
+
+/// Something that has a processor's caches.
+pub trait HasCaches {
+    /// The caches.
+    fn memory(&mut self) -> &mut ProcessorMemory;
+}
+
+impl HasCaches for ProcessorMemory {
+    fn memory(&mut self) -> &mut ProcessorMemory {
+        self
+    }
+}
+
+impl HasCaches for Unit {
+    fn memory(&mut self) -> &mut ProcessorMemory {
+        &mut self.memory
+    }
+}
+
+impl<C: HasCaches> NodeMemory<'_, C> {
+    /// Calls `step` for each part of the range that lies in one block, with the
+    /// part's address and its range in the caller's bytes.
+    fn blocks(
+        &mut self,
+        address: u64,
+        length: usize,
+        mut step: impl FnMut(&mut Self, u64, std::ops::Range<usize>) -> Result<(), AccessFault>,
+    ) -> Result<(), AccessFault> {
+        let mut done = 0;
+        while done < length {
+            let here = address.checked_add(done as u64).ok_or(AccessFault::Unmapped)?;
+            let page = self.pages.lookup(here).ok_or(AccessFault::Unmapped)?;
+            if page.kind == PageKind::Device {
+                return Err(AccessFault::Device);
+            }
+            let room = (self.block_bytes - here % self.block_bytes) as usize;
+            let count = room.min(length - done);
+            step(self, here, done..done + count)?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Sends home what the caches hold of the range, and empties their lines.
+    fn flush(&mut self, address: u64, length: u64) {
+        for owner in self.caches.iter_mut() {
+            let memory = owner.memory();
+            memory.forget_instructions();
+            let main = &mut *self.main;
+            memory.data_cache().flush(address..address + length, |block, data| main.write(block, data));
+        }
+    }
+}
+
+impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault> {
+        self.blocks(address, bytes.len(), |node, here, range| {
+            let cached = node.caches.iter_mut().find_map(|owner| owner.memory().data_cache().peek(here));
+            match cached {
+                Some(block) => {
+                    let start = (here % node.block_bytes) as usize;
+                    bytes[range.clone()].copy_from_slice(&block[start..start + range.len()]);
+                }
+                None => node.main.read(here, &mut bytes[range]),
+            }
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessFault> {
+        self.blocks(address, bytes.len(), |node, here, range| {
+            node.main.write(here, &bytes[range.clone()]);
+            for owner in node.caches.iter_mut() {
+                let cache = owner.memory().data_cache();
+                if cache.peek(here).is_some() {
+                    cache.write(here, &bytes[range.clone()]);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn map(&mut self, address: u64, length: u64, protection: Protection) {
+        let mapped_before = (0..length.div_ceil(PAGE_BYTES))
+            .any(|page| self.pages.lookup(address + page * PAGE_BYTES).is_some());
+        if mapped_before {
+            self.flush(address, length);
+        }
+        let attributes = PageAttributes {
+            kind: PageKind::Cachable,
+            readable: protection.read,
+            writable: protection.write,
+            executable: protection.execute,
+        };
+        self.pages.map(address, length, attributes);
+    }
+
+    fn unmap(&mut self, address: u64, length: u64) {
+        self.flush(address, length);
+        self.pages.unmap(address, length);
+        self.main.discard(address, length);
+    }
+}

@@ -1,0 +1,369 @@
+//! A node: processors, bus, main memory, interface and network port, wired.
+//!
+//! ```text
+//!   Unit ── ProcessorMemory ─┐
+//!   Unit ── ProcessorMemory ─┼── Bus ──┬── MainMemory
+//!                            │         │
+//!   Interface: send half ────┤         └── home blocks of the interface
+//!              receive half ─┘
+//!                 └── NetworkPort ── frames from and to other nodes
+//! ```
+//!
+//! Components never call each other: this is the one place that carries one's
+//! output to the next. It is a partition of the simulation with an event queue
+//! of its own; nothing in it is shared with other nodes.
+//!
+//! **Processors run ahead.** A processor executes without events as long as it
+//! hits in its caches, up to the instant of the node's next event: until then
+//! nothing can happen that it would see. With several processors each also stays
+//! within one bus arbitration of the slowest, because none can see another's
+//! transaction sooner.
+//!
+//! **A transaction** is granted ([`Event::Grant`]): its agent issues what its
+//! state needs now, everybody else snoops it at that instant, and the bus is
+//! occupied for its cycles and the supplier's time; then ([`Event::Release`])
+//! the agent gets its answer, and a processor that waited for it goes on before
+//! anything else happens at that instant, so that a block that was fetched is
+//! used before it can be taken away again.
+
+mod interconnect;
+pub(crate) mod memory;
+mod program;
+mod report;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use narthex_cores::linux::{Program, SystemCalls};
+use narthex_cores::{InOrder, Processor, Stop};
+use narthex_fabrics::{Frame, NetworkPort, NodeId};
+use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::Interface;
+use narthex_kernel::partition::{Outbox, Partition, Status};
+use narthex_kernel::{Duration, EventQueue, Ledger, Time};
+use narthex_memory::bus::Bus;
+use narthex_memory::main_memory::MainMemory;
+use narthex_memory::pages::PageTable;
+use narthex_memory::{ProcessorMemory, Response, Transaction};
+
+use crate::activity::{Activities, Activity, Marker, Occupation};
+
+pub use program::{Ended, Output, Region, Report};
+
+/// What can happen at a node.
+#[derive(Debug)]
+enum Event {
+    /// The bus is granted to the agent that has waited longest.
+    Grant,
+    /// The transaction on the bus is over.
+    Release,
+    /// A half of the interface asked to be called.
+    Timer(usize),
+    /// A frame arrives from the network.
+    Frame(Frame),
+    /// The flow control asked to be called.
+    Retry,
+}
+
+/// A processor with everything that is its own.
+pub struct Unit {
+    /// The processor.
+    pub processor: Processor<InOrder>,
+    /// Its caches and store buffer.
+    pub memory: ProcessorMemory,
+    /// Where its time went.
+    pub ledger: Ledger<(Activity, Occupation)>,
+    activities: Activities,
+    state: State,
+}
+
+/// What a processor is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It executes instructions.
+    Running,
+    /// Its access is done: it repeats it before the next event.
+    Woken,
+    /// It waits for the bus.
+    Waiting,
+    /// Its program has ended.
+    Exited,
+}
+
+/// The transaction that occupies the bus.
+#[derive(Debug)]
+struct Underway {
+    transaction: Transaction,
+    response: Response,
+}
+
+/// One node of the machine.
+pub struct Node {
+    id: NodeId,
+    events: EventQueue<Event>,
+    units: Vec<Unit>,
+    bus: Bus,
+    underway: Option<Underway>,
+    main: MainMemory,
+    memory_access_time: Duration,
+    pages: PageTable,
+    block_bytes: u64,
+    interface: Interface,
+    network: NetworkPort,
+    /// How far apart the processors of the node may be in time.
+    stagger: Duration,
+    program: Arc<Program>,
+    calls: SystemCalls,
+    /// What the program wrote, in order, until somebody takes it.
+    pub output: VecDeque<Output>,
+    /// Figures that the program reported.
+    pub reports: Vec<Report>,
+    /// Named stretches of time that the program marked.
+    pub regions: Vec<Region>,
+    /// How the program ended here, and when.
+    pub ended: Option<(Time, Ended)>,
+    /// Frames that leave, until the outbox takes them.
+    departures: Vec<(Time, NodeId, Frame)>,
+    timers: Vec<Time>,
+    faults: Vec<RegisterFault>,
+    /// System calls and deliveries: what shows that the run gets somewhere.
+    progress: u64,
+}
+
+/// What a node is made of.
+pub struct Parts {
+    /// Its number.
+    pub id: NodeId,
+    /// Its processors with their memories, in bus order.
+    pub processors: Vec<(Processor<InOrder>, ProcessorMemory)>,
+    /// Its bus.
+    pub bus: Bus,
+    /// How long one arbitration takes.
+    pub arbitration_time: Duration,
+    /// Its main memory.
+    pub main: MainMemory,
+    /// What main memory needs for a block.
+    pub memory_access_time: Duration,
+    /// Its pages.
+    pub pages: PageTable,
+    /// Bytes in a coherence block.
+    pub block_bytes: u64,
+    /// Its interface.
+    pub interface: Interface,
+    /// Its end of the fabric.
+    pub network: NetworkPort,
+    /// The program that runs on it.
+    pub program: Arc<Program>,
+    /// The state of its system calls.
+    pub calls: SystemCalls,
+}
+
+impl Node {
+    /// A node at time zero, its program about to execute its first instruction.
+    pub fn new(parts: Parts) -> Self {
+        let units = parts.processors.into_iter().map(|(processor, memory)| Unit {
+            processor,
+            memory,
+            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
+            activities: Activities::default(),
+            state: State::Running,
+        });
+        Node {
+            id: parts.id,
+            events: EventQueue::new(),
+            units: units.collect(),
+            bus: parts.bus,
+            underway: None,
+            main: parts.main,
+            memory_access_time: parts.memory_access_time,
+            pages: parts.pages,
+            block_bytes: parts.block_bytes,
+            interface: parts.interface,
+            network: parts.network,
+            stagger: parts.arbitration_time,
+            program: parts.program,
+            calls: parts.calls,
+            output: VecDeque::new(),
+            reports: Vec::new(),
+            regions: Vec::new(),
+            ended: None,
+            departures: Vec::new(),
+            timers: Vec::new(),
+            faults: Vec::new(),
+            progress: 0,
+        }
+    }
+
+    /// The processor that runs next, and up to when: the slowest one that has
+    /// anything to do before `limit`.
+    fn next_to_run(&self, limit: Time) -> Option<(usize, Time)> {
+        let active = || {
+            self.units.iter().enumerate().filter(|(_, unit)| {
+                unit.state == State::Woken || (unit.state == State::Running && unit.processor.now() < limit)
+            })
+        };
+        let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
+        let others = active().filter(|&(index, _)| index != slowest);
+        let stagger = self.stagger;
+        let horizon = others.map(|(_, unit)| unit.processor.now().saturating_add(stagger)).min();
+        Some((slowest, limit.min(horizon.unwrap_or(Time::NEVER))))
+    }
+
+    /// Lets a processor execute until `until` or until it needs something.
+    fn run_processor(&mut self, index: usize, until: Time) {
+        let unit = &mut self.units[index];
+        unit.state = State::Running;
+        let mut port = unit.memory.port(&self.pages, &self.main);
+        let stop = unit.processor.run(&mut port, until);
+        match stop {
+            Stop::Horizon => {}
+            Stop::Wait => self.wait(index),
+            Stop::SystemCall => self.system_call(index),
+            Stop::Marker(immediate) => self.mark(index, immediate),
+            Stop::Fault(fault) => self.fault(index, &fault),
+        }
+    }
+
+    /// A processor's access cannot finish at once.
+    fn wait(&mut self, index: usize) {
+        let unit = &mut self.units[index];
+        let now = unit.processor.now();
+        match unit.memory.wait_reason() {
+            // A posted store: the processor goes on at once, but the bus is
+            // asked for at the store's own instant.
+            None => unit.state = State::Woken,
+            reason => {
+                unit.state = State::Waiting;
+                unit.ledger.switch(now, (unit.activities.current(), reason.into()));
+            }
+        }
+        self.request_for_unit(index, now);
+    }
+
+    /// A processor's access is done; it repeats it at `now`.
+    fn wake(&mut self, index: usize, now: Time) {
+        let unit = &mut self.units[index];
+        unit.state = State::Woken;
+        unit.processor.resume_at(now);
+        unit.ledger.switch(now, (unit.activities.current(), Occupation::Execute));
+    }
+
+    fn mark(&mut self, index: usize, immediate: u16) {
+        let Some(marker) = Marker::decode(immediate) else {
+            return;
+        };
+        let unit = &mut self.units[index];
+        match unit.activities.apply(marker) {
+            Ok(()) => {
+                let now = unit.processor.now();
+                unit.ledger.switch(now, (unit.activities.current(), Occupation::Execute));
+            }
+            Err(problem) => self.fail(index, problem),
+        }
+    }
+
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Grant => self.grant(now),
+            Event::Release => self.release(now),
+            Event::Timer(side) => self.with_side(now, side, |side, context| side.timer(context)),
+            Event::Frame(frame) => self.frame(now, frame),
+            Event::Retry => {
+                self.network.retry(now);
+                self.settle(now);
+            }
+        }
+    }
+
+    fn frame(&mut self, now: Time, frame: Frame) {
+        let arrival = self.network.arrive(now, frame);
+        if arrival.packet {
+            self.progress += 1;
+            self.with_side(now, 1, |side, context| side.network(context));
+        }
+        if arrival.room {
+            self.with_side(now, 0, |side, context| side.network(context));
+        }
+        self.settle(now);
+    }
+
+    /// Calls a half of the interface and carries out what it wants.
+    fn with_side<R>(
+        &mut self,
+        now: Time,
+        side: usize,
+        call: impl FnOnce(&mut dyn narthex_interfaces::Side, &mut Context<'_>) -> R,
+    ) -> R {
+        let Node { interface, network, timers, faults, .. } = self;
+        let mut context = Context { now, network, timers, faults };
+        let result = call(&mut *interface.sides[side], &mut context);
+        for at in self.timers.drain(..) {
+            self.events.schedule(at, Event::Timer(side));
+        }
+        self.settle(now);
+        result
+    }
+
+    /// Carries out what the components want after a step: frames leave, the bus
+    /// is asked for, what the interface found wrong ends the program.
+    fn settle(&mut self, now: Time) {
+        let departures = &mut self.departures;
+        if let Some(at) = self.network.departures(now, |departure| departures.push(departure)) {
+            self.events.schedule(at, Event::Retry);
+        }
+        for side in 0..self.interface.sides.len() {
+            if self.interface.sides[side].wants_bus() {
+                self.request(now, self.agent_of_side(side));
+            }
+        }
+        if let Some(fault) = self.faults.pop() {
+            self.faults.clear();
+            self.fail(0, &fault.0);
+        }
+    }
+}
+
+impl Partition for Node {
+    type Payload = Frame;
+
+    fn next_time(&self) -> Option<Time> {
+        let runnable = self.units.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
+        let processors = runnable.map(|unit| unit.processor.now()).min();
+        processors.into_iter().chain(self.events.next_time()).min()
+    }
+
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
+        loop {
+            let limit = self.events.next_time().map_or(until, |next| next.min(until));
+            if let Some((index, horizon)) = self.next_to_run(limit) {
+                self.run_processor(index, horizon);
+            } else if let Some((now, event)) = self.events.pop_before(until) {
+                self.handle(now, event);
+            } else {
+                break;
+            }
+        }
+        for (arrival, destination, frame) in self.departures.drain(..) {
+            outbox.send(arrival, usize::from(destination.0), frame);
+        }
+    }
+
+    fn deliver(&mut self, arrival: Time, frame: Frame) {
+        self.events.schedule(arrival, Event::Frame(frame));
+    }
+
+    fn status(&self) -> Status {
+        match &self.ended {
+            Some((_, Ended::Exited(0))) => Status::Finished,
+            Some((at, _)) => Status::Stopped { at: *at },
+            None => Status::Running,
+        }
+    }
+
+    fn progress(&self) -> u64 {
+        let working = self.units.iter().filter(|unit| {
+            unit.state != State::Exited && unit.activities.current() == Activity::Application
+        });
+        self.progress + working.map(|unit| unit.processor.retired()).sum::<u64>()
+    }
+}

@@ -1,0 +1,170 @@
+//! The program on a node: its system calls, its end, its failures.
+//!
+//! A system call takes no simulated time: no kernel is simulated, and the
+//! studies' programs do not call one while they are measured.
+
+use std::fmt::Write as _;
+
+use narthex_cores::Fault;
+use narthex_cores::linux::{Effect, FaultReport, NarthexCall, Stream};
+use narthex_kernel::Time;
+
+use super::memory::NodeMemory;
+use super::{Node, State};
+use crate::activity::{Activity, Occupation};
+
+/// How a program ended on a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It exited with this code.
+    Exited(u8),
+    /// It did something wrong; the text says what, where, and in which state.
+    Failed(String),
+}
+
+/// Something that a program wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// To which stream.
+    pub stream: Stream,
+    /// What.
+    pub bytes: Vec<u8>,
+}
+
+/// A figure that a program reported.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// What was measured.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// In which unit.
+    pub unit: String,
+}
+
+/// A stretch of time that a program marked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub begin: Time,
+    /// When it ended; none if the program ended first.
+    pub end: Option<Time>,
+}
+
+/// The number of the register that holds a system call's number.
+const A7: usize = 17;
+/// The number of the first argument register.
+const A0: usize = 10;
+
+impl Node {
+    pub(super) fn system_call(&mut self, index: usize) {
+        self.progress += 1;
+        let processor = &self.units[index].processor;
+        let now = processor.now();
+        let number = processor.x(A7);
+        let arguments = std::array::from_fn(|place| processor.x(A0 + place));
+        let mut memory = NodeMemory {
+            caches: &mut self.units,
+            main: &mut self.main,
+            pages: &mut self.pages,
+            block_bytes: self.block_bytes,
+        };
+        let result = self.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
+        self.units[index].processor.set_x(A0, result.value as u64);
+        if let Some(effect) = result.effect {
+            self.carry_out(index, now, effect);
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
+        match effect {
+            Effect::Output { stream, bytes } => self.output.push_back(Output { stream, bytes }),
+            Effect::Notice(text) => {
+                let bytes = format!("narthex: node {}: {text}\n", self.id.0).into_bytes();
+                self.output.push_back(Output { stream: Stream::Error, bytes });
+            }
+            Effect::Exit(code) => self.end(now, Ended::Exited(code)),
+            Effect::Killed { signal, name } => {
+                let text = format!("the program ended itself with signal {signal} ({name})");
+                self.fail(index, &text);
+            }
+            Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
+                self.reports.push(Report { name, value, unit });
+            }
+            Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
+            Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
+                self.regions.push(Region { name, begin: now, end: None });
+            }
+            Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
+                let open = |region: &&mut Region| region.name == name && region.end.is_none();
+                match self.regions.iter_mut().rev().find(open) {
+                    Some(region) => region.end = Some(now),
+                    None => self.fail(index, &format!("the region {name:?} ends, but has not begun")),
+                }
+            }
+        }
+    }
+
+    /// The program ends on this node: all its processors stop.
+    fn end(&mut self, now: Time, ended: Ended) {
+        if self.ended.is_none() {
+            self.ended = Some((now, ended));
+        }
+        for unit in &mut self.units {
+            if unit.state != State::Exited {
+                unit.state = State::Exited;
+                let at = now.max(unit.ledger.booked_until());
+                unit.ledger.switch(at, (Activity::Exited, Occupation::Execute));
+            }
+        }
+    }
+
+    /// A check failed, in the program or in a device that it used wrongly.
+    pub(super) fn fail(&mut self, index: usize, message: &str) {
+        let now = self.units[index].processor.now();
+        self.fail_at(now, index, message);
+    }
+
+    /// A check failed at an instant that is not the processor's.
+    pub(super) fn fail_at(&mut self, now: Time, index: usize, message: &str) {
+        let processor = &self.units[index].processor;
+        let mut text = format!("node {}, processor {index}: {message}\n", self.id.0);
+        let places = [("at", processor.pc()), ("called from", processor.x(1))];
+        for (label, address) in places {
+            let _ = writeln!(text, "  {label:<12}{}", self.location(address));
+        }
+        let _ = write!(text, "  simulated time {now}");
+        self.end(now, Ended::Failed(text));
+    }
+
+    /// An instruction cannot be executed.
+    pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
+        let processor = &self.units[index].processor;
+        let now = processor.now();
+        let report = FaultReport {
+            node: usize::from(self.id.0),
+            processor: index,
+            fault: *fault,
+            integers: &std::array::from_fn(|register| processor.x(register)),
+            floats: &std::array::from_fn(|register| processor.f(register)),
+            program: &self.program,
+            space: self.calls.space(),
+        };
+        let text = report.to_string();
+        self.end(now, Ended::Failed(text));
+    }
+
+    /// An address with its function and source line, as far as known.
+    pub(super) fn location(&self, address: u64) -> String {
+        let mut text = format!("{address:#x}");
+        if let Some((name, offset)) = self.program.symbol(address) {
+            let _ = write!(text, " {name}+{offset:#x}");
+        }
+        if let Some(line) = self.program.source_line(address) {
+            let _ = write!(text, " ({line})");
+        }
+        text
+    }
+}

@@ -1,0 +1,100 @@
+//! What a node says about itself when the run is over, or stuck.
+
+use std::fmt::Write as _;
+
+use narthex_kernel::Time;
+use narthex_kernel::statistics::StatisticSet;
+use serde_json::{Map, Value, json};
+
+use super::{Ended, Node, State};
+
+impl Node {
+    /// Closes the ledgers: the run ends now.
+    pub fn close(&mut self, now: Time) {
+        for unit in &mut self.units {
+            let end = now.max(unit.ledger.booked_until());
+            unit.ledger.close(end);
+        }
+    }
+
+    /// The latest instant that anything on this node has reached.
+    pub fn reached(&self) -> Time {
+        self.units.iter().map(|unit| unit.ledger.booked_until()).max().unwrap_or(Time::ZERO)
+    }
+
+    /// Everything that the node counted, as JSON.
+    pub fn to_json(&self) -> Value {
+        let processors: Vec<Value> = self
+            .units
+            .iter()
+            .map(|unit| {
+                json!({
+                    "retired": unit.processor.retired(),
+                    "cycles": unit.processor.cycles(),
+                    "ledger_ps": unit.ledger.totals().filter(|(_, time)| !time.is_zero())
+                        .map(|(name, time)| (name, json!(time.as_ps()))).collect::<Map<_, _>>(),
+                })
+            })
+            .collect();
+        let exit_code = match &self.ended {
+            Some((_, Ended::Exited(code))) => json!(code),
+            _ => Value::Null,
+        };
+        json!({
+            "node": self.id.0,
+            "exit_code": exit_code,
+            "processors": processors,
+            "touched_pages": self.main.touched_pages(),
+            "statistics": self.statistics(),
+        })
+    }
+
+    /// Every statistic of the node by name.
+    fn statistics(&self) -> Map<String, Value> {
+        let mut sets: Vec<&dyn StatisticSet> = vec![&self.bus.statistics, self.network.statistics()];
+        sets.extend(self.units.iter().map(|unit| &unit.memory.statistics as &dyn StatisticSet));
+        sets.extend(self.interface.sides.iter().map(|side| side.statistics()));
+        let mut all = Map::new();
+        for set in sets {
+            set.visit(&mut |description, value| {
+                let value = serde_json::to_value(value).expect("statistics are plain numbers");
+                add(&mut all, description.name, value);
+            });
+        }
+        all
+    }
+
+    /// Who waits for what, for a run that gets nowhere.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        for (index, unit) in self.units.iter().enumerate() {
+            let _ = write!(text, "node {}, processor {index}: ", self.id.0);
+            if unit.state == State::Exited {
+                text += "its program has ended\n";
+                continue;
+            }
+            let doing = match unit.memory.wait_reason() {
+                Some(reason) => format!("waits for the bus ({reason:?})"),
+                None => "runs".into(),
+            };
+            let activity = unit.activities.current().as_str();
+            let _ = writeln!(text, "{doing} in the activity '{activity}'");
+            let _ = writeln!(text, "  at          {}", self.location(unit.processor.pc()));
+            let _ = writeln!(text, "  called from {}", self.location(unit.processor.x(1)));
+        }
+        for side in &self.interface.sides {
+            let _ = writeln!(text, "  {}", side.describe());
+        }
+        let _ = write!(text, "  flow control: {}", self.network.describe());
+        text
+    }
+}
+
+/// Adds a statistic, summing numbers that several processors share.
+fn add(all: &mut Map<String, Value>, name: &str, value: Value) {
+    let sum = match (all.get(name).and_then(Value::as_u64), value.as_u64()) {
+        (Some(before), Some(more)) => json!(before + more),
+        _ => value,
+    };
+    all.insert(name.to_owned(), sum);
+}

@@ -1,0 +1,59 @@
+//! What a run is asked to do, and what comes of it.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A run: which program, on which machine, over which interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// The program's name, for messages and results.
+    pub program: String,
+    /// Its arguments, without its name.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// A preset's name or the path of a machine's file.
+    pub machine: String,
+    /// The interface, in the taxonomy's notation.
+    pub interface: String,
+    /// How many nodes; as many as the machine's file says if not given.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+    /// Changes to the machine: "bus.clock=125MHz".
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Host threads.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// The seed of the random streams; the machine's own if not given.
+    #[serde(default)]
+    pub seed: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A run that gave no result, with the exit code of the command line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// 1: the guest failed; 2: wrong usage or configuration; 3: no progress.
+    pub exit_code: i32,
+    /// What happened, where, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// The guest failed.
+    pub const GUEST: i32 = 1;
+    /// Wrong usage or configuration.
+    pub const USAGE: i32 = 2;
+    /// No progress: deadlock or livelock.
+    pub const NO_PROGRESS: i32 = 3;
+
+    /// Wrong usage or configuration.
+    pub fn usage(message: impl ToString) -> Self {
+        Failure { exit_code: Self::USAGE, message: message.to_string() }
+    }
+}

@@ -1,0 +1,193 @@
+//! A run from request to result.
+
+use std::ops::ControlFlow;
+use std::time::{Duration as HostDuration, Instant};
+
+use narthex_cores::linux::{Program, Stream};
+use narthex_interfaces::Name;
+use narthex_kernel::Time;
+use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::compose::Blueprint;
+use crate::config::{self, Machine};
+use crate::node::{Ended, Node};
+use crate::request::{Failure, RunRequest};
+
+/// The version of the results' layout.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What whoever started a run sees while it goes on.
+pub enum Progress<'a> {
+    /// A node's program wrote something.
+    Output {
+        /// Which node.
+        node: usize,
+        /// To which stream.
+        stream: Stream,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// So much time was simulated; comes several times a second.
+    Time(Time),
+}
+
+/// How often a run reports to whoever started it.
+const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
+
+/// Runs a program on a machine. `observer` sees what happens and returns false
+/// to end the run early.
+///
+/// # Errors
+/// With the exit codes of the command line; the message is for people.
+pub fn run(
+    request: &RunRequest,
+    elf: &[u8],
+    observer: &mut dyn FnMut(Progress<'_>) -> bool,
+) -> Result<Value, Failure> {
+    let machine = config::load(&request.machine)
+        .and_then(|machine| machine.with_settings(&settings(request)))
+        .map_err(Failure::usage)?;
+    let interface: Name = request.interface.parse().map_err(Failure::usage)?;
+    let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
+    let blueprint = Blueprint::new(&machine.config, interface, program, request);
+    let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
+    let lookahead = machine.config.network.build().smallest_latency();
+    let mut simulation = Simulation::new(nodes, lookahead);
+    let patience = machine.config.machine.time_without_progress;
+    let limits = Limits { patience, ..Limits::default() };
+    let mut written = Written::default();
+    let mut last = Instant::now();
+    let ending = simulation.run(&limits, &mut |now, nodes| {
+        written.collect(nodes, observer);
+        if last.elapsed() < REPORT_EVERY {
+            return ControlFlow::Continue(());
+        }
+        last = Instant::now();
+        if observer(Progress::Time(now)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let mut nodes = simulation.into_partitions();
+    written.collect(&mut nodes, observer);
+    let end = end_of(&nodes);
+    nodes.iter_mut().for_each(|node| node.close(end));
+    judge(&ending, &nodes)?;
+    Ok(document(request, elf, &machine, &blueprint, end, &nodes, written))
+}
+
+/// The changes to the machine that the request makes, as settings.
+fn settings(request: &RunRequest) -> Vec<String> {
+    let mut settings = request.set.clone();
+    settings.extend(request.nodes.map(|nodes| format!("machine.nodes={nodes}")));
+    settings.extend(request.seed.map(|seed| format!("machine.seed={seed}")));
+    settings
+}
+
+/// The latest instant that any node has reached.
+fn end_of(nodes: &[Node]) -> Time {
+    nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO)
+}
+
+/// What the nodes' programs wrote, in the order in which it was seen.
+#[derive(Default)]
+struct Written {
+    lines: Vec<Value>,
+}
+
+impl Written {
+    fn collect(&mut self, nodes: &mut [Node], observer: &mut dyn FnMut(Progress<'_>) -> bool) {
+        for (node, partition) in nodes.iter_mut().enumerate() {
+            while let Some(output) = partition.output.pop_front() {
+                let bytes = &output.bytes;
+                let stream = match output.stream {
+                    Stream::Output => "stdout",
+                    Stream::Error => "stderr",
+                };
+                let text = String::from_utf8_lossy(bytes);
+                self.lines.push(json!({ "node": node, "stream": stream, "text": text }));
+                observer(Progress::Output { node, stream: output.stream, bytes });
+            }
+        }
+    }
+}
+
+/// Turns an ending that is no result into a failure.
+fn judge(ending: &Ending, nodes: &[Node]) -> Result<(), Failure> {
+    match ending {
+        Ending::AllFinished => Ok(()),
+        Ending::Stopped { partition, .. } => Err(failure_of(*partition, &nodes[*partition])),
+        Ending::NoProgress(stall) => {
+            let what = match stall {
+                Stall::Deadlock => "nothing can ever happen again".into(),
+                Stall::Livelock { since } => {
+                    format!("since {since} no message has arrived and no program has done work of its own")
+                }
+            };
+            let states: Vec<String> = nodes.iter().map(Node::describe).collect();
+            let message = format!("no progress: {what}\n{}", states.join("\n"));
+            Err(Failure { exit_code: Failure::NO_PROGRESS, message })
+        }
+        Ending::TimeLimit | Ending::Interrupted => {
+            Err(Failure { exit_code: Failure::GUEST, message: "the run was interrupted".into() })
+        }
+    }
+}
+
+fn failure_of(number: usize, node: &Node) -> Failure {
+    let message = match &node.ended {
+        Some((_, Ended::Failed(report))) => report.clone(),
+        Some((at, Ended::Exited(code))) => {
+            format!("node {number}: the program ended with exit code {code} at simulated time {at}")
+        }
+        None => unreachable!("a node that stopped the run has ended"),
+    };
+    Failure { exit_code: Failure::GUEST, message }
+}
+
+/// The result document: everything that is needed to run it again, and all that was counted.
+fn document(
+    request: &RunRequest,
+    elf: &[u8],
+    machine: &Machine,
+    blueprint: &Blueprint<'_>,
+    end: Time,
+    nodes: &[Node],
+    written: Written,
+) -> Value {
+    let digest = Sha256::digest(elf);
+    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({
+        "schema": SCHEMA_VERSION,
+        "version": env!("CARGO_PKG_VERSION"),
+        "program": request.program,
+        "arguments": request.args,
+        "binary_sha256": hash,
+        "interface": blueprint.interface.to_string(),
+        "machine": machine.resolved(),
+        "ending": "finished",
+        "simulated_ps": end.as_ps(),
+        "reports": nodes.iter().enumerate().flat_map(reports_of).collect::<Vec<_>>(),
+        "regions": nodes.iter().enumerate().flat_map(regions_of).collect::<Vec<_>>(),
+        "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
+        "output": written.lines,
+    })
+}
+
+fn reports_of((number, node): (usize, &Node)) -> Vec<Value> {
+    let report = |report: &crate::node::Report| {
+        json!({ "node": number, "name": report.name, "value": report.value, "unit": report.unit })
+    };
+    node.reports.iter().map(report).collect()
+}
+
+fn regions_of((number, node): (usize, &Node)) -> Vec<Value> {
+    let region = |region: &crate::node::Region| {
+        json!({
+            "node": number,
+            "name": region.name,
+            "begin_ps": region.begin.as_ps(),
+            "end_ps": region.end.map(|end| end.as_ps()),
+        })
+    };
+    node.regions.iter().map(region).collect()
+}

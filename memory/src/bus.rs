@@ -1,0 +1,222 @@
+//! A snooping bus with one outstanding transaction.
+//!
+//! ```text
+//!   request(agent) ──► queue ──► grant at a clock edge ──► the agent issues what
+//!                        ▲                                  its state needs *now*
+//!                        │                                        │
+//!                     release ◄── finished ◄── occupancy + the supplier's delay
+//! ```
+//!
+//! An agent asks for the bus, not for a transaction: what it needs is decided
+//! when it is granted, because a transaction of somebody else in between may
+//! have taken the block away that it wanted to upgrade, or emptied the line that
+//! it wanted to write back. The node issues the transaction, lets everybody
+//! snoop it at that instant, and tells the bus how long the supplier takes; the
+//! requester is served when the bus is released. Since nothing else crosses the
+//! bus in between, the snoop at the start and the fill at the end are atomic.
+//!
+//! Occupancy is in bus cycles a kind of transaction, arbitration included; the
+//! machine's file states them. Agents are served in the order of their
+//! requests, and by their number where those are equal.
+
+use narthex_kernel::quantity::{Bytes, Frequency};
+use narthex_kernel::{Clock, Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::{AgentId, Kind};
+
+/// The parameters of a bus.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The bus's clock.
+    pub clock: Frequency,
+    /// Bytes that cross in one data cycle.
+    pub width: Bytes,
+    /// Bus cycles of arbitration before the address of each transaction.
+    pub arbitration_cycles: u32,
+    /// Bus cycles of a transaction's address.
+    pub address_cycles: u32,
+    /// Extra bus cycles for each kind of transaction, beyond arbitration,
+    /// address and data cycles.
+    pub extra_cycles: ExtraCycles,
+    /// Time that a processor's cache needs to supply a block, beyond the bus's own cycles.
+    pub cache_supply_time: Duration,
+}
+
+/// Bus cycles a kind of transaction takes beyond arbitration, address and data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExtraCycles {
+    /// A cache fetches a block.
+    pub read: u32,
+    /// A cache fetches a block to write it.
+    pub read_exclusive: u32,
+    /// A cache makes other copies go; address only.
+    pub upgrade: u32,
+    /// A dirty block returns to its home.
+    pub write_back: u32,
+    /// A device replaces a block in its home.
+    pub write_block: u32,
+    /// A device reads a block without keeping it.
+    pub read_once: u32,
+    /// A block's home makes cached copies go; address only.
+    pub invalidate: u32,
+    /// A processor loads from a device register.
+    pub uncached_load: u32,
+    /// A processor stores to a device register.
+    pub uncached_store: u32,
+}
+
+impl ExtraCycles {
+    fn of(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Read => self.read,
+            Kind::ReadExclusive => self.read_exclusive,
+            Kind::Upgrade => self.upgrade,
+            Kind::WriteBack => self.write_back,
+            Kind::WriteBlock => self.write_block,
+            Kind::ReadOnce => self.read_once,
+            Kind::Invalidate => self.invalidate,
+            Kind::UncachedLoad => self.uncached_load,
+            Kind::UncachedStore => self.uncached_store,
+        }
+    }
+}
+
+impl Config {
+    /// The rules that the parameters break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let width = self.width.as_u64();
+        if !width.is_power_of_two() || width > 256 {
+            problems.push(("width", format!("{} is not a power of two from 1B to 256B", self.width)));
+        }
+        if self.arbitration_cycles == 0 {
+            problems.push(("arbitration_cycles", "0 is too few: a bus needs at least one cycle".into()));
+        }
+        if self.address_cycles == 0 {
+            problems.push(("address_cycles", "0 is too few: an address needs at least one cycle".into()));
+        }
+        problems
+    }
+
+    /// Bus cycles of a transaction of this kind, without its supplier's delay.
+    pub fn occupancy_cycles(&self, kind: Kind, block_bytes: usize) -> u64 {
+        let bytes = match kind {
+            Kind::Upgrade | Kind::Invalidate => 0,
+            Kind::UncachedLoad | Kind::UncachedStore => 8,
+            _ => block_bytes as u64,
+        };
+        let data_cycles = bytes.div_ceil(self.width.as_u64());
+        u64::from(self.arbitration_cycles + self.address_cycles + self.extra_cycles.of(kind)) + data_cycles
+    }
+}
+
+narthex_kernel::statistics! {
+    /// What crossed a bus.
+    pub struct Statistics {
+        reads: Counter, "bus_reads", "transactions", "blocks fetched to be read";
+        exclusive_reads: Counter, "bus_exclusive_reads", "transactions", "blocks fetched to be written";
+        upgrades: Counter, "bus_upgrades", "transactions", "permissions to write a block that was held already";
+        write_backs: Counter, "bus_write_backs", "transactions", "dirty blocks returned to their home";
+        block_writes: Counter, "bus_block_writes", "transactions", "whole blocks that a device wrote to their home";
+        single_reads: Counter, "bus_single_reads", "transactions", "blocks that a device read without keeping them";
+        invalidations: Counter, "bus_invalidations", "transactions", "blocks whose home made cached copies go";
+        uncached_loads: Counter, "bus_uncached_loads", "transactions", "loads from device registers";
+        uncached_stores: Counter, "bus_uncached_stores", "transactions", "stores to device registers";
+        occupied: TimeTotal, "bus_occupied", "ps", "time during which the bus was not free";
+    }
+}
+
+impl Statistics {
+    fn count(&mut self, kind: Kind) {
+        let counter = match kind {
+            Kind::Read => &mut self.reads,
+            Kind::ReadExclusive => &mut self.exclusive_reads,
+            Kind::Upgrade => &mut self.upgrades,
+            Kind::WriteBack => &mut self.write_backs,
+            Kind::WriteBlock => &mut self.block_writes,
+            Kind::ReadOnce => &mut self.single_reads,
+            Kind::Invalidate => &mut self.invalidations,
+            Kind::UncachedLoad => &mut self.uncached_loads,
+            Kind::UncachedStore => &mut self.uncached_stores,
+        };
+        counter.increment();
+    }
+}
+
+/// A bus that carries one transaction at a time.
+#[derive(Debug)]
+pub struct Bus {
+    clock: Clock,
+    occupancy: [Duration; Kind::ALL.len()],
+    /// Who waits, since when.
+    waiting: Vec<(Time, AgentId)>,
+    /// A grant is scheduled or a transaction is under way.
+    busy: bool,
+    /// When the last transaction was released.
+    free_since: Time,
+    /// What crossed so far.
+    pub statistics: Statistics,
+}
+
+impl Bus {
+    /// An idle bus between caches with blocks of `block_bytes`.
+    pub fn new(config: &Config, block_bytes: usize) -> Self {
+        let clock = Clock::with_period(config.clock.period());
+        let occupancy = Kind::ALL.map(|kind| clock.cycles(config.occupancy_cycles(kind, block_bytes)));
+        Bus {
+            clock,
+            occupancy,
+            waiting: Vec::new(),
+            busy: false,
+            free_since: Time::ZERO,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// `agent` wants to issue a transaction. Returns the instant at which the
+    /// node calls [`Bus::grant`], where the bus was idle.
+    pub fn request(&mut self, now: Time, agent: AgentId) -> Option<Time> {
+        if self.waiting.iter().any(|&(_, waiting)| waiting == agent) {
+            return None;
+        }
+        self.waiting.push((now, agent));
+        self.next_grant(now)
+    }
+
+    /// The agent that may issue a transaction now.
+    pub fn grant(&mut self) -> Option<AgentId> {
+        let oldest = (0..self.waiting.len()).min_by_key(|&place| self.waiting[place])?;
+        Some(self.waiting.remove(oldest).1)
+    }
+
+    /// The granted agent's transaction occupies the bus from now on, `delay`
+    /// longer than its kind's cycles. Returns when [`Bus::release`] is due.
+    pub fn occupy(&mut self, now: Time, kind: Kind, delay: Duration) -> Time {
+        let period = self.clock.period();
+        let total = self.occupancy[kind.index()] + delay;
+        let whole_cycles = Duration::from_ps(total.as_ps().next_multiple_of(period.as_ps()));
+        self.statistics.count(kind);
+        self.statistics.occupied.add(whole_cycles);
+        now + whole_cycles
+    }
+
+    /// The transaction is over, or the granted agent needed none after all.
+    /// Returns the instant of the next [`Bus::grant`], if anybody waits.
+    pub fn release(&mut self, now: Time) -> Option<Time> {
+        self.busy = false;
+        self.free_since = now;
+        self.next_grant(now)
+    }
+
+    fn next_grant(&mut self, now: Time) -> Option<Time> {
+        if self.busy || self.waiting.is_empty() {
+            return None;
+        }
+        self.busy = true;
+        Some(self.clock.edge_at_or_after(now.max(self.free_since)))
+    }
+}

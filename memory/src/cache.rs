@@ -1,0 +1,535 @@
+//! A set-associative cache that holds data, kept coherent by a protocol table.
+//!
+//! The cache does not know who keeps it coherent: it turns accesses into
+//! requests ([`Cache::access`]), takes blocks in ([`Cache::fill`]) and answers
+//! what it snoops ([`Cache::snoop`]); a bus or a directory does the rest. It
+//! serves processors, whose hits must be fast, and network interfaces alike.
+//!
+//! ```text
+//!            front (one row a set)                 lines (ways of the set)
+//!  address ─► readable │ writable │ data offset     tag │ state │ bytes
+//!             one compare: hit or not               looked at when that fails
+//! ```
+//!
+//! **Front.** Each set has a row with the tag of its most recently used line,
+//! once where it may be read and once where it may be written without telling
+//! anybody. A hit is one compare with it, exact for every replacement order,
+//! because the line that hits is already the most recent. Whatever the row does
+//! not answer (other ways, the silent step from exclusive to modified, misses)
+//! goes the slow way and may change the row.
+//!
+//! A tag is the block's address plus one bit that no block address has, so that
+//! freshly zeroed memory is an empty cache and an untouched set costs nothing.
+
+use narthex_kernel::quantity::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
+use crate::transaction::{BlockData, LARGEST_BLOCK_BYTES, SnoopReply};
+
+/// Marks a tag as valid; block addresses are multiples of at least 16.
+const VALID: u64 = 8;
+
+/// Words in a front row: readable tag, writable tag, data offset, unused.
+const FRONT_WORDS: usize = 4;
+
+/// The parameters of a cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes of data that the cache holds; a power of two.
+    pub size: Bytes,
+    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
+    pub associativity: u32,
+    /// Bytes in a coherence block, 16 to 256; a power of two.
+    pub block: Bytes,
+    /// The coherence protocol: a table in memory/src/protocols.
+    pub protocol: String,
+}
+
+impl Config {
+    /// The rules that the parameters break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let (size, block) = (self.size.as_u64(), self.block.as_u64());
+        if !block.is_power_of_two() || !(16..=LARGEST_BLOCK_BYTES as u64).contains(&block) {
+            problems.push(("block", format!("{} is not a power of two from 16B to 256B", self.block)));
+        }
+        if !self.associativity.is_power_of_two() || self.associativity > 16 {
+            let ways = self.associativity;
+            problems.push(("associativity", format!("{ways} is not 1, 2, 4, 8 or 16")));
+        }
+        let least = (block * u64::from(self.associativity)).saturating_mul(2);
+        if !size.is_power_of_two() || size < least || size > 1 << 30 {
+            let least = Bytes::new(least);
+            problems.push(("size", format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size)));
+        }
+        if protocols::by_name(&self.protocol).is_none() {
+            let known = protocols::names().join(", ");
+            problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
+        }
+        problems
+    }
+}
+
+/// One line's place in the cache.
+type Line = usize;
+
+/// A block that has to leave to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Its address.
+    pub block: u64,
+    /// Its home has older bytes: it must be written back.
+    pub dirty: bool,
+}
+
+/// A coherent cache with data.
+#[derive(Debug)]
+pub struct Cache {
+    protocol: &'static Protocol,
+    ways: usize,
+    block_bytes: usize,
+    block_shift: u32,
+    set_mask: u64,
+    offset_mask: u64,
+    front: Vec<u64>,
+    tags: Vec<u64>,
+    states: Vec<u8>,
+    /// For each set its ways from most to least recently used, four bits each.
+    recency: Vec<u64>,
+    data: Vec<u8>,
+}
+
+impl Cache {
+    /// An empty cache. The parameters have been checked by [`Config::problems`].
+    ///
+    /// # Panics
+    /// If they break a rule.
+    pub fn new(config: &Config) -> Self {
+        assert!(config.problems().is_empty(), "{:?}", config.problems());
+        let protocol = protocols::by_name(&config.protocol).expect("a known protocol");
+        let block_bytes = config.block.as_u64() as usize;
+        let lines = config.size.as_u64() as usize / block_bytes;
+        Self::with_geometry(protocol, lines, config.associativity as usize, block_bytes)
+    }
+
+    /// An empty cache of `lines` lines of `block_bytes` in sets of `ways`.
+    /// `lines / ways` and `block_bytes` are powers of two.
+    pub fn with_geometry(
+        protocol: &'static Protocol,
+        lines: usize,
+        ways: usize,
+        block_bytes: usize,
+    ) -> Self {
+        let sets = lines / ways;
+        assert!(sets.is_power_of_two() && block_bytes.is_power_of_two() && block_bytes >= 16);
+        let first_order = (0..ways as u64).fold(0, |order, way| order | way << (4 * way));
+        Cache {
+            protocol,
+            ways,
+            block_bytes,
+            block_shift: block_bytes.trailing_zeros(),
+            set_mask: sets as u64 - 1,
+            offset_mask: block_bytes as u64 - 1,
+            front: vec![0; sets * FRONT_WORDS],
+            tags: vec![0; lines],
+            states: vec![0; lines],
+            recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
+            data: vec![0; lines * block_bytes],
+        }
+    }
+
+    /// Bytes in a block.
+    pub fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// The address of the block that holds `address`.
+    pub fn block_of(&self, address: u64) -> u64 {
+        address & !self.offset_mask
+    }
+
+    /// The value at `address` if its line is the most recent of its set and
+    /// readable, and the access is aligned.
+    #[inline(always)]
+    pub fn load_hit<const SIZE: usize>(&self, address: u64) -> Option<u64> {
+        let bytes = self.front_bytes::<SIZE>(address, 0)?;
+        let mut value = [0; 8];
+        value[..SIZE].copy_from_slice(&self.data[bytes..bytes + SIZE]);
+        Some(u64::from_le_bytes(value))
+    }
+
+    /// Stores `value` if the line of `address` is the most recent of its set
+    /// and modified already, and the access is aligned.
+    #[inline(always)]
+    pub fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
+        let Some(bytes) = self.front_bytes::<SIZE>(address, 1) else {
+            return false;
+        };
+        self.data[bytes..bytes + SIZE].copy_from_slice(&value.to_le_bytes()[..SIZE]);
+        true
+    }
+
+    /// Whether the line of `address` is the most recent of its set and readable.
+    #[inline(always)]
+    pub fn fetch_hit(&self, address: u64) -> bool {
+        self.front_bytes::<1>(address, 0).is_some()
+    }
+
+    /// Where in `data` the bytes of `address` are, if the front row says so.
+    /// The tag keeps the address bits that would make the access misaligned, so
+    /// that one compare refuses those too.
+    #[inline(always)]
+    fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
+        let set = (address >> self.block_shift) & self.set_mask;
+        let row = set as usize * FRONT_WORDS;
+        let row = self.front.get(row..row + FRONT_WORDS)?;
+        let tag = address & (!self.offset_mask | (SIZE as u64 - 1)) | VALID;
+        (row[column] == tag).then(|| row[2] as usize + (address & self.offset_mask) as usize)
+    }
+
+    /// The state of the block that holds `address`.
+    pub fn state(&self, address: u64) -> State {
+        self.find(address).map_or(State::Invalid, |line| self.line_state(line))
+    }
+
+    /// Makes an access that the front row did not answer. `Ok`: the line is
+    /// there, in the state that the access leaves it in, and the most recent of
+    /// its set; `Err`: what to ask the interconnect for.
+    pub fn access(&mut self, address: u64, access: Access) -> Result<(), Request> {
+        let found = self.find(address);
+        let state = found.map_or(State::Invalid, |line| self.line_state(line));
+        match self.protocol.access(state, access) {
+            AccessAction::Hit(next) => {
+                let line = found.expect("a hit needs a line");
+                self.states[line] = next as u8;
+                self.make_most_recent(line);
+                Ok(())
+            }
+            AccessAction::Ask(request) => Err(request),
+            AccessAction::Drop => Ok(()),
+        }
+    }
+
+    /// Copies the bytes at `address`, which lie in one present block.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) {
+        let start = self.bytes_of(address);
+        bytes.copy_from_slice(&self.data[start..start + bytes.len()]);
+    }
+
+    /// Replaces the bytes at `address`, which lie in one present block. The
+    /// caller has the right to: this looks at no state.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        let start = self.bytes_of(address);
+        self.data[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// The block that holds `address`, if present in any readable state.
+    pub fn peek(&self, address: u64) -> Option<BlockData> {
+        let line = self.find(address)?;
+        Some(BlockData::from_bytes(self.line_bytes(line)))
+    }
+
+    /// The block that must leave before the block of `address` can be filled
+    /// in; none if it is present or its set has an empty line.
+    pub fn victim_for(&self, address: u64) -> Option<Victim> {
+        if self.find(address).is_some() {
+            return None;
+        }
+        let line = self.replaced_line(address);
+        let state = self.line_state(line);
+        (state != State::Invalid)
+            .then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
+    }
+
+    /// Takes the block of `address` out and returns its bytes.
+    pub fn remove(&mut self, address: u64) -> Option<BlockData> {
+        let line = self.find(address)?;
+        let data = BlockData::from_bytes(self.line_bytes(line));
+        self.set_state(line, State::Invalid);
+        Some(data)
+    }
+
+    /// Takes in the block that `request` fetched, or the permission that an
+    /// upgrade got. There is room: [`Cache::victim_for`] has been seen to.
+    pub fn fill(&mut self, address: u64, request: Request, shared: bool, data: Option<&BlockData>) {
+        let state = self.protocol.fill(request, shared);
+        self.place(address, state, data);
+    }
+
+    /// Puts a block in with a state of the caller's choice: for owners that
+    /// produce whole blocks themselves.
+    pub fn place(&mut self, address: u64, state: State, data: Option<&BlockData>) {
+        let line = self.find(address).unwrap_or_else(|| self.replaced_line(address));
+        debug_assert!(
+            self.find(address).is_some() || self.line_state(line) == State::Invalid,
+            "a block was filled into an occupied line"
+        );
+        self.tags[line] = self.block_of(address) | VALID;
+        if let Some(data) = data {
+            let start = line * self.block_bytes;
+            self.data[start..start + self.block_bytes].copy_from_slice(data);
+        }
+        self.states[line] = state as u8;
+        self.make_most_recent(line);
+    }
+
+    /// Answers another agent's transaction on the block at `address`.
+    pub fn snoop(&mut self, snoop: Snoop, address: u64) -> SnoopReply {
+        let Some(line) = self.find(address) else {
+            return SnoopReply::default();
+        };
+        let action = self.protocol.snoop(self.line_state(line), snoop);
+        let supplies = action.supplies.then(|| BlockData::from_bytes(self.line_bytes(line)));
+        self.set_state(line, action.next);
+        SnoopReply {
+            shares: action.shares,
+            supplies,
+            updates_home: action.updates_home,
+            ..SnoopReply::default()
+        }
+    }
+
+    /// Forgets every block without writing anything back.
+    pub fn clear(&mut self) {
+        self.front.fill(0);
+        self.tags.fill(0);
+        self.states.fill(0);
+    }
+
+    /// Empties every line whose block begins in `range`, handing those that are
+    /// newer than their home to `write_back`. For changes of the page table:
+    /// functional, without time.
+    pub fn flush(&mut self, range: std::ops::Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        for line in 0..self.tags.len() {
+            let block = self.tags[line] & !VALID;
+            if self.tags[line] == 0 || !range.contains(&block) {
+                continue;
+            }
+            if self.line_state(line).is_dirty() {
+                write_back(block, self.line_bytes(line));
+            }
+            self.set_state(line, State::Invalid);
+        }
+    }
+
+    /// Keeps the front row of `address` from answering stores at once, so that
+    /// each of them goes the slow way (pages of code).
+    pub fn slow_down_stores(&mut self, address: u64) {
+        let set = self.set_of(address);
+        self.front[set * FRONT_WORDS + 1] = 0;
+    }
+
+    fn set_of(&self, address: u64) -> usize {
+        ((address >> self.block_shift) & self.set_mask) as usize
+    }
+
+    fn lines_of(&self, set: usize) -> std::ops::Range<Line> {
+        set * self.ways..(set + 1) * self.ways
+    }
+
+    fn find(&self, address: u64) -> Option<Line> {
+        let tag = self.block_of(address) | VALID;
+        self.lines_of(self.set_of(address)).find(|&line| self.tags[line] == tag)
+    }
+
+    fn line_state(&self, line: Line) -> State {
+        State::from_u8(self.states[line])
+    }
+
+    fn line_bytes(&self, line: Line) -> &[u8] {
+        &self.data[line * self.block_bytes..(line + 1) * self.block_bytes]
+    }
+
+    fn bytes_of(&self, address: u64) -> usize {
+        let line = self.find(address).expect("the block is present");
+        line * self.block_bytes + (address & self.offset_mask) as usize
+    }
+
+    /// An empty line of the address's set, or its least recently used one.
+    fn replaced_line(&self, address: u64) -> Line {
+        let set = self.set_of(address);
+        let lines = self.lines_of(set);
+        if let Some(empty) = lines.clone().find(|&line| self.tags[line] == 0) {
+            return empty;
+        }
+        match self.recency.get(set) {
+            Some(order) => lines.start + ((order >> (4 * (self.ways - 1))) & 15) as usize,
+            None => lines.start,
+        }
+    }
+
+    fn set_state(&mut self, line: Line, state: State) {
+        self.states[line] = state as u8;
+        let set = line / self.ways;
+        let was_front = self.front[set * FRONT_WORDS + 2] == (line * self.block_bytes) as u64;
+        if was_front {
+            self.write_front(line);
+        }
+        if state == State::Invalid {
+            self.tags[line] = 0;
+        }
+    }
+
+    fn make_most_recent(&mut self, line: Line) {
+        let set = line / self.ways;
+        if let Some(order) = self.recency.get_mut(set) {
+            let way = (line % self.ways) as u64;
+            *order = moved_to_front(*order, way);
+        }
+        self.write_front(line);
+    }
+
+    /// Makes the front row of the line's set speak of this line.
+    fn write_front(&mut self, line: Line) {
+        let state = self.line_state(line);
+        let tag = self.tags[line];
+        let row = line / self.ways * FRONT_WORDS;
+        self.front[row] = if state.is_readable() { tag } else { 0 };
+        self.front[row + 1] = if state == State::Modified { tag } else { 0 };
+        self.front[row + 2] = (line * self.block_bytes) as u64;
+    }
+}
+
+/// `order` (four bits an entry, most recent lowest) with `way` moved to the front.
+fn moved_to_front(order: u64, way: u64) -> u64 {
+    let mut place = 0;
+    while (order >> place) & 15 != way {
+        place += 4;
+    }
+    let newer = order & ((1 << place) - 1);
+    let older = order & !(((1 << place) - 1) | (15 << place));
+    older | newer << 4 | way
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cache(lines: usize, ways: usize) -> Cache {
+        Cache::with_geometry(protocols::by_name("MOESI").unwrap(), lines, ways, 64)
+    }
+
+    fn fill(cache: &mut Cache, address: u64, request: Request) {
+        if let Some(victim) = cache.victim_for(address) {
+            cache.remove(victim.block);
+        }
+        let data = BlockData::from_bytes(&[(address >> 6) as u8; 64]);
+        cache.fill(address, request, false, Some(&data));
+    }
+
+    #[test]
+    fn an_empty_cache_asks_for_the_block() {
+        let mut cache = cache(4, 1);
+        assert_eq!(cache.load_hit::<8>(0), None);
+        assert_eq!(cache.access(0x40, Access::Load), Err(Request::Read));
+        assert_eq!(cache.access(0x40, Access::Store), Err(Request::ReadExclusive));
+    }
+
+    #[test]
+    fn a_filled_block_is_read_at_once_and_written_after_the_silent_upgrade() {
+        let mut cache = cache(4, 1);
+        fill(&mut cache, 0x40, Request::Read);
+        assert_eq!(cache.load_hit::<4>(0x44), Some(0x0101_0101));
+        assert!(!cache.store_hit::<4>(0x44, 7), "exclusive is not modified yet");
+        assert_eq!(cache.access(0x44, Access::Store), Ok(()));
+        assert!(cache.store_hit::<4>(0x44, 7));
+        assert_eq!(cache.load_hit::<8>(0x40), Some(0x0000_0007_0101_0101));
+        assert_eq!(cache.state(0x40), State::Modified);
+    }
+
+    #[test]
+    fn a_misaligned_access_is_never_a_fast_hit() {
+        let mut cache = cache(4, 1);
+        fill(&mut cache, 0x40, Request::ReadExclusive);
+        let _ = cache.access(0x40, Access::Store);
+        assert!(cache.load_hit::<4>(0x42).is_none());
+        assert!(cache.load_hit::<8>(0x7c).is_none());
+        assert!(!cache.store_hit::<2>(0x41, 0));
+        assert!(cache.load_hit::<1>(0x43).is_some());
+    }
+
+    #[test]
+    fn a_snooped_read_takes_the_right_to_write_away() {
+        let mut cache = cache(4, 1);
+        fill(&mut cache, 0x40, Request::ReadExclusive);
+        let _ = cache.access(0x40, Access::Store);
+        let reply = cache.snoop(Snoop::Read, 0x40);
+        assert!(reply.shares && reply.supplies.is_some());
+        assert!(!cache.store_hit::<8>(0x40, 1));
+        assert_eq!(cache.access(0x40, Access::Store), Err(Request::Upgrade));
+    }
+
+    #[test]
+    fn a_snooped_exclusive_read_empties_the_line() {
+        let mut cache = cache(4, 1);
+        fill(&mut cache, 0x40, Request::ReadExclusive);
+        cache.snoop(Snoop::ReadExclusive, 0x40);
+        assert_eq!(cache.load_hit::<8>(0x40), None);
+        assert_eq!(cache.state(0x40), State::Invalid);
+        assert_eq!(cache.victim_for(0x40), None);
+    }
+
+    #[test]
+    fn the_least_recently_used_way_leaves_first() {
+        let mut cache = cache(8, 4);
+        for block in 0..4 {
+            fill(&mut cache, block * 128, Request::Read);
+        }
+        cache.access(0, Access::Load).unwrap();
+        assert_eq!(cache.victim_for(4 * 128).unwrap().block, 128);
+    }
+
+    #[test]
+    fn a_direct_mapped_cache_replaces_the_block_of_the_same_set() {
+        let mut cache = cache(4, 1);
+        fill(&mut cache, 0x40, Request::ReadExclusive);
+        let _ = cache.access(0x40, Access::Store);
+        assert_eq!(cache.victim_for(0x140), Some(Victim { block: 0x40, dirty: true }));
+        assert_eq!(cache.victim_for(0x80), None);
+    }
+
+    proptest! {
+        /// The front row may only ever say what the slow way says too.
+        #[test]
+        fn fast_hits_agree_with_the_lines(
+            ways in prop_oneof![Just(1usize), Just(2), Just(4)],
+            steps in proptest::collection::vec((0u64..16, 0u8..6), 1..200),
+        ) {
+            let mut cache = cache(8, ways);
+            for (block, step) in steps {
+                let address = block * 64;
+                match step {
+                    0 | 1 => {
+                        let access = if step == 0 { Access::Load } else { Access::Store };
+                        if let Err(request) = cache.access(address, access) {
+                            if request == Request::Upgrade {
+                                cache.fill(address, request, false, None);
+                            } else {
+                                fill(&mut cache, address, request);
+                            }
+                        }
+                    }
+                    2 => { cache.snoop(Snoop::Read, address); }
+                    3 => { cache.snoop(Snoop::ReadExclusive, address); }
+                    4 => { cache.remove(address); }
+                    _ => { cache.snoop(Snoop::ReadOnce, address); }
+                }
+                for block in 0..16u64 {
+                    let address = block * 64;
+                    let state = cache.state(address);
+                    if let Some(value) = cache.load_hit::<1>(address) {
+                        prop_assert!(state.is_readable());
+                        prop_assert_eq!(value, block);
+                    }
+                    if cache.front_bytes::<8>(address, 1).is_some() {
+                        prop_assert_eq!(state, State::Modified);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What one event does to the world: the rules of the bus, with the table under
+//! test as the only guide of the caches.
+//!
+//! The search runs a [`Step`] for every event of every world and wants only the
+//! next world. Where it finds a violation, the way there is run again, and the
+//! same code tells the story in words.
+
+use super::world::{Cache, Event, Line, NO_DATA, Version, World};
+use super::{Property, Violation};
+use crate::protocols::{Access, AccessAction, Protocol, Request, Snoop, SnoopAction, State};
+use std::fmt;
+
+/// One event as it happens: the world it changes and, if somebody listens, the
+/// story in words.
+pub(super) struct Step<'a> {
+    protocol: &'a Protocol,
+    world: World,
+    story: Option<String>,
+}
+
+impl<'a> Step<'a> {
+    /// The world after `event`, or the property that it violates.
+    pub(super) fn next(
+        protocol: &'a Protocol,
+        world: &World,
+        event: Event,
+    ) -> Result<World, Violation> {
+        let mut step = Step {
+            protocol,
+            world: world.clone(),
+            story: None,
+        };
+        step.run(event)?;
+        Ok(step.world)
+    }
+
+    /// Like [`Step::next`], with the event told in words.
+    pub(super) fn told(
+        protocol: &'a Protocol,
+        world: &World,
+        event: Event,
+    ) -> (Result<World, Violation>, String) {
+        let mut step = Step {
+            protocol,
+            world: world.clone(),
+            story: Some(String::new()),
+        };
+        let result = step.run(event);
+        let story = step.story.take().unwrap_or_default();
+        (result.map(|()| step.world), story)
+    }
+
+    fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push_str(&words());
+        }
+    }
+
+    fn line(&mut self, cache: Cache) -> &mut Line {
+        &mut self.world.lines[cache.0 as usize]
+    }
+
+    fn run(&mut self, event: Event) -> Result<(), Violation> {
+        match event {
+            Event::Access(cache, access) => self.access(cache, access)?,
+            Event::Grant(cache) => self.grant(cache)?,
+            Event::WriteBlock => self.write_block()?,
+            Event::ReadOnce => self.read_once()?,
+        }
+        self.world.invariants()
+    }
+
+    /// A cache's owner loads, stores or evicts.
+    fn access(&mut self, cache: Cache, access: Access) -> Result<(), Violation> {
+        self.say(|| format!("{cache} {}", verb(access)));
+        match self.consult(cache, access)? {
+            AccessAction::Ask(request) => {
+                self.say(|| format!(": asks {request:?}"));
+                self.line(cache).pending = Some(access);
+                Ok(())
+            }
+            allowed => self.complete(cache, access, allowed),
+        }
+    }
+
+    /// The bus grants a cache: only now is the request formed, from the state
+    /// that the copy has by now.
+    fn grant(&mut self, cache: Cache) -> Result<(), Violation> {
+        let access = self
+            .line(cache)
+            .pending
+            .take()
+            .expect("only a waiting cache is granted");
+        self.say(|| format!("the bus grants {cache}"));
+        match self.consult(cache, access)? {
+            AccessAction::Ask(request) => {
+                self.transact(cache, request)?;
+                self.retry(cache, access)
+            }
+            allowed => {
+                self.say(|| format!(", which needs it no longer: it {}", verb(access)));
+                self.complete(cache, access, allowed)
+            }
+        }
+    }
+
+    /// Carries the access out after the cache's own transaction. After a
+    /// write-back there must be nothing left.
+    fn retry(&mut self, cache: Cache, access: Access) -> Result<(), Violation> {
+        let state = self.line(cache).state;
+        let action = match (access, state) {
+            (Access::Evict, State::Invalid) => AccessAction::Drop,
+            (Access::Evict, kept) => AccessAction::Hit(kept),
+            (Access::Load | Access::Store, _) => {
+                self.say(|| format!("; it {}", verb(access)));
+                self.consult(cache, access)?
+            }
+        };
+        self.complete(cache, access, action)
+    }
+
+    /// The access happens, unless the table still refuses it.
+    fn complete(
+        &mut self,
+        cache: Cache,
+        access: Access,
+        action: AccessAction,
+    ) -> Result<(), Violation> {
+        match (access, action) {
+            (Access::Load, AccessAction::Hit(next)) => {
+                self.line(cache).state = next;
+                self.load(cache)
+            }
+            (Access::Store, AccessAction::Hit(next)) => {
+                self.line(cache).state = next;
+                self.store(cache)
+            }
+            (Access::Evict, AccessAction::Drop) => {
+                let before = std::mem::replace(&mut self.line(cache).state, State::Invalid);
+                self.line(cache).version = NO_DATA;
+                if before != State::Invalid {
+                    self.say(|| format!(": drops its {before} copy"));
+                }
+                Ok(())
+            }
+            (_, action) => {
+                let state = self.line(cache).state;
+                let words = format!(
+                    "its copy is {state} and the answer to {access:?} is {action:?}, \
+                     so that the access is never done"
+                );
+                Err(Violation::new(Property::NoDeadlock, words))
+            }
+        }
+    }
+
+    fn load(&mut self, cache: Cache) -> Result<(), Violation> {
+        let version = self.line(cache).version;
+        self.say(|| format!(" and reads {}", Named(version)));
+        self.expect_last(version, Property::LoadsLast)
+    }
+
+    /// A store changes a few bytes of the block, so it must find the last
+    /// version of the others.
+    fn store(&mut self, cache: Cache) -> Result<(), Violation> {
+        let version = self.line(cache).version;
+        self.say(|| format!(" into {}", Named(version)));
+        self.expect_last(version, Property::StoresLast)?;
+        self.world.last += 1;
+        let last = self.world.last;
+        self.line(cache).version = last;
+        let state = self.line(cache).state;
+        self.say(|| format!(", making version {last} ({state})"));
+        Ok(())
+    }
+
+    fn expect_last(&self, version: Version, property: Property) -> Result<(), Violation> {
+        let last = self.world.last;
+        if version == last {
+            return Ok(());
+        }
+        Err(Violation::new(
+            property,
+            format!("the last write was version {last}"),
+        ))
+    }
+
+    /// A cache's granted transaction, at once: the others snoop, somebody
+    /// supplies the data, the own copy takes its new state.
+    fn transact(&mut self, cache: Cache, request: Request) -> Result<(), Violation> {
+        self.say(|| format!(": {request:?}"));
+        let (supplied, shared) = self.broadcast(Some(cache), request.snoop())?;
+        match request {
+            Request::Read | Request::ReadExclusive => {
+                self.line(cache).version = supplied.unwrap_or(self.world.home);
+            }
+            Request::WriteBack => self.world.home = self.line(cache).version,
+            Request::Upgrade => (),
+        }
+        let filled = self.protocol.fill[request as usize][shared as usize];
+        let Some(state) = filled else {
+            let others = if shared {
+                "although another shares"
+            } else {
+                "with no other sharer"
+            };
+            return Err(self.never(format!("{cache} fills {request:?} {others}")));
+        };
+        self.line(cache).state = state;
+        self.say(|| format!("; {cache} is {state}"));
+        Ok(())
+    }
+
+    /// All caches but the issuer see a transaction. Returns the data that one of
+    /// them supplies, and whether the shared line is asserted.
+    fn broadcast(
+        &mut self,
+        issuer: Option<Cache>,
+        snoop: Snoop,
+    ) -> Result<(Option<Version>, bool), Violation> {
+        let mut supplied = None;
+        let mut shared = false;
+        for index in 0..self.world.lines.len() as u8 {
+            let cache = Cache(index);
+            if Some(cache) == issuer {
+                continue;
+            }
+            let (version, action) = self.snooped(cache, snoop)?;
+            shared |= action.shares;
+            if action.supplies && supplied.replace(version).is_some() {
+                let words = format!("{cache} is not the only one to supply it");
+                return Err(Violation::new(Property::OneSupplier, words));
+            }
+        }
+        Ok((supplied, shared))
+    }
+
+    /// One cache sees a transaction. Returns the version that it held.
+    fn snooped(&mut self, cache: Cache, snoop: Snoop) -> Result<(Version, SnoopAction), Violation> {
+        let Line { state, version, .. } = *self.line(cache);
+        let Some(action) = self.protocol.snoop[state as usize][snoop as usize] else {
+            return Err(self.never(format!("{cache} is {state} and sees {snoop:?}")));
+        };
+        self.check_signals(cache, snoop, action)?;
+        if action.supplies {
+            self.say(|| format!("; {cache} supplies {}", Named(version)));
+        }
+        if action.updates_home {
+            self.world.home = version;
+            self.say(|| ", which home memory takes too".to_owned());
+        }
+        if action.next != state {
+            self.say(|| format!("; {cache} was {state}, is {}", action.next));
+        }
+        let line = self.line(cache);
+        line.state = action.next;
+        if !action.next.is_readable() {
+            line.version = NO_DATA;
+        }
+        Ok((version, action))
+    }
+
+    /// A cache's signals on the bus must mean what the bus takes them for.
+    fn check_signals(
+        &mut self,
+        cache: Cache,
+        snoop: Snoop,
+        action: SnoopAction,
+    ) -> Result<(), Violation> {
+        if action.shares != action.next.is_readable() {
+            let does = if action.shares {
+                "asserts"
+            } else {
+                "does not assert"
+            };
+            let words = format!("{cache} {does} the shared line and is {}", action.next);
+            return Err(Violation::new(Property::SharedLine, words));
+        }
+        let wanted = matches!(snoop, Snoop::Read | Snoop::ReadExclusive | Snoop::ReadOnce);
+        let wrong = match (action.supplies, action.updates_home) {
+            (true, _) if !wanted => "supplies data that nobody asks for",
+            (true, _) if !self.line(cache).state.is_readable() => "supplies data that it lacks",
+            (false, true) => "updates home memory with data that it does not supply",
+            _ => return Ok(()),
+        };
+        Err(Violation::new(
+            Property::OneSupplier,
+            format!("{cache} {wrong}"),
+        ))
+    }
+
+    fn write_block(&mut self) -> Result<(), Violation> {
+        self.world.last += 1;
+        let last = self.world.last;
+        self.say(|| format!("a device replaces the block in home memory by version {last}"));
+        self.broadcast(None, Snoop::WriteBlock)?;
+        self.world.home = last;
+        Ok(())
+    }
+
+    fn read_once(&mut self) -> Result<(), Violation> {
+        self.say(|| "a device reads the block once".to_owned());
+        let (supplied, _) = self.broadcast(None, Snoop::ReadOnce)?;
+        let version = supplied.unwrap_or(self.world.home);
+        self.say(|| format!(" and gets {}", Named(version)));
+        self.expect_last(version, Property::ReadsOnceLast)
+    }
+
+    /// The table's answer to the access, in the copy's present state.
+    fn consult(&mut self, cache: Cache, access: Access) -> Result<AccessAction, Violation> {
+        let state = self.line(cache).state;
+        self.protocol.access[state as usize][access as usize]
+            .ok_or_else(|| self.never(format!("{cache} is {state} and {}", verb(access))))
+    }
+
+    fn never(&self, combination: String) -> Violation {
+        let words = format!("{combination}, which the table excludes");
+        Violation::new(Property::NoNever, words)
+    }
+}
+
+/// A version in words.
+struct Named(Version);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            NO_DATA => f.write_str("no data"),
+            version => write!(f, "version {version}"),
+        }
+    }
+}
+
+fn verb(access: Access) -> &'static str {
+    match access {
+        Access::Load => "loads",
+        Access::Store => "stores",
+        Access::Evict => "evicts",
+    }
+}

@@ -1,0 +1,39 @@
+//! Caches, coherence protocols, buses and main memory of one node.
+//!
+//! ```text
+//!   processor ── Port ── ProcessorMemory ─┐             ┌─ home: MainMemory
+//!                        (caches, stores) │             │
+//!   another processor ────────────────────┼──── Bus ────┤
+//!                                         │             │
+//!   network interface (slave, master, ────┘             └─ home: the interface
+//!   snooper)
+//! ```
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`port`] | what a processor asks of the memory below it |
+//! | [`processor_memory`] | a processor's caches, store buffer and pending access |
+//! | [`cache`] | a set-associative cache that holds data |
+//! | [`protocols`] | coherence protocols, one table a file |
+//! | [`check`] | the model checker over those tables |
+//! | [`transaction`] | what crosses the interconnect, and the answers |
+//! | [`bus`] | a snooping bus with one outstanding transaction |
+//! | [`main_memory`] | the bytes behind the addresses; pages on touch |
+//! | [`pages`] | which addresses exist, and how they may be used |
+//!
+//! Nothing here calls a peer: a cache says what it needs, a bus says when, and
+//! whoever composes a node carries the one to the other.
+
+pub mod bus;
+pub mod cache;
+pub mod check;
+pub mod main_memory;
+pub mod pages;
+pub mod port;
+pub mod processor_memory;
+pub mod protocols;
+pub mod transaction;
+
+pub use port::{AccessFault, Outcome, Port};
+pub use processor_memory::{ProcessorMemory, ProcessorPort};
+pub use transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};

@@ -1,0 +1,173 @@
+//! Main memory: the bytes behind every address that no device is home of.
+//!
+//! Pages exist from their first write on; until then they read as the
+//! program's image (shared by all nodes that run it) or as zeros. A node that
+//! touches little therefore costs little, however large its address space.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use narthex_kernel::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::BlockData;
+
+/// Bytes in a page.
+pub const PAGE_BYTES: u64 = 4096;
+
+type Page = [u8; PAGE_BYTES as usize];
+
+/// The parameters of a node's main memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time from the address to the block's first bytes, beyond the bus's own cycles.
+    pub access_time: Duration,
+}
+
+/// What a program's file puts into memory before the first instruction:
+/// address ranges with their bytes, the same for every node.
+#[derive(Debug, Default)]
+pub struct Image {
+    pages: HashMap<u64, Box<Page>>,
+}
+
+impl Image {
+    /// An image with these (address, bytes) segments.
+    pub fn new<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
+        let mut memory = MainMemory::default();
+        for (address, bytes) in segments {
+            memory.write(address, bytes);
+        }
+        Image { pages: memory.pages }
+    }
+}
+
+/// The contents of one node's memory.
+#[derive(Debug, Default)]
+pub struct MainMemory {
+    image: Arc<Image>,
+    pages: HashMap<u64, Box<Page>>,
+}
+
+impl MainMemory {
+    /// Memory that starts with `image`, and zeros elsewhere.
+    pub fn with_image(image: Arc<Image>) -> Self {
+        MainMemory { image, pages: HashMap::new() }
+    }
+
+    /// Copies the bytes from `address` on.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) {
+        for (page, offset, range) in pages_of(address, bytes.len()) {
+            let target = &mut bytes[range];
+            let length = target.len();
+            match self.page(page) {
+                Some(source) => target.copy_from_slice(&source[offset..offset + length]),
+                None => target.fill(0),
+            }
+        }
+    }
+
+    /// Replaces the bytes from `address` on.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        for (page, offset, range) in pages_of(address, bytes.len()) {
+            let source = &bytes[range];
+            let image = &self.image;
+            let target = self.pages.entry(page).or_insert_with(|| {
+                image.pages.get(&page).cloned().unwrap_or_else(|| Box::new([0; PAGE_BYTES as usize]))
+            });
+            target[offset..offset + source.len()].copy_from_slice(source);
+        }
+    }
+
+    /// The block of `length` bytes at `address`.
+    pub fn read_block(&self, address: u64, length: usize) -> BlockData {
+        let mut block = BlockData::zeroed(length);
+        self.read(address, &mut block);
+        block
+    }
+
+    /// Forgets the pages that lie wholly inside the range, so that they read as zeros again.
+    pub fn discard(&mut self, address: u64, length: u64) {
+        let first = address.div_ceil(PAGE_BYTES);
+        let end = (address + length) / PAGE_BYTES;
+        for page in first..end {
+            if self.image.pages.contains_key(&page) {
+                self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
+            } else {
+                self.pages.remove(&page);
+            }
+        }
+    }
+
+    /// How many pages this node has written to.
+    pub fn touched_pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    fn page(&self, page: u64) -> Option<&Page> {
+        self.pages.get(&page).or_else(|| self.image.pages.get(&page)).map(|page| &**page)
+    }
+}
+
+/// Splits a range of addresses at page boundaries: (page, offset in the page,
+/// range within the caller's bytes).
+fn pages_of(
+    address: u64,
+    length: usize,
+) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done == length {
+            return None;
+        }
+        let here = address.wrapping_add(done as u64);
+        let offset = (here % PAGE_BYTES) as usize;
+        let count = (length - done).min(PAGE_BYTES as usize - offset);
+        let range = done..done + count;
+        done += count;
+        Some((here / PAGE_BYTES, offset, range))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn untouched_memory_reads_as_zeros_and_costs_no_page() {
+        let memory = MainMemory::default();
+        assert_eq!(&*memory.read_block(0x1234_5678_9ac0, 64), &[0; 64]);
+        assert_eq!(memory.touched_pages(), 0);
+    }
+
+    #[test]
+    fn a_write_across_a_page_boundary_reads_back_whole() {
+        let mut memory = MainMemory::default();
+        memory.write(4094, &[1, 2, 3, 4]);
+        let mut bytes = [0; 6];
+        memory.read(4093, &mut bytes);
+        assert_eq!(bytes, [0, 1, 2, 3, 4, 0]);
+        assert_eq!(memory.touched_pages(), 2);
+    }
+
+    #[test]
+    fn a_node_that_writes_to_the_image_leaves_other_nodes_alone() {
+        let image = Arc::new(Image::new([(0x1000, &[7u8; 16][..])]));
+        let mut one = MainMemory::with_image(image.clone());
+        let other = MainMemory::with_image(image);
+        one.write(0x1008, &[9]);
+        assert_eq!(one.read_block(0x1000, 16)[7..10], [7, 9, 7]);
+        assert_eq!(&*other.read_block(0x1000, 16), &[7; 16]);
+    }
+
+    #[test]
+    fn discarded_pages_read_as_zeros() {
+        let mut memory = MainMemory::with_image(Arc::new(Image::new([(0x1000, &[7u8; 16][..])])));
+        memory.write(0x2000, &[1]);
+        memory.discard(0x1000, 0x2000);
+        assert_eq!(&*memory.read_block(0x1000, 16), &[0; 16]);
+        assert_eq!(&*memory.read_block(0x2000, 16), &[0; 16]);
+    }
+}

@@ -1,0 +1,181 @@
+//! The page table of a node: which addresses exist and how they may be used.
+//!
+//! Guest virtual addresses equal physical ones within a node, so a page has no
+//! translation, only attributes. They are looked up on cache misses and on
+//! uncached accesses, never on a hit.
+
+use crate::main_memory::PAGE_BYTES;
+use crate::port::AccessFault;
+
+/// How the memory system treats accesses to a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageKind {
+    /// Ordinary memory, or a device's memory that processors may cache.
+    Cachable,
+    /// Memory that is never cached: each access goes to its home.
+    Uncached,
+    /// Device registers: uncached, and accesses have side effects.
+    Device,
+}
+
+/// The attributes of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageAttributes {
+    /// How accesses are carried out.
+    pub kind: PageKind,
+    /// Loads are allowed.
+    pub readable: bool,
+    /// Stores are allowed.
+    pub writable: bool,
+    /// Instructions may be fetched.
+    pub executable: bool,
+}
+
+impl PageAttributes {
+    /// Cachable memory for data.
+    pub const DATA: PageAttributes = PageAttributes {
+        kind: PageKind::Cachable,
+        readable: true,
+        writable: true,
+        executable: false,
+    };
+    /// Cachable memory that may only be read.
+    pub const READ_ONLY: PageAttributes = PageAttributes { writable: false, ..Self::DATA };
+    /// Device registers.
+    pub const DEVICE: PageAttributes = PageAttributes { kind: PageKind::Device, ..Self::DATA };
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    start: u64,
+    end: u64,
+    attributes: PageAttributes,
+}
+
+/// The pages of a node, as sorted regions of equal attributes.
+#[derive(Clone, Debug, Default)]
+pub struct PageTable {
+    regions: Vec<Region>,
+}
+
+impl PageTable {
+    /// Gives the pages that `address .. address + length` touches these
+    /// attributes, whatever they had before.
+    pub fn map(&mut self, address: u64, length: u64, attributes: PageAttributes) {
+        let (start, end) = page_bounds(address, length);
+        if start == end {
+            return;
+        }
+        self.cut(start, end);
+        let place = self.regions.partition_point(|region| region.start < start);
+        self.regions.insert(place, Region { start, end, attributes });
+    }
+
+    /// Makes the pages that the range touches disappear.
+    pub fn unmap(&mut self, address: u64, length: u64) {
+        let (start, end) = page_bounds(address, length);
+        self.cut(start, end);
+    }
+
+    /// The attributes of the page at `address`.
+    pub fn lookup(&self, address: u64) -> Option<PageAttributes> {
+        let place = self.regions.partition_point(|region| region.end <= address);
+        let region = self.regions.get(place)?;
+        (region.start <= address).then_some(region.attributes)
+    }
+
+    /// The attributes of the page at `address` if it may be loaded from.
+    pub fn check_load(&self, address: u64) -> Result<PageAttributes, AccessFault> {
+        self.check(address, |page| page.readable)
+    }
+
+    /// The attributes of the page at `address` if it may be stored to.
+    pub fn check_store(&self, address: u64) -> Result<PageAttributes, AccessFault> {
+        self.check(address, |page| page.writable)
+    }
+
+    /// The attributes of the page at `address` if it may be executed.
+    pub fn check_fetch(&self, address: u64) -> Result<PageAttributes, AccessFault> {
+        self.check(address, |page| page.executable)
+    }
+
+    fn check(
+        &self,
+        address: u64,
+        allowed: impl Fn(&PageAttributes) -> bool,
+    ) -> Result<PageAttributes, AccessFault> {
+        let page = self.lookup(address).ok_or(AccessFault::Unmapped)?;
+        if allowed(&page) { Ok(page) } else { Err(AccessFault::Protected) }
+    }
+
+    /// Removes `start..end` from every region, splitting those it falls into.
+    fn cut(&mut self, start: u64, end: u64) {
+        let mut kept = Vec::with_capacity(self.regions.len() + 1);
+        for region in self.regions.drain(..) {
+            if region.start < start.min(region.end) {
+                kept.push(Region { end: region.end.min(start), ..region });
+            }
+            if region.end > end.max(region.start) {
+                kept.push(Region { start: region.start.max(end), ..region });
+            }
+        }
+        self.regions = kept;
+    }
+}
+
+/// The bounds of the pages that a range touches.
+fn page_bounds(address: u64, length: u64) -> (u64, u64) {
+    let start = address & !(PAGE_BYTES - 1);
+    let end = address.saturating_add(length).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES);
+    (start, end.max(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_device_page_inside_memory_splits_it() {
+        let mut pages = PageTable::default();
+        pages.map(0x1000, 0x3000, PageAttributes::DATA);
+        pages.map(0x2000, 8, PageAttributes::DEVICE);
+        assert_eq!(pages.lookup(0x1fff), Some(PageAttributes::DATA));
+        assert_eq!(pages.lookup(0x2fff), Some(PageAttributes::DEVICE));
+        assert_eq!(pages.lookup(0x3000), Some(PageAttributes::DATA));
+        assert_eq!(pages.lookup(0x4000), None);
+    }
+
+    #[test]
+    fn a_store_to_a_read_only_page_is_a_protection_fault() {
+        let mut pages = PageTable::default();
+        pages.map(0x1000, 1, PageAttributes::READ_ONLY);
+        assert!(pages.check_load(0x1008).is_ok());
+        assert_eq!(pages.check_store(0x1008), Err(AccessFault::Protected));
+        assert_eq!(pages.check_store(0x2008), Err(AccessFault::Unmapped));
+    }
+
+    proptest! {
+        #[test]
+        fn maps_and_unmaps_agree_with_a_page_by_page_table(
+            steps in proptest::collection::vec((0u64..40, 0u64..10, any::<bool>()), 0..40)
+        ) {
+            let mut pages = PageTable::default();
+            let mut flat = [None; 64];
+            for (page, count, map) in steps {
+                let (address, length) = (page * PAGE_BYTES, count * PAGE_BYTES);
+                if map {
+                    pages.map(address, length, PageAttributes::DATA);
+                } else {
+                    pages.unmap(address, length);
+                }
+                for slot in &mut flat[page as usize..(page + count) as usize] {
+                    *slot = map.then_some(PageAttributes::DATA);
+                }
+            }
+            for (page, expected) in flat.iter().enumerate() {
+                prop_assert_eq!(pages.lookup(page as u64 * PAGE_BYTES + 17), *expected);
+            }
+        }
+    }
+}

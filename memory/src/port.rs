@@ -1,0 +1,94 @@
+//! What a processor asks of the memory below it.
+//!
+//! A processor does not know whether a bus, a directory or plain memory
+//! answers, nor whether it serves a host or a network interface. It makes an
+//! access and gets one of three outcomes. `Wait` means: stop, and make the
+//! *same* access again when you are woken; whoever wakes the processor has
+//! arranged that the repeated access can finish (a cache line was filled, an
+//! uncached value has come back, a store buffer has room), so the processor
+//! performs at least that one instruction before it looks at the time again.
+//!
+//! The `*_hit` methods are the hot path: they are inlined into the instruction
+//! handlers, do one compare against the set's most recently used line, and say
+//! nothing but yes or no. Everything else goes through the cold methods.
+
+/// What became of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// The access is finished, without time beyond the hit latency.
+    Done(T),
+    /// The processor stops, and repeats the access when it is woken.
+    Wait,
+    /// The access is not allowed.
+    Fault(AccessFault),
+}
+
+/// Why an access is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessFault {
+    /// No page is mapped at the address.
+    Unmapped,
+    /// The page does not allow this kind of access.
+    Protected,
+    /// The address is not a multiple of the size, where it must be
+    /// (atomics, device registers).
+    Misaligned,
+    /// A device register page was accessed in a way that the device refuses
+    /// (wrong size, no such register, atomics on uncached pages).
+    Device,
+}
+
+/// A processor's view of memory. Addresses are guest addresses (guest virtual
+/// equals physical within a node). Sizes are 1, 2, 4 or 8 bytes; values are
+/// zero-extended to 64 bits, little-endian.
+pub trait Port {
+    /// The value at `address` if it is there at once, aligned and inside the
+    /// most recently used line of its set.
+    fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64>;
+
+    /// Stores `value` if the most recently used line of its set may be written
+    /// now; false (and nothing stored) otherwise.
+    fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool;
+
+    /// Whether an instruction at `address` can be fetched at once. Asked only
+    /// when the program counter enters another line or after a taken branch.
+    fn fetch_hit(&mut self, address: u64) -> bool;
+
+    /// The cold path of a load: misses, other ways, uncached and misaligned
+    /// accesses (a misaligned access to cachable memory is legal).
+    fn load(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// The cold path of a store.
+    fn store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()>;
+
+    /// The cold path of an instruction fetch.
+    fn fetch(&mut self, address: u64) -> Outcome<()>;
+
+    /// Up to four bytes of code at `address` (little-endian; the upper half is
+    /// zero where only two bytes are mapped), read functionally. Used to
+    /// decode; costs no simulated time.
+    fn code(&mut self, address: u64) -> Result<u32, AccessFault>;
+
+    /// LR: loads and places a reservation on the block.
+    fn load_reserved(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// SC: true when the reservation held and the value is stored. Either way
+    /// the reservation is gone once it is done.
+    fn store_conditional(&mut self, address: u64, size: usize, value: u64) -> Outcome<bool>;
+
+    /// The first half of an AMO: the value at `address`, with permission to
+    /// write. A `store` to the same address made next, without time in
+    /// between, is certain to be `Done`.
+    fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// FENCE: done when every earlier store is visible outside.
+    fn fence(&mut self) -> Outcome<()>;
+
+    /// FENCE.I: the instruction cache forgets what it holds.
+    fn fence_instructions(&mut self) -> Outcome<()>;
+
+    /// How often code that may already be decoded has been written to, or
+    /// unmapped. A processor drops its decoded code when the count moved
+    /// (looked at on FENCE.I only).
+    fn code_version(&self) -> u64;
+}
