@@ -127,6 +127,12 @@ impl CodeView {
         block.operations[slot as usize] = decode(bits, pc, &addresses);
     }
 
+    /// Notes which version of the code is executed, unless that is known.
+    #[inline]
+    pub fn executes_first(&mut self, version: u64) {
+        self.version.get_or_insert(version);
+    }
+
     /// Notes which version of the code is executed from now on, and forgets
     /// what was decoded of another one; the shared code too, because it is not
     /// known what was written.

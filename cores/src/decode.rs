@@ -55,6 +55,9 @@ fn operation(instruction: &Instruction, bits: u32, pc: u64, block: &Range<u64>) 
         rm: (bits >> 12 & 7) as u8,
         immediate: instruction.immediate_of(bits),
     };
+    if instruction.unsigned_rs1 {
+        operation.rs3 = (bits >> 15 & 31) as u8;
+    }
     match instruction.immediate {
         Immediate::B => relative(&mut operation, FAR_BRANCH, pc, block),
         Immediate::J => relative(&mut operation, FAR_JUMP, pc, block),

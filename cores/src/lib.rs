@@ -1,1 +1,43 @@
-//! Placeholder while the crate is being written.
+//! RISC-V processors that run Linux programs in user mode.
+//!
+//! A [`Processor`] executes RV64GC (I, M, A, F, D, C, Zicsr, Zifencei, Zicntr)
+//! over any [`Port`](narthex_memory::Port), and does not know whether it serves
+//! a host or a network interface. It runs ahead inside its caches and stops
+//! when somebody else has to act. Reading order:
+//!
+//! 1. [`instruction`]: an instruction as the manual writes it;
+//! 2. `extensions/`: the instruction set, one file an extension;
+//! 3. `operation`, `decode`, `code`: decoded once, 16 bytes for each halfword;
+//! 4. `execute`: handlers that jump from one to the next;
+//! 5. [`timing`]: when instructions issue, [`Functional`] or [`InOrder`];
+//! 6. `float/`: the host's arithmetic, and integers where that is not enough;
+//! 7. [`Processor`]: the loop around all of it;
+//! 8. [`linux`]: what a program finds around it.
+//!
+//! [`FlatMemory`] is a port without caches; [`assemble`] makes programs for
+//! tests.
+
+mod code;
+mod compressed;
+mod config;
+mod decode;
+mod execute;
+mod extensions;
+mod flat_memory;
+mod float;
+mod operation;
+mod processor;
+mod stop;
+
+pub mod assemble;
+pub mod instruction;
+pub mod linux;
+pub mod timing;
+
+pub use code::Code;
+pub use config::{Config, ConfigError};
+pub use flat_memory::FlatMemory;
+pub use operation::FETCH_BLOCK_BYTES;
+pub use processor::Processor;
+pub use stop::{Fault, FaultKind, Stop};
+pub use timing::{Functional, InOrder, Timing};

@@ -33,7 +33,8 @@ pub(crate) struct Operation {
     pub rs1: u8,
     /// Second source.
     pub rs2: u8,
-    /// Third source (fused multiply-add).
+    /// Third source (fused multiply-add), or the operand of a CSR instruction
+    /// that is in the instruction itself.
     pub rs3: u8,
     /// Rounding mode of floating-point instructions, function of far branches.
     pub rm: u8,

@@ -119,7 +119,7 @@ pub trait Side: Send {
 
     /// A transaction on a block whose home this half is, and that nobody
     /// supplied from a cache.
-    fn home(&mut self, transaction: &Transaction) -> HomeReply {
+    fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
         unreachable!("this half is nobody's home, and was asked for {:#x}", transaction.address)
     }
 

@@ -1,4 +1,182 @@
-//! Time, events, partitions, statistics, the time ledger and trace hooks.
+//! The kernel: time, events, partitions, statistics, the time ledger, traces.
+//!
+//! It knows no hardware. What it knows is how to simulate a machine of many
+//! parts so that every picosecond is accounted for and the result is the same,
+//! bit for bit, on any computer and with any number of threads.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`time`] | instants, durations, clocks, in whole picoseconds |
+//! | [`quantity`] | what configuration says: `"120ns"`, `"250MHz"`, `"64B"` |
+//! | [`queue`] | the event queue: by time, then by the order of scheduling |
+//! | [`partition`] | a part of the machine with its own time, and its mail |
+//! | [`simulation`] | partitions that advance in windows, and why a run ends |
+//! | [`statistics`] | counts, times, distributions, each declared once |
+//! | [`ledger`] | where each picosecond went |
+//! | [`random`] | a seeded stream of random numbers for each component |
+//! | [`trace`] | what happened, recorded by wrappers around the models |
+//!
+//! # A simulation in three steps
+//!
+//! Two players return a ball. The flight takes 40 ns, a stroke 10 ns.
+//!
+//! **1. Make a partition.** It has a queue of its own events, does what
+//! happens before a given instant, and leaves what it sends in its outbox.
+//! Its statistics are declared once.
+//!
+//! ```
+//! use narthex_kernel::*;
+//!
+//! const FLIGHT: Duration = Duration::from_ns(40);
+//! const STROKE: Duration = Duration::from_ns(10);
+//!
+//! statistics! {
+//!     /// What a player counts.
+//!     pub struct Score {
+//!         strokes: Counter, "strokes", "strokes", "balls returned";
+//!         effort: TimeTotal, "effort", "ps", "time spent on strokes";
+//!     }
+//! }
+//!
+//! struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//!
+//! impl Partition for Player {
+//!     type Payload = ();
+//!
+//!     fn next_time(&self) -> Option<Time> {
+//!         self.balls.next_time()
+//!     }
+//!     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
+//!         while let Some((now, ball)) = self.balls.pop_before(until) {
+//!             self.score.strokes.increment();
+//!             self.score.effort.add(STROKE);
+//!             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
+//!         }
+//!     }
+//!     fn deliver(&mut self, arrival: Time, ball: ()) {
+//!         self.balls.schedule(arrival, ball);
+//!     }
+//!     fn status(&self) -> Status {
+//!         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//!     }
+//!     fn progress(&self) -> u64 {
+//!         self.score.strokes.get()
+//!     }
+//! }
+//! ```
+//!
+//! **2. Run it.** The lookahead is the smallest time in which one partition can
+//! affect another. The observer may show progress or interrupt.
+//!
+//! ```
+//! # use narthex_kernel::*;
+//! #
+//! # const FLIGHT: Duration = Duration::from_ns(40);
+//! # const STROKE: Duration = Duration::from_ns(10);
+//! #
+//! # statistics! {
+//! #     /// What a player counts.
+//! #     pub struct Score {
+//! #         strokes: Counter, "strokes", "strokes", "balls returned";
+//! #         effort: TimeTotal, "effort", "ps", "time spent on strokes";
+//! #     }
+//! # }
+//! #
+//! # struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//! #
+//! # impl Partition for Player {
+//! #     type Payload = ();
+//! #
+//! #     fn next_time(&self) -> Option<Time> {
+//! #         self.balls.next_time()
+//! #     }
+//! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
+//! #         while let Some((now, ball)) = self.balls.pop_before(until) {
+//! #             self.score.strokes.increment();
+//! #             self.score.effort.add(STROKE);
+//! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
+//! #         }
+//! #     }
+//! #     fn deliver(&mut self, arrival: Time, ball: ()) {
+//! #         self.balls.schedule(arrival, ball);
+//! #     }
+//! #     fn status(&self) -> Status {
+//! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//! #     }
+//! #     fn progress(&self) -> u64 {
+//! #         self.score.strokes.get()
+//! #     }
+//! # }
+//! use std::ops::ControlFlow;
+//!
+//! let player = |opponent| Player { opponent, score: Score::default(), balls: EventQueue::new() };
+//! let mut players = vec![player(1), player(0)];
+//! players[0].balls.schedule(Time::ZERO, ());
+//!
+//! let mut simulation = Simulation::new(players, FLIGHT);
+//! let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
+//! assert_eq!(ending, Ending::AllFinished);
+//! assert_eq!(simulation.now(), Time::from_ps(19 * 50_000) + FLIGHT); // the 20th stroke's window
+//! ```
+//!
+//! **3. Read the statistics.** Names, units and meanings come from the
+//! declaration, JSON by itself.
+//!
+//! ```
+//! # use narthex_kernel::*;
+//! #
+//! # const FLIGHT: Duration = Duration::from_ns(40);
+//! # const STROKE: Duration = Duration::from_ns(10);
+//! #
+//! # statistics! {
+//! #     /// What a player counts.
+//! #     pub struct Score {
+//! #         strokes: Counter, "strokes", "strokes", "balls returned";
+//! #         effort: TimeTotal, "effort", "ps", "time spent on strokes";
+//! #     }
+//! # }
+//! #
+//! # struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//! #
+//! # impl Partition for Player {
+//! #     type Payload = ();
+//! #
+//! #     fn next_time(&self) -> Option<Time> {
+//! #         self.balls.next_time()
+//! #     }
+//! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
+//! #         while let Some((now, ball)) = self.balls.pop_before(until) {
+//! #             self.score.strokes.increment();
+//! #             self.score.effort.add(STROKE);
+//! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
+//! #         }
+//! #     }
+//! #     fn deliver(&mut self, arrival: Time, ball: ()) {
+//! #         self.balls.schedule(arrival, ball);
+//! #     }
+//! #     fn status(&self) -> Status {
+//! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//! #     }
+//! #     fn progress(&self) -> u64 {
+//! #         self.score.strokes.get()
+//! #     }
+//! # }
+//! # use std::ops::ControlFlow;
+//! # let player = |opponent| Player { opponent, score: Score::default(), balls: EventQueue::new() };
+//! # let mut players = vec![player(1), player(0)];
+//! # players[0].balls.schedule(Time::ZERO, ());
+//! # let mut simulation = Simulation::new(players, FLIGHT);
+//! # simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
+//! let score = &simulation.partitions()[1].score;
+//! assert_eq!(score.effort.get(), STROKE * 10);
+//! assert_eq!(Score::describe()[0].meaning, "balls returned");
+//! assert_eq!(serde_json::to_string(score)?, r#"{"strokes":10,"effort":100000}"#);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! Where time went is a question for a [`Ledger`]; what the randomness was, for
+//! a [`random::Stream`]; what happened when, for a [`trace::Trace`].
+
 pub mod ledger;
 pub mod partition;
 pub mod quantity;
@@ -8,6 +186,7 @@ pub mod simulation;
 pub mod statistics;
 pub mod time;
 pub mod trace;
+
 pub use ledger::{Category, Ledger};
 pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};

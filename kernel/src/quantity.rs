@@ -22,37 +22,27 @@
 //! or does not fit is refused, never rounded. What is printed reads back as the
 //! same value. The one place that rounds is [`Frequency::period`].
 //!
-//! A [`Family`] is the table of units of one kind of quantity; everything else
-//! in this file is behaviour that all families share.
+//! Here are the tables of units and the types; `quantity/family.rs` has the
+//! behaviour that all of them share.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::time::{Clock, Duration};
+use family::{Family, Unit};
 
-/// A unit: its name and how many of the family's smallest unit it is.
-pub type Unit = (&'static str, u64);
+pub(crate) use family::in_largest_unit;
+pub use family::{Flaw, QuantityError};
 
-/// One kind of quantity: what it is called, an example, and its units.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Family {
-    /// With its article: "a time".
-    pub name: &'static str,
-    /// A value that would be accepted: "120ns".
-    pub example: &'static str,
-    /// The smallest unit in the plural: "picoseconds".
-    pub smallest: &'static str,
-    /// All units, from small to large; the first is the smallest.
-    pub units: &'static [Unit],
-}
+mod family;
 
 /// The units of time.
-pub const TIME_UNITS: &[Unit] = &[
+pub(crate) const TIME_UNITS: &[Unit] = &[
     ("ps", 1),
     ("ns", 1_000),
     ("us", 1_000_000),
@@ -98,177 +88,6 @@ static BYTES: Family = Family {
     smallest: "bytes",
     units: BYTE_UNITS,
 };
-
-impl fmt::Display for Family {
-    /// What is allowed, to complete an error message.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units: Vec<&str> = self.units.iter().map(|unit| unit.0).collect();
-        write!(
-            f,
-            "{} such as {}; units: {}",
-            self.name,
-            self.example,
-            units.join(", ")
-        )
-    }
-}
-
-/// Why a text is not a quantity: the value, what is wrong, what is allowed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{value:?} {flaw}; expected {family}{}", suggestion(.nearest))]
-pub struct QuantityError {
-    /// The text that was refused.
-    pub value: String,
-    /// What is wrong with it.
-    pub flaw: Flaw,
-    /// The unit that was probably meant.
-    pub nearest: Option<&'static str>,
-    family: &'static Family,
-}
-
-/// What can be wrong with a quantity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    /// There is no decimal number at the start.
-    #[error("does not start with a number")]
-    NoNumber,
-    /// There is a number and nothing else.
-    #[error("has no unit")]
-    NoUnit,
-    /// The unit is none of the family's.
-    #[error("has an unknown unit")]
-    UnknownUnit,
-    /// Finer than the smallest unit.
-    #[error("is not a whole number of {0}")]
-    NotWhole(&'static str),
-    /// More than 2^64 - 1 of the smallest unit.
-    #[error("is too large")]
-    TooLarge,
-    /// A frequency of zero, or above the picosecond's.
-    #[error("is outside the range from 1Hz to 1000GHz")]
-    OutOfRange,
-}
-
-fn suggestion(nearest: &Option<&'static str>) -> String {
-    nearest.map_or(String::new(), |unit| format!(" (did you mean {unit}?)"))
-}
-
-impl Family {
-    fn error(&'static self, value: &str, flaw: Flaw) -> QuantityError {
-        let nearest = match flaw {
-            Flaw::UnknownUnit => self.nearest_unit(split(value).1),
-            _ => None,
-        };
-        QuantityError {
-            value: value.to_owned(),
-            flaw,
-            nearest,
-            family: self,
-        }
-    }
-
-    /// Reads a number and a unit as a whole number of the smallest unit.
-    fn parse(&'static self, text: &str) -> Result<u64, QuantityError> {
-        let text = text.trim();
-        let (number, unit) = split(text);
-        let flaw = match (number.is_empty(), unit.is_empty()) {
-            (true, _) => Flaw::NoNumber,
-            (_, true) => Flaw::NoUnit,
-            _ => match self.units.iter().find(|known| known.0 == unit) {
-                None => Flaw::UnknownUnit,
-                Some(&(_, size)) => match scale(number, size) {
-                    Ok(value) => return Ok(value),
-                    Err(ScaleError::NoNumber) => Flaw::NoNumber,
-                    Err(ScaleError::NotWhole) => Flaw::NotWhole(self.smallest),
-                    Err(ScaleError::TooLarge) => Flaw::TooLarge,
-                },
-            },
-        };
-        Err(self.error(text, flaw))
-    }
-
-    /// The unit that `wrong` was probably meant to be: one slip away but for
-    /// the case of its letters, or abbreviated ("nsec").
-    fn nearest_unit(&self, wrong: &str) -> Option<&'static str> {
-        let wrong = wrong.to_lowercase();
-        let slips = |unit: &str| strsim::damerau_levenshtein(&wrong, &unit.to_lowercase());
-        let units = || self.units.iter().map(|unit| unit.0);
-        let closest = units().min_by_key(|unit| (slips(unit), usize::MAX - unit.len()));
-        closest.filter(|unit| slips(unit) <= 1).or_else(|| {
-            units()
-                .rev()
-                .find(|unit| wrong.starts_with(&unit.to_lowercase()))
-        })
-    }
-
-    /// The schema of a value of this family, for editors.
-    fn schema(&self) -> Schema {
-        let units: Vec<&str> = self.units.iter().map(|unit| unit.0).collect();
-        json_schema!({
-            "type": "string",
-            "description": self.to_string(),
-            "pattern": format!(r"^\s*[0-9]+(\.[0-9]+)?\s*({})\s*$", units.join("|")),
-            "examples": [self.example],
-        })
-    }
-}
-
-/// The number in front and the unit behind it.
-fn split(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    (&text[..end], text[end..].trim_start())
-}
-
-enum ScaleError {
-    NoNumber,
-    NotWhole,
-    TooLarge,
-}
-
-/// `number` (digits, perhaps with a fraction) times `size`, exactly.
-fn scale(number: &str, size: u64) -> Result<u64, ScaleError> {
-    let (whole, fraction) = match number.split_once('.') {
-        Some((_, fraction)) if fraction.is_empty() => return Err(ScaleError::NoNumber),
-        Some(parts) => parts,
-        None => (number, ""),
-    };
-    if whole.is_empty() || fraction.contains('.') {
-        return Err(ScaleError::NoNumber);
-    }
-    let whole: u64 = whole.parse().map_err(|_| ScaleError::TooLarge)?;
-    let whole = whole.checked_mul(size).ok_or(ScaleError::TooLarge)?;
-    let part = scale_fraction(fraction.trim_end_matches('0'), size).ok_or(ScaleError::NotWhole)?;
-    whole.checked_add(part).ok_or(ScaleError::TooLarge)
-}
-
-/// `0.fraction` times `size`, if that is a whole number: written
-/// multiplication from the last digit to the first, in which every digit of
-/// the product behind the point must be zero and the carry is what is in front.
-fn scale_fraction(fraction: &str, size: u64) -> Option<u64> {
-    let mut carry = 0;
-    for digit in fraction.bytes().rev() {
-        let product = u64::from(digit - b'0') * size + carry;
-        if product % 10 != 0 {
-            return None;
-        }
-        carry = product / 10;
-    }
-    Some(carry)
-}
-
-/// `value` in the largest unit of which there is at least one, exactly.
-pub(crate) fn in_largest_unit(value: u64, units: &[Unit]) -> String {
-    let fits = |unit: &&Unit| value >= unit.1;
-    let &(name, size) = units.iter().rev().find(fits).unwrap_or(&units[0]);
-    let digits = size.ilog10() as usize;
-    let decimals = format!("{:0digits$}", value % size);
-    match decimals.trim_end_matches('0') {
-        "" => format!("{}{name}", value / size),
-        decimals => format!("{}.{decimals}{name}", value / size),
-    }
-}
 
 /// A number of cycles a second, from 1Hz to 1000GHz: what fits whole hertz and
 /// has a period of at least a picosecond.
@@ -354,7 +173,7 @@ impl fmt::Display for Frequency {
 impl fmt::Display for Bytes {
     /// In the largest binary unit of which it is a whole number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let divides = |unit: &&Unit| unit.1.is_power_of_two() && self.0 % unit.1 == 0;
+        let divides = |unit: &&Unit| unit.1.is_power_of_two() && self.0.is_multiple_of(unit.1);
         match BYTE_UNITS.iter().rev().find(divides) {
             Some((name, size)) if self.0 > 0 => write!(f, "{}{name}", self.0 / size),
             _ => write!(f, "{}B", self.0),
@@ -446,142 +265,4 @@ written_as_string!(Frequency, FREQUENCY);
 written_as_string!(Bytes, BYTES);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn error<T: FromStr<Err = QuantityError> + fmt::Debug>(text: &str) -> String {
-        text.parse::<T>().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn people_may_write_fractions_as_long_as_the_value_is_whole() {
-        assert_eq!("40ps".parse(), Ok(Duration::from_ps(40)));
-        assert_eq!("1.5us".parse(), Ok(Duration::from_ns(1_500)));
-        assert_eq!(" 2 ms ".parse(), Ok(Duration::from_ns(2_000_000)));
-        assert_eq!("1.50KiB".parse(), Ok(Bytes::new(1_536)));
-        assert_eq!("1KB".parse(), Ok(Bytes::new(1_000)));
-        assert_eq!(
-            "0.000000000931322574615478515625GiB".parse(),
-            Ok(Bytes::new(1))
-        );
-        assert_eq!(
-            "0.2ps".parse::<Duration>().unwrap_err().flaw,
-            Flaw::NotWhole("picoseconds")
-        );
-        let endless = format!("1.{}s", "3".repeat(100));
-        assert_eq!(
-            endless.parse::<Duration>().unwrap_err().flaw,
-            Flaw::NotWhole("picoseconds")
-        );
-    }
-
-    #[test]
-    fn a_period_is_rounded_to_the_nearest_picosecond() {
-        let period = |text: &str| text.parse::<Frequency>().unwrap().period().as_ps();
-        assert_eq!(period("250MHz"), 4_000);
-        assert_eq!(period("333MHz"), 3_003);
-        assert_eq!(period("35MHz"), 28_571);
-        assert_eq!(period("66.666667MHz"), 15_000);
-        assert_eq!(period("1000GHz"), 1);
-        assert_eq!(period("1Hz"), 1_000_000_000_000);
-    }
-
-    #[test]
-    fn an_error_names_the_value_what_is_allowed_and_the_nearest_unit() {
-        assert_eq!(
-            error::<Duration>("120sn"),
-            "\"120sn\" has an unknown unit; expected a time such as 120ns; \
-             units: ps, ns, us, ms, s (did you mean ns?)"
-        );
-        assert_eq!(
-            error::<Bytes>("64"),
-            "\"64\" has no unit; expected a size such as 64KiB; \
-             units: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB"
-        );
-        let nearest = |unit| FREQUENCY.nearest_unit(unit).or(TIME.nearest_unit(unit));
-        assert_eq!(nearest("mhz"), Some("MHz"));
-        assert_eq!(nearest("nsec"), Some("ns"));
-        assert_eq!(nearest("bananas"), None);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused() {
-        assert_eq!(
-            "99999999s".parse::<Duration>().unwrap_err().flaw,
-            Flaw::TooLarge
-        );
-        assert_eq!(
-            "18446744073709551616B".parse::<Bytes>().unwrap_err().flaw,
-            Flaw::TooLarge
-        );
-        assert_eq!("18446744073709551615B".parse(), Ok(Bytes::new(u64::MAX)));
-        assert_eq!(
-            "18446744.073709551616s"
-                .parse::<Duration>()
-                .unwrap_err()
-                .flaw,
-            Flaw::TooLarge
-        );
-        assert_eq!(
-            "0Hz".parse::<Frequency>().unwrap_err().flaw,
-            Flaw::OutOfRange
-        );
-        assert_eq!(
-            "1001GHz".parse::<Frequency>().unwrap_err().flaw,
-            Flaw::OutOfRange
-        );
-    }
-
-    #[test]
-    fn a_bare_number_in_a_file_is_told_to_have_a_unit() {
-        let error = serde_json::from_str::<Duration>("120")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("\"120\" has no unit; expected a time such as 120ns"),
-            "{error}"
-        );
-        let error = serde_json::from_str::<Duration>("true")
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("expected a time such as 120ns"), "{error}");
-    }
-
-    #[test]
-    fn the_schema_states_units_for_editors() {
-        let schema = schemars::schema_for!(Frequency);
-        assert_eq!(schema.get("type").unwrap(), "string");
-        assert!(
-            schema
-                .get("pattern")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .contains("(Hz|kHz|MHz|GHz)")
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_printed_reads_back(value: u64, shift in 0u32..64) {
-            let value = value >> shift;
-            let duration = Duration::from_ps(value);
-            prop_assert_eq!(duration.to_string().parse(), Ok(duration));
-            let bytes = Bytes::new(value);
-            prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
-            if let Some(frequency) = Frequency::from_hz(value) {
-                prop_assert_eq!(frequency.to_string().parse(), Ok(frequency));
-            }
-            let json = serde_json::to_string(&duration).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Duration>(&json).unwrap(), duration);
-        }
-
-        #[test]
-        fn garbage_is_an_error_and_never_a_panic(text in ".{0,40}", near in "[0-9.]{0,30}[a-zA-Zµ]{0,4}") {
-            for text in [&text, &near] {
-                let _ = (text.parse::<Duration>(), text.parse::<Frequency>(), text.parse::<Bytes>());
-            }
-        }
-    }
-}
+mod tests;

@@ -190,11 +190,22 @@ impl<P: Partition> Simulation<P> {
             until_observation -= 1;
             if until_observation == 0 {
                 until_observation = limits.windows_per_observation.max(1);
-                if observer(end, &mut self.partitions).is_break() {
+                if self.observe(observer).is_break() {
                     return Ending::Interrupted;
                 }
             }
         }
+    }
+
+    /// Calls the observer, who may have changed when partitions act.
+    fn observe(
+        &mut self,
+        observer: &mut dyn FnMut(Time, &mut [P]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let decision = observer(self.now, &mut self.partitions);
+        self.next_times.clear();
+        self.next_times.extend(self.partitions.iter().map(due));
+        decision
     }
 
     /// Everything before this instant has happened.

@@ -61,7 +61,7 @@ pub enum Value {
     /// A count, a time in picoseconds or a maximum.
     Number(u64),
     /// A distribution.
-    Distribution(Histogram),
+    Distribution(Box<Histogram>),
     /// Counts by name.
     Counts(#[serde(serialize_with = "as_map")] Vec<(String, u64)>),
 }
@@ -251,7 +251,7 @@ impl Histogram {
 
 impl Statistic for Histogram {
     fn value(&self) -> Value {
-        Value::Distribution(self.clone())
+        Value::Distribution(Box::new(self.clone()))
     }
 
     fn merge(&mut self, other: &Self) {

@@ -109,7 +109,7 @@ fn ring(visits: usize) -> Vec<Station> {
         .collect()
 }
 
-fn go_on(_: Time) -> ControlFlow<()> {
+fn go_on(_: Time, _: &mut [Station]) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
@@ -253,7 +253,7 @@ fn an_observer_can_interrupt_and_the_run_can_go_on() {
         ..Limits::default()
     };
     let mut calls = 0;
-    let ending = simulation.run(&limits, &mut |now| {
+    let ending = simulation.run(&limits, &mut |now, _| {
         calls += 1;
         if now > ns(1_000) {
             ControlFlow::Break(())

@@ -220,3 +220,88 @@ impl Bus {
         Some(self.clock.edge_at_or_after(now.max(self.free_since)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 1998 study's bus: 250 MHz, 256 bits.
+    fn config() -> Config {
+        Config {
+            clock: "250MHz".parse().unwrap(),
+            width: Bytes::new(32),
+            arbitration_cycles: 1,
+            address_cycles: 1,
+            extra_cycles: ExtraCycles {
+                read: 0,
+                read_exclusive: 0,
+                upgrade: 2,
+                write_back: 0,
+                write_block: 0,
+                read_once: 0,
+                invalidate: 2,
+                uncached_load: 6,
+                uncached_store: 6,
+            },
+            cache_supply_time: Duration::from_ns(12),
+        }
+    }
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Duration::from_ns(nanoseconds)
+    }
+
+    #[test]
+    fn a_block_takes_arbitration_address_and_two_data_cycles_plus_its_supplier() {
+        let mut bus = Bus::new(&config(), 64);
+        assert_eq!(bus.request(at(1), AgentId(0)), Some(at(4)), "at the next edge");
+        assert_eq!(bus.grant(), Some(AgentId(0)));
+        let end = bus.occupy(at(4), Kind::Read, Duration::from_ns(120));
+        assert_eq!(end, at(4 + 16 + 120));
+        assert_eq!(bus.release(end), None);
+        assert_eq!(bus.statistics.reads.get(), 1);
+        assert_eq!(bus.statistics.occupied.get(), Duration::from_ns(136));
+    }
+
+    #[test]
+    fn an_upgrade_moves_no_data() {
+        assert_eq!(config().occupancy_cycles(Kind::Upgrade, 64), 4);
+        assert_eq!(config().occupancy_cycles(Kind::Read, 64), 4);
+        assert_eq!(config().occupancy_cycles(Kind::UncachedLoad, 64), 9);
+    }
+
+    #[test]
+    fn a_suppliers_delay_is_rounded_up_to_whole_bus_cycles() {
+        let mut bus = Bus::new(&config(), 64);
+        bus.request(at(0), AgentId(0));
+        bus.grant();
+        assert_eq!(bus.occupy(at(0), Kind::Read, Duration::from_ns(13)), at(16 + 16));
+    }
+
+    #[test]
+    fn who_asked_first_is_served_first_and_equals_by_their_number() {
+        let mut bus = Bus::new(&config(), 64);
+        assert_eq!(bus.request(at(2), AgentId(2)), Some(at(4)));
+        assert_eq!(bus.request(at(3), AgentId(1)), None, "a grant is scheduled already");
+        assert_eq!(bus.request(at(3), AgentId(0)), None);
+        assert_eq!(bus.request(at(4), AgentId(0)), None, "one agent waits once");
+        let mut order = Vec::new();
+        let mut now = at(4);
+        while let Some(agent) = bus.grant() {
+            order.push(agent.0);
+            now = bus.occupy(now, Kind::Upgrade, Duration::ZERO);
+            if let Some(next) = bus.release(now) {
+                assert_eq!(next, now, "the next grant follows at once");
+            }
+        }
+        assert_eq!(order, [2, 0, 1]);
+        assert_eq!(now, at(4 + 3 * 16));
+    }
+
+    #[test]
+    fn a_bus_without_arbitration_is_refused() {
+        let broken = Config { arbitration_cycles: 0, width: Bytes::new(48), ..config() };
+        let keys: Vec<_> = broken.problems().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["width", "arbitration_cycles"]);
+    }
+}

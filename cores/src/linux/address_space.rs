@@ -41,7 +41,7 @@ pub const STACK_TOP: u64 = 0x3F_FFFF_F000;
 pub const STACK_BYTES: u64 = 8 << 20;
 /// The most memory that a node's program may have mapped at a time. Pages take
 /// up host memory only once touched, so this bounds mistakes, not the host.
-pub const MEMORY_LIMIT_BYTES: u64 = 64 << 30;
+pub const MEMORY_LIMIT_BYTES: u64 = 4 << 30;
 
 /// Below the stack, an access this near to it is taken for an overflow.
 const STACK_OVERFLOW_BYTES: u64 = 64 << 20;

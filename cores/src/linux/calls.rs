@@ -13,7 +13,8 @@
 
 use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, Refusal, STACK_BYTES, Wanted};
 use super::numbers::{name, signal_name};
-use super::{GuestMemory, Protection, Randomness};
+use super::{GuestMemory, Protection, fill_random};
+use narthex_kernel::random::Stream;
 use std::collections::BTreeSet;
 
 /// The most that one call writes; a program calls again for the rest.
@@ -40,7 +41,7 @@ pub enum Effect {
     /// The program writes to one of its streams.
     Output {
         /// Which one.
-        stream: Stream,
+        stream: OutputStream,
         /// What, which need not be text.
         bytes: Vec<u8>,
     },
@@ -62,7 +63,7 @@ pub enum Effect {
 
 /// A program's output streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// File descriptor 1.
     Output,
     /// File descriptor 2.
@@ -96,7 +97,7 @@ pub enum NarthexCall {
 #[derive(Clone, Debug)]
 pub struct SystemCalls {
     space: AddressSpace,
-    randomness: Randomness,
+    randomness: Stream,
     noticed: BTreeSet<u64>,
 }
 
@@ -148,8 +149,7 @@ impl From<Effect> for CallResult {
 impl SystemCalls {
     /// The kernel of a process whose memory these books describe.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
-        // Another sequence than the one that `start` left in memory.
-        let randomness = Randomness::from_seed(!seed);
+        let randomness = Stream::new(seed, "linux/getrandom");
         SystemCalls {
             space,
             randomness,
@@ -291,10 +291,10 @@ impl<M: GuestMemory> Call<'_, M> {
         self.bytes(address, length.min(room))
     }
 
-    fn output_stream(&self) -> Result<Stream, Error> {
+    fn output_stream(&self) -> Result<OutputStream, Error> {
         match self.a[0] {
-            1 => Ok(Stream::Output),
-            2 => Ok(Stream::Error),
+            1 => Ok(OutputStream::Output),
+            2 => Ok(OutputStream::Error),
             _ => Err(EBADF),
         }
     }
@@ -397,7 +397,7 @@ impl<M: GuestMemory> Call<'_, M> {
             },
         )?;
         let mut bytes = vec![0; length as usize];
-        self.calls.randomness.fill(&mut bytes);
+        fill_random(&mut self.calls.randomness, &mut bytes);
         self.put(self.a[0], &bytes)?;
         Ok((length as i64).into())
     }
@@ -640,7 +640,7 @@ fn done((): ()) -> Answer {
     Ok(0.into())
 }
 
-fn output(stream: Stream, bytes: Vec<u8>) -> CallResult {
+fn output(stream: OutputStream, bytes: Vec<u8>) -> CallResult {
     let value = bytes.len() as i64;
     CallResult {
         value,

@@ -10,6 +10,8 @@
 //! 4. [`calls`] answers its system calls ([`numbers`] names them);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.
 //!
+//! [`functional`] puts them together for one processor without caches or time.
+//!
 //! Nothing here stores a byte of guest memory or knows a cache: all of it works
 //! over [`GuestMemory`], which a plain array or a coherent memory system with
 //! caches can implement. Everything is functional: it takes no simulated time
@@ -18,18 +20,21 @@
 pub mod address_space;
 pub mod calls;
 pub mod elf;
+pub mod functional;
 pub mod numbers;
 pub mod report;
 pub mod source;
 pub mod start;
 
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
-pub use calls::{CallResult, Effect, NarthexCall, Stream, SystemCalls};
+pub use calls::{CallResult, Effect, NarthexCall, OutputStream, SystemCalls};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
+pub use functional::{End, FunctionalProcess};
 pub use report::FaultReport;
 pub use source::SourceLine;
 pub use start::{Invocation, StartError, Started, start};
 
+use narthex_kernel::random::Stream;
 use narthex_memory::port::AccessFault;
 
 /// The memory of a node as system calls and the loader see it.
@@ -104,31 +109,11 @@ impl Protection {
     }
 }
 
-/// Numbers in a fixed sequence: a guest's only source of randomness, so that
-/// every run of a program is the same. This is SplitMix64 (Steele, Lea and
-/// Flood, OOPSLA 2014).
-#[derive(Clone, Debug)]
-pub(crate) struct Randomness(u64);
-
-impl Randomness {
-    /// The sequence of this seed.
-    pub(crate) fn from_seed(seed: u64) -> Self {
-        Randomness(seed)
-    }
-
-    /// Fills `bytes` with the next numbers of the sequence.
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
-        }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+/// Fills `bytes` with what a guest takes for random; the same in every run
+/// with the same seed.
+pub(crate) fn fill_random(stream: &mut Stream, bytes: &mut [u8]) {
+    for chunk in bytes.chunks_mut(8) {
+        chunk.copy_from_slice(&stream.next_u64().to_le_bytes()[..chunk.len()]);
     }
 }
 

@@ -15,13 +15,16 @@ use std::fmt;
 pub struct SourceLine {
     /// The file's path as the compiler knew it.
     pub file: String,
-    /// The line, from 1; zero where the compiler gives none.
-    pub line: u32,
+    /// The line, from 1, unless the compiler made the code up by itself.
+    pub line: Option<u32>,
 }
 
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.file),
+            None => f.write_str(&self.file),
+        }
     }
 }
 
@@ -38,6 +41,6 @@ pub fn line(file: &[u8], address: u64) -> Option<SourceLine> {
     let location = context.find_location(address).ok()??;
     Some(SourceLine {
         file: location.file?.into(),
-        line: location.line.unwrap_or(0),
+        line: location.line.filter(|line| *line > 0),
     })
 }

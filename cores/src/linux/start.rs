@@ -19,7 +19,8 @@
 use super::address_space::{
     AddressSpace, PAGE_BYTES, STACK_BYTES, STACK_TOP, Use, page_ceiling, page_floor,
 };
-use super::{GuestMemory, Program, Protection, Randomness};
+use super::{GuestMemory, Program, Protection, fill_random};
+use narthex_kernel::random::Stream;
 use narthex_memory::port::AccessFault;
 use std::ops::Range;
 use thiserror::Error;
@@ -168,7 +169,10 @@ fn write_stack(
     let arguments = texts.push_all(memory, &invocation.arguments)?;
     let environment = texts.push_all(memory, &invocation.environment)?;
     let mut random = [0; 16];
-    Randomness::from_seed(invocation.seed).fill(&mut random);
+    fill_random(
+        &mut Stream::new(invocation.seed, "linux/start"),
+        &mut random,
+    );
     let random = texts.push(memory, &random)?;
 
     let mut words = vec![arguments.len() as u64];

@@ -354,7 +354,7 @@ impl Side for CachableQueueReceive {
         copies
     }
 
-    fn home(&mut self, transaction: &Transaction) -> HomeReply {
+    fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
         self.copies.serve(transaction)
     }
 

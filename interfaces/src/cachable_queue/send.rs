@@ -137,10 +137,11 @@ impl CachableQueueSend {
 
     /// The most urgent thing to do on the bus.
     fn next_job(&self) -> Option<Job> {
-        if self.announced > self.injected && self.engine_done.is_none() {
-            if let Err(address) = self.message() {
-                return Some(Job::Block { address, early: false });
-            }
+        // Even while the engine works: an early read may have replaced a block.
+        if self.announced > self.injected
+            && let Err(address) = self.message()
+        {
+            return Some(Job::Block { address, early: false });
         }
         if self.tail_is_stale {
             return Some(Job::Tail);
@@ -279,8 +280,11 @@ impl Side for CachableQueueSend {
         }
     }
 
-    fn home(&mut self, transaction: &Transaction) -> HomeReply {
-        self.copies.serve(transaction)
+    fn home(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        let reply = self.copies.serve(transaction);
+        // A write-back may have brought the block that the engine waits for.
+        self.advance(context);
+        reply
     }
 
     fn wants_bus(&self) -> bool {

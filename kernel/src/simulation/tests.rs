@@ -177,7 +177,7 @@ fn windows_on_threads_see_what_serial_windows_see() {
 #[test]
 fn run_is_those_windows() {
     let mut simulation = Simulation::new((0..NODES).map(Gossip::new).collect(), LOOKAHEAD);
-    let ending = simulation.run(&Limits::default(), &mut |_| ControlFlow::Continue(()));
+    let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
     assert_eq!(ending, Ending::AllFinished);
     let seen: Logs = simulation
         .into_partitions()

@@ -123,27 +123,47 @@ impl MachineConfig {
             ("flow_control", self.flow_control.problems()),
         ];
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {
-            problems.into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
+            problems
+                .into_iter()
+                .map(move |(key, message)| (format!("{table}.{key}"), message))
         });
-        let processor = self.processor.validate().err();
-        let processor = processor.map(|error| ("processor".to_owned(), error.to_string()));
+        let processor = self.processor.validate().err().map(|error| {
+            // Its messages begin with the parameter: "issue_width is 3: ...".
+            let message = error.to_string();
+            match message.split_once(" is ") {
+                Some((key, rest)) => (format!("processor.{key}"), rest.to_owned()),
+                None => ("processor".to_owned(), message),
+            }
+        });
         processor.into_iter().chain(of_tables).collect()
     }
 
     fn general_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
         if !(1..=4096).contains(&self.machine.nodes) {
-            problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
+            problems.push(broken(
+                "machine.nodes",
+                format!("{} is not from 1 to 4096", self.machine.nodes),
+            ));
         }
         if self.machine.processors_per_node != 1 {
             let count = self.machine.processors_per_node;
-            problems.push(broken("machine.processors_per_node", format!("{count} is not supported; expected 1")));
+            problems.push(broken(
+                "machine.processors_per_node",
+                format!("{count} is not supported; expected 1"),
+            ));
         }
         if self.machine.time_without_progress.is_zero() {
-            problems.push(broken("machine.time_without_progress", "0ps would stop every run; expected a time such as 10ms".into()));
+            problems.push(broken(
+                "machine.time_without_progress",
+                "0ps would stop every run; expected a time such as 10ms".into(),
+            ));
         }
         if self.main_memory.access_time.is_zero() {
-            problems.push(broken("main_memory.access_time", "0ps is not allowed; expected a time such as 120ns".into()));
+            problems.push(broken(
+                "main_memory.access_time",
+                "0ps is not allowed; expected a time such as 120ns".into(),
+            ));
         }
         problems
     }
@@ -153,17 +173,23 @@ impl MachineConfig {
         let (block, width) = (self.block(), self.bus.width);
         let mut problems = Vec::new();
         if block.as_u64() % width.as_u64().max(1) != 0 {
-            let message = format!("{width} does not divide the block of {block} (data_cache.block)");
+            let message =
+                format!("{width} does not divide the block of {block} (data_cache.block)");
             problems.push(broken("bus.width", message));
         }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
             if config.block != block {
-                let message = format!("{} is not the data cache's block of {block}; a node has one block size", config.block);
+                let message = format!(
+                    "{} is not the data cache's block of {block}; a node has one block size",
+                    config.block
+                );
                 problems.push(broken("instruction_cache.block", message));
             }
             if config.protocol != self.data_cache.protocol {
                 let (own, data) = (&config.protocol, &self.data_cache.protocol);
-                let message = format!("{own:?} is not the data cache's {data:?}; caches of a bus share one protocol");
+                let message = format!(
+                    "{own:?} is not the data cache's {data:?}; caches of a bus share one protocol"
+                );
                 problems.push(broken("instruction_cache.protocol", message));
             }
         }
@@ -171,27 +197,40 @@ impl MachineConfig {
     }
 
     fn interface_problems(&self) -> Vec<Broken> {
-        let Some(protocol) = protocols::by_name(&self.data_cache.protocol) else { return Vec::new() };
+        let Some(protocol) = protocols::by_name(&self.data_cache.protocol) else {
+            return Vec::new();
+        };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
-        interfaces::problems(&self.interfaces, &Surroundings { protocol, block_bytes, packet_bytes })
+        interfaces::problems(
+            &self.interfaces,
+            &Surroundings {
+                protocol,
+                block_bytes,
+                packet_bytes,
+            },
+        )
     }
 
     fn message_problems(&self) -> Vec<Broken> {
         let (Messages { packet, header }, block) = (&self.messages, self.block());
         let mut problems = Vec::new();
         if packet.as_u64() == 0 || packet.as_u64() % block.as_u64().max(1) != 0 {
-            let message = format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
+            let message =
+                format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
             problems.push(broken("messages.packet", message));
         }
         if header.as_u64() < SMALLEST_HEADER_BYTES || header.as_u64() % 4 != 0 {
-            let message = format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
+            let message =
+                format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
             problems.push(broken("messages.header", message));
         }
         if header >= packet {
             let message = format!("{header} leaves no room for payload in a packet of {packet}");
             problems.push(broken("messages.header", message));
         } else if packet.as_u64() - header.as_u64() > LARGEST_PAYLOAD_BYTES {
-            let message = format!("{packet} has more than {LARGEST_PAYLOAD_BYTES}B of payload, which its header cannot count");
+            let message = format!(
+                "{packet} has more than {LARGEST_PAYLOAD_BYTES}B of payload, which its header cannot count"
+            );
             problems.push(broken("messages.packet", message));
         }
         problems

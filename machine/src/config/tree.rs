@@ -66,7 +66,10 @@ pub(super) const KIND: &str = "kind";
 impl Table {
     /// A table without entries.
     pub fn empty(place: Place) -> Self {
-        Table { place, entries: Vec::new() }
+        Table {
+            place,
+            entries: Vec::new(),
+        }
     }
 
     /// The entry of `key` in this table.
@@ -77,7 +80,9 @@ impl Table {
     /// The place of the dotted path `key`, or of the nearest table around it.
     pub fn place_of(&self, key: &str) -> Place {
         for entry in &self.entries {
-            let Some(rest) = key.strip_prefix(&join("", &entry.key)) else { continue };
+            let Some(rest) = key.strip_prefix(&join("", &entry.key)) else {
+                continue;
+            };
             match (&entry.node, rest.strip_prefix('.')) {
                 (Node::Table(table), Some(rest)) => return table.place_of(rest),
                 (Node::Table(table), None) if rest.is_empty() => return table.place.clone(),
@@ -98,7 +103,9 @@ impl Table {
                 continue;
             };
             match (&mut mine.node, entry.node) {
-                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => mine.merge(over),
+                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => {
+                    mine.merge(over)
+                }
                 (mine_node, node) => {
                     *mine_node = node;
                     mine.place = entry.place;

@@ -77,11 +77,11 @@ impl Node {
     fn block_transaction(&mut self, now: Time, transaction: &Transaction) -> (Response, Duration) {
         let snooped = self.snoop(now, transaction);
         if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
-            self.write_home(transaction.address, &data);
+            self.write_home(now, transaction.address, &data);
         }
         let (data, delay) = match snooped.supplies {
             Some(data) => (Some(data), snooped.delay),
-            None => self.home(transaction),
+            None => self.home(now, transaction),
         };
         (Response { data, value: 0, shared: snooped.shares }, delay)
     }
@@ -110,9 +110,9 @@ impl Node {
     }
 
     /// The home's part in a transaction that nobody supplied.
-    fn home(&mut self, transaction: &Transaction) -> (Option<BlockData>, Duration) {
+    fn home(&mut self, now: Time, transaction: &Transaction) -> (Option<BlockData>, Duration) {
         if let Some(side) = self.interface.home_of(transaction.address) {
-            let reply = self.interface.sides[side].home(transaction);
+            let reply = self.with_side(now, side, |side, context| side.home(context, transaction));
             return (reply.data, reply.delay);
         }
         if let Some(data) = &transaction.data {
@@ -127,12 +127,12 @@ impl Node {
     }
 
     /// The home takes bytes that a cache supplied to another.
-    fn write_home(&mut self, address: u64, data: &BlockData) {
+    fn write_home(&mut self, now: Time, address: u64, data: &BlockData) {
         match self.interface.home_of(address) {
             Some(side) => {
                 let agent = self.agent_of_side(side);
                 let write = Transaction::carrying(agent, Kind::WriteBack, address, *data);
-                self.interface.sides[side].home(&write);
+                self.with_side(now, side, |side, context| side.home(context, &write));
             }
             None => self.main.write(address, data),
         }

@@ -64,7 +64,7 @@ fn what_is_written_comes_out_on_its_stream() {
         CallResult {
             value: 5,
             effect: Some(Effect::Output {
-                stream: Stream::Output,
+                stream: OutputStream::Output,
                 bytes
             })
         }
@@ -89,7 +89,7 @@ fn pieces_are_written_in_order_up_to_a_bad_one() {
     assert_eq!(
         result.effect,
         Some(Effect::Output {
-            stream: Stream::Error,
+            stream: OutputStream::Error,
             bytes
         })
     );

@@ -1,0 +1,180 @@
+//! A program on one processor with plain memory: no caches, no network, and
+//! time only in that every instruction takes a nanosecond.
+//!
+//! This is the least that runs a program, and so the place to see how the
+//! parts fit. Differential tests and benchmarks use it; simulated nodes do the
+//! same around a memory system of their own.
+
+use super::{
+    CallResult, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls,
+    start,
+};
+use crate::{Code, Config, Fault, FlatMemory, Functional, Processor, Stop};
+use narthex_kernel::Time;
+
+/// The registers of the calling convention: stack pointer, first argument (and
+/// result), number of a system call.
+const SP: usize = 2;
+const A0: usize = 10;
+const A7: usize = 17;
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// It exited with this code.
+    Exit(u8),
+    /// It ended itself by the signal of this name.
+    Killed(&'static str),
+    /// It reported a failed check.
+    Failed(String),
+    /// It did what no program may do.
+    Fault(Fault),
+    /// It waits for something that never happens. Plain memory never makes a
+    /// processor wait, so this is a mistake of the simulator.
+    Stuck,
+}
+
+/// A program that runs functionally.
+pub struct FunctionalProcess<'a> {
+    program: &'a Program,
+    processor: Processor<Functional>,
+    memory: FlatMemory,
+    calls: SystemCalls,
+}
+
+impl<'a> FunctionalProcess<'a> {
+    /// Puts the program into memory and sets up its processor.
+    pub fn start(program: &'a Program, invocation: &Invocation) -> Result<Self, StartError> {
+        let mut memory = FlatMemory::new();
+        let started = start(program, invocation, &mut memory)?;
+        let code = Code::from_segments(program.code());
+        let mut processor = Processor::new(&Config::simple(), code.into());
+        processor.set_pc(started.program_counter);
+        processor.set_x(SP, started.stack_pointer);
+        let calls = SystemCalls::for_process(started.space, invocation.seed);
+        Ok(FunctionalProcess {
+            program,
+            processor,
+            memory,
+            calls,
+        })
+    }
+
+    /// Runs the program to its end. What its system calls do to the outside,
+    /// apart from ending it, goes to `outside`.
+    pub fn run(&mut self, mut outside: impl FnMut(&Effect)) -> End {
+        loop {
+            match self.processor.run(&mut self.memory, Time::NEVER) {
+                Stop::SystemCall => {
+                    let effect = self.call().effect;
+                    if let Some(end) = effect.as_ref().and_then(ended_by) {
+                        return end;
+                    }
+                    effect.iter().for_each(&mut outside);
+                }
+                Stop::Marker(_) => {}
+                Stop::Fault(fault) => return End::Fault(fault),
+                Stop::Wait | Stop::Horizon => return End::Stuck,
+            }
+        }
+    }
+
+    /// Instructions retired.
+    pub fn retired(&self) -> u64 {
+        self.processor.retired()
+    }
+
+    /// The processor, to see its registers.
+    pub fn processor(&self) -> &Processor<Functional> {
+        &self.processor
+    }
+
+    /// What the user reads about a fault of this program.
+    pub fn report(&self, fault: Fault) -> String {
+        let integers = std::array::from_fn(|number| self.processor.x(number));
+        let floats = std::array::from_fn(|number| self.processor.f(number));
+        let report = FaultReport {
+            node: 0,
+            processor: 0,
+            fault,
+            integers: &integers,
+            floats: &floats,
+            program: self.program,
+            space: self.calls.space(),
+        };
+        report.to_string()
+    }
+
+    fn call(&mut self) -> CallResult {
+        let arguments = std::array::from_fn(|index| self.processor.x(A0 + index));
+        let now_ns = self.processor.now().as_ps() / 1_000;
+        let result = self
+            .calls
+            .handle(self.processor.x(A7), arguments, &mut self.memory, now_ns);
+        self.processor.set_x(A0, result.value as u64);
+        result
+    }
+}
+
+fn ended_by(effect: &Effect) -> Option<End> {
+    match effect {
+        Effect::Exit(code) => Some(End::Exit(*code)),
+        Effect::Killed { name, .. } => Some(End::Killed(name)),
+        Effect::Narthex(NarthexCall::Fail(message)) => Some(End::Failed(message.clone())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elf::tests::Image;
+    use super::*;
+    use crate::FaultKind;
+    use crate::assemble::assemble;
+
+    fn image(text: &str) -> Vec<u8> {
+        let mut image = Image::sound();
+        image.segments[0].bytes = assemble(0x1_0000, text).expect("sound assembly");
+        image.segments[0].memory_bytes = image.segments[0].bytes.len() as u64;
+        image.segments[1].bytes = b"hello".to_vec();
+        image.build()
+    }
+
+    #[test]
+    fn a_program_writes_and_exits() {
+        let text = "addi a0, zero, 1
+            lui a1, 0x20
+            addi a1, a1, 4
+            addi a2, zero, 5
+            addi a7, zero, 64
+            ecall
+            addi a7, zero, 93
+            ecall";
+        let program = Program::parse("prog", image(text)).expect("sound");
+        let mut process =
+            FunctionalProcess::start(&program, &Invocation::default()).expect("it starts");
+        let mut written = Vec::new();
+        let end = process.run(|effect| {
+            if let Effect::Output { bytes, .. } = effect {
+                written.extend(bytes);
+            }
+        });
+        assert_eq!(
+            (end, written.as_slice()),
+            (End::Exit(5), b"hello".as_slice())
+        );
+        assert_eq!(process.retired(), 8);
+    }
+
+    #[test]
+    fn a_fault_ends_the_program_and_is_reported() {
+        let program = Program::parse("prog", image("ld a0, 16(zero)")).expect("sound");
+        let mut process =
+            FunctionalProcess::start(&program, &Invocation::default()).expect("it starts");
+        let End::Fault(fault) = process.run(|_| {}) else {
+            panic!("a load of address 16 faults")
+        };
+        assert!(matches!(fault.kind, FaultKind::Load(_)));
+        assert!(process.report(fault).contains("a null pointer?"));
+    }
+}

@@ -1,0 +1,235 @@
+//! A processor: registers, clock, and the loop around the threaded handlers.
+
+use std::sync::Arc;
+
+use narthex_kernel::Time;
+use narthex_memory::Port;
+
+use crate::code::{Code, CodeView};
+use crate::config::Config;
+use crate::execute::{Core, Exit, Table, Window, fetch};
+use crate::extensions::LEAVE;
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation};
+use crate::stop::{Fault, Stop};
+use crate::timing::Timing;
+
+/// What a processor executes before it has looked up any code.
+static NO_CODE: [Operation; 2] = [Operation::bare(LEAVE); 2];
+
+/// A RISC-V processor in user mode, with timing `T`: [`Functional`] or
+/// [`InOrder`].
+///
+/// It runs until it stops, and the owner deals with the reason; see [`Stop`].
+///
+/// ```
+/// use narthex_cores::{Code, Config, FlatMemory, Functional, Processor, Stop, assemble};
+/// use narthex_kernel::Time;
+///
+/// let code = assemble::assemble(0x1000, "addi a0, zero, 42\n ecall").unwrap();
+/// let mut processor = Processor::<Functional>::new(&Config::simple(), Code::new(0x1000, &code).into());
+/// processor.set_pc(0x1000);
+/// let stop = processor.run(&mut FlatMemory::new(), Time::NEVER);
+/// assert_eq!((stop, processor.x(10)), (Stop::SystemCall, 42));
+/// ```
+///
+/// [`Functional`]: crate::Functional
+/// [`InOrder`]: crate::InOrder
+pub struct Processor<T> {
+    core: Box<Core<T>>,
+    /// The next instruction is executed even at the horizon.
+    must_execute: bool,
+    period_ps: u64,
+}
+
+impl<T: Timing> Processor<T> {
+    /// A processor at time zero, all registers zero.
+    ///
+    /// The configuration is valid; see [`Config::validate`].
+    pub fn new(config: &Config, code: Arc<Code>) -> Self {
+        debug_assert_eq!(config.validate(), Ok(()));
+        let timing = T::new(config);
+        let period_ps = config.period().as_ps();
+        let window = Window { base: 0, bytes: 0, first: Cursor::at(&NO_CODE), bias: 0 };
+        let core = Core {
+            registers: [0; 256],
+            until: 0,
+            window,
+            host_rounds: [false; 256],
+            slot_ps: period_ps / timing.width(),
+            timing,
+            fcsr: 0,
+            pc: 0,
+            t: 0,
+            count: 0,
+            entering: true,
+            exit: Exit::Continue,
+            code: CodeView::new(code),
+        };
+        Processor { core: Box::new(core), must_execute: false, period_ps }
+    }
+
+    /// Executes instructions up to the local time `until`. No access to memory
+    /// is made at that time or later, except the one that the processor was
+    /// resumed for.
+    pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
+        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.core.code.executes_first(port.code_version());
+        if self.must_execute {
+            self.must_execute = false;
+            if let Exit::Stop(stop) = self.step_regardless(port) {
+                return self.explain(stop, port);
+            }
+        }
+        while self.core.t < self.core.until {
+            if let Exit::Stop(stop) = self.execute(port) {
+                return self.explain(stop, port);
+            }
+        }
+        Stop::Horizon
+    }
+
+    /// Executes one instruction; nothing if it executed without a stop.
+    pub fn step<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        self.must_execute = false;
+        self.core.code.executes_first(port.code_version());
+        let retired = self.retired();
+        loop {
+            if let Exit::Stop(stop) = self.step_regardless(port) {
+                return Some(self.explain(stop, port));
+            }
+            // Leaving a block of code retires nothing.
+            if self.retired() != retired {
+                return None;
+            }
+        }
+    }
+
+    /// Says when the access that the processor waits for can be made: its local
+    /// time moves to the first cycle that begins at `time` or later. The next
+    /// run executes the waiting instruction in any case.
+    pub fn resume_at(&mut self, time: Time) {
+        let cycle = time.as_ps().div_ceil(self.period_ps);
+        let slot = cycle * self.core.timing.width();
+        if slot > self.core.t {
+            self.core.timing.skip(self.core.t, slot);
+            self.core.t = slot;
+        }
+        self.must_execute = true;
+    }
+
+    /// One instruction, whatever the time.
+    fn step_regardless<P: Port>(&mut self, port: &mut P) -> Exit {
+        let until = std::mem::replace(&mut self.core.until, u64::MAX);
+        let exit = self.thread(port, &Table::PAUSE);
+        self.core.until = until;
+        exit
+    }
+
+    /// Instructions up to a stop, or up to the end of a block of code.
+    fn execute<P: Port>(&mut self, port: &mut P) -> Exit {
+        // Without optimisation the handlers' last calls are no jumps.
+        let table = if cfg!(narthex_trampoline) { &Table::PAUSE } else { &Table::FULL };
+        self.thread(port, table)
+    }
+
+    /// Executes the instruction at the program counter, then by `next`.
+    fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) -> Exit {
+        let core = &mut *self.core;
+        let cursor = enter(core);
+        if core.entering && T::FETCHES && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
+            let pc = core.pc;
+            if !port.fetch_hit(pc) && !fetch(core, port, pc) {
+                return core.exit;
+            }
+        }
+        core.entering = false;
+        let (t, count) = (core.t, core.count);
+        Table::FULL.call(cursor.get().code, core, cursor, port, t, count, next);
+        core.exit
+    }
+
+    /// Adds to a fault where it happened.
+    fn explain<P: Port>(&self, stop: Stop, port: &mut P) -> Stop {
+        let Stop::Fault(Fault { kind, address, .. }) = stop else { return stop };
+        let pc = self.core.pc;
+        let bits = port.code(pc).unwrap_or(0);
+        let bits = if bits & 3 == 3 { bits } else { bits & 0xffff };
+        Stop::Fault(Fault { kind, pc, address, bits })
+    }
+
+    /// The local time: the first instant at which the next instruction may issue.
+    pub fn now(&self) -> Time {
+        Time::from_ps(self.core.t * self.core.slot_ps)
+    }
+
+    /// Whole clock cycles of local time.
+    pub fn cycles(&self) -> u64 {
+        self.core.t / self.core.timing.width()
+    }
+
+    /// Instructions retired.
+    pub fn retired(&self) -> u64 {
+        self.core.timing.retired(self.core.t, self.core.count)
+    }
+
+    /// Where the next instruction is.
+    pub fn pc(&self) -> u64 {
+        self.core.pc
+    }
+
+    /// Goes on at `pc` (its lowest bit is ignored).
+    pub fn set_pc(&mut self, pc: u64) {
+        self.core.pc = pc & !1;
+        self.core.entering = true;
+    }
+
+    /// The integer register x0 to x31.
+    pub fn x(&self, number: usize) -> u64 {
+        assert!(number < 32, "there is no register x{number}");
+        self.core.registers[number]
+    }
+
+    /// Sets an integer register; x0 stays zero.
+    pub fn set_x(&mut self, number: usize, value: u64) {
+        assert!(number < 32, "there is no register x{number}");
+        if number != 0 {
+            self.core.registers[number] = value;
+        }
+    }
+
+    /// The bits of the floating-point register f0 to f31.
+    pub fn f(&self, number: usize) -> u64 {
+        assert!(number < 32, "there is no register f{number}");
+        self.core.registers[FLOAT_REGISTERS as usize + number]
+    }
+
+    /// Sets the bits of a floating-point register.
+    pub fn set_f(&mut self, number: usize, bits: u64) {
+        assert!(number < 32, "there is no register f{number}");
+        self.core.registers[FLOAT_REGISTERS as usize + number] = bits;
+    }
+
+    /// Rounding mode (bits 7 to 5) and exception flags (bits 4 to 0).
+    pub fn fcsr(&self) -> u32 {
+        self.core.fcsr
+    }
+
+    /// Sets rounding mode and exception flags.
+    pub fn set_fcsr(&mut self, fcsr: u32) {
+        self.core.set_fcsr(fcsr);
+    }
+}
+
+/// The operation at the program counter, in a window on its block.
+fn enter<T: Timing>(core: &mut Core<T>) -> Cursor {
+    let distance = core.pc.wrapping_sub(core.window.base);
+    if distance < core.window.bytes {
+        return core.window.first.slot(distance);
+    }
+    let block = core.code.block(core.pc);
+    let (addresses, first) = (block.addresses(), block.first());
+    let bias = addresses.start.wrapping_sub(first.position());
+    let bytes = addresses.end - addresses.start;
+    core.window = Window { base: addresses.start, bytes, first, bias };
+    first.slot(core.pc - addresses.start)
+}

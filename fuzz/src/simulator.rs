@@ -1,0 +1,45 @@
+//! The simulator's side of the comparison.
+
+use narthex_cores::linux::{Effect, End, FunctionalProcess, Invocation, Program};
+use sha2::{Digest as _, Sha256};
+
+/// What a program left behind.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// What it wrote.
+    pub output: Vec<u8>,
+    /// How many instructions it executed.
+    pub instructions: u64,
+    /// Why it did not end well, if it did not.
+    pub problem: Option<String>,
+}
+
+/// Runs the program in `file`.
+pub fn run(file: &[u8]) -> Run {
+    let failed = |problem: String| Run { problem: Some(problem), ..Run::default() };
+    let program = match Program::parse("the random program", file) {
+        Ok(program) => program,
+        Err(error) => return failed(error.to_string()),
+    };
+    let mut process = match FunctionalProcess::start(&program, &Invocation::default()) {
+        Ok(process) => process,
+        Err(error) => return failed(error.to_string()),
+    };
+    let mut output = Vec::new();
+    let end = process.run(|effect| {
+        if let Effect::Output { bytes, .. } = effect {
+            output.extend(bytes);
+        }
+    });
+    let problem = match end {
+        End::Exit(0) => None,
+        End::Fault(fault) => Some(process.report(fault)),
+        end => Some(format!("the program ended with {end:?}")),
+    };
+    Run { output, instructions: process.retired(), problem }
+}
+
+/// The SHA-256 of an output in hexadecimal.
+pub fn hash(output: &[u8]) -> String {
+    Sha256::digest(output).iter().map(|byte| format!("{byte:02x}")).collect()
+}

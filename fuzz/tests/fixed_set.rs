@@ -1,0 +1,34 @@
+//! The fixed set: programs whose outputs QEMU computed when `fixed.txt` was
+//! recorded (`narthex-fuzz --record`), so that no QEMU is needed here.
+
+use narthex_fuzz::{generate, simulator};
+
+const FIXED: &str = include_str!("../fixed.txt");
+
+fn fixed_set() -> impl Iterator<Item = (u64, &'static str)> {
+    FIXED.lines().map(|line| {
+        let (seed, hash) = line.split_once(' ').expect("seed and hash");
+        (seed.parse().expect("a seed"), hash)
+    })
+}
+
+#[test]
+fn every_program_of_the_fixed_set_leaves_what_it_leaves_on_qemu() {
+    for (seed, expected) in fixed_set() {
+        let run = simulator::run(&generate::program(seed).file());
+        assert_eq!(run.problem, None, "seed {seed}");
+        assert_eq!(simulator::hash(&run.output), expected, "seed {seed}: run `narthex-fuzz --seed {seed}`");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_program() {
+    assert_eq!(generate::program(7).file(), generate::program(7).file());
+    assert_ne!(generate::program(7).file(), generate::program(8).file());
+}
+
+#[test]
+fn the_fixed_set_executes_a_million_instructions_or_more() {
+    let instructions: u64 = fixed_set().map(|(seed, _)| simulator::run(&generate::program(seed).file()).instructions).sum();
+    assert!(instructions >= 1_000_000, "{instructions}");
+}

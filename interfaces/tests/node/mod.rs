@@ -1,0 +1,355 @@
+//! A node reduced to what an interface sees: a coherent cache, main memory, the
+//! drivers' steps, and a bus on which each transaction happens at once.
+
+use narthex_fabrics::networks::ideal;
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, flow_control, networks};
+use narthex_interfaces::interface::{Interface, Node as Surroundings};
+use narthex_interfaces::registers::*;
+use narthex_interfaces::side::{Context, Driver, Layout};
+use narthex_kernel::{Duration, Time};
+use narthex_memory::cache::Cache;
+use narthex_memory::main_memory::MainMemory;
+use narthex_memory::protocols::{self, Access, Protocol, Request};
+use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use serde_json::json;
+
+const PACKET_BYTES: u64 = 256;
+const BLOCK_BYTES: u64 = 64;
+const PROCESSOR: AgentId = AgentId(0);
+
+/// A message as the tests compare it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Message {
+    pub handler: u8,
+    pub payload: Vec<u8>,
+}
+
+/// The library's side of a cachable queue: index, sense, stale copy.
+struct Pointer {
+    index: u64,
+    sense: u64,
+}
+
+impl Pointer {
+    fn word(&self) -> u64 {
+        self.index | self.sense << 32
+    }
+
+    fn advance(&mut self, entries: u64) {
+        self.index += 1;
+        if self.index == entries {
+            self.index = 0;
+            self.sense ^= 1;
+        }
+    }
+}
+
+pub struct Node {
+    now: Time,
+    number: u16,
+    cache: Cache,
+    main: MainMemory,
+    interface: Interface,
+    network: NetworkPort,
+    layouts: [Layout; 2],
+    timers: Vec<Time>,
+    frames: Vec<(Time, NodeId, Frame)>,
+    retry: Option<Time>,
+    tail: Pointer,
+    shadow_head: u64,
+    head: Pointer,
+}
+
+fn protocol() -> &'static Protocol {
+    protocols::by_name("MOESI").unwrap()
+}
+
+fn first_pointer() -> Pointer {
+    Pointer { index: 0, sense: 1 }
+}
+
+impl Node {
+    pub fn new(interface: &str, flow: &flow_control::Config, number: u16) -> Self {
+        let times = json!({ "register_access_time": "60ns", "memory_access_time": "60ns", "engine_time": "40ns",
+            "message_ready": if number == 0 { "cachable-store" } else { "uncached-store" } });
+        let mut cached = times.clone();
+        cached["queue_blocks"] = json!(64);
+        let sections = json!({
+            "ni_iw": { "register_access_time": "60ns", "send_time": "16ns", "receive_time": "220ns" },
+            "cni_iq": times,
+            "cni_iqm": cached,
+        });
+        let surroundings = Surroundings {
+            sections: sections.as_object().unwrap(),
+            agents: [AgentId(1), AgentId(2)],
+            protocol: protocol(),
+            block_bytes: BLOCK_BYTES,
+            packet_bytes: PACKET_BYTES,
+        };
+        let interface = Interface::build(interface.parse().unwrap(), &surroundings).unwrap();
+        let layouts = interface.layouts();
+        let mut main = MainMemory::default();
+        for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
+            main.write(address, &word.to_le_bytes());
+        }
+        let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
+        Node {
+            now: Time::ZERO,
+            number,
+            // Small, so that queue entries fall out of it now and then.
+            cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
+            main,
+            interface,
+            network: NetworkPort::new(NodeId(number), 2, flow.build(NodeId(number), 2), network.build()),
+            layouts,
+            timers: Vec::new(),
+            frames: Vec::new(),
+            retry: None,
+            tail: first_pointer(),
+            shadow_head: first_pointer().word(),
+            head: first_pointer(),
+        }
+    }
+
+    /// Nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.timers.is_empty() && self.frames.is_empty() && self.retry.is_none()
+            && self.interface.sides.iter().all(|side| !side.wants_bus())
+    }
+
+    /// The state of interface and flow control.
+    pub fn describe(&self) -> String {
+        format!("node {}: {:?}; {:?}", self.number, self.interface, self.network)
+    }
+
+    /// Sends unless the interface has no room.
+    pub fn try_send(&mut self, destination: u16, message: &Message) -> bool {
+        let header = u64::from(destination) | (message.payload.len() as u64) << 16 | u64::from(message.handler) << 24;
+        match self.layouts[0].driver {
+            Driver::Fifo => self.fifo_send(header, &message.payload),
+            Driver::CachableQueue => self.queue_send(header, &message.payload),
+        }
+    }
+
+    /// Receives unless there is nothing.
+    pub fn try_receive(&mut self) -> Option<Message> {
+        let (header, payload) = match self.layouts[1].driver {
+            Driver::Fifo => self.fifo_receive()?,
+            Driver::CachableQueue => self.queue_receive()?,
+        };
+        assert_eq!(header.peer(), NodeId(1 - self.number), "the header shows the source");
+        Some(Message { handler: (header.0 >> 24) as u8, payload })
+    }
+
+    /// The processor's cache loses a block, as a conflict would have it.
+    pub fn evict(&mut self, choice: u8) {
+        let queue = if choice & 4 == 0 { RECEIVE_QUEUE } else { SEND_QUEUE };
+        let entry = u64::from(choice) % self.layouts[1].entries.max(1);
+        self.evict_block(queue + entry * PACKET_BYTES);
+    }
+
+    /// A half of the interface issues the transaction that it wants, if any.
+    pub fn bus_turn(&mut self, side: usize) -> bool {
+        if !self.interface.sides[side].wants_bus() {
+            return false;
+        }
+        if let Some(transaction) = self.with_side(side, |side, context| side.issue(context)) {
+            let response = self.carry_out(&transaction);
+            self.with_side(side, |side, context| side.complete(context, &transaction, &response));
+        }
+        true
+    }
+
+    /// The next thing that waits for time happens, at either node.
+    pub fn pass_time(nodes: &mut [Node; 2]) {
+        let next = |node: &Node| {
+            let frames = node.frames.iter().map(|&(at, _, _)| at);
+            node.timers.iter().copied().chain(frames).chain(node.retry).min()
+        };
+        let Some(at) = nodes.iter().filter_map(next).min() else { return };
+        for sender in 0..2 {
+            nodes[sender].now = at;
+            while let Some(place) = nodes[sender].frames.iter().position(|&(due, _, _)| due <= at) {
+                let (_, destination, frame) = nodes[sender].frames.remove(place);
+                let receiver = &mut nodes[usize::from(destination.0)];
+                receiver.now = at;
+                receiver.network.arrive(at, frame);
+                for side in 0..2 {
+                    receiver.with_side(side, |side, context| side.network(context));
+                }
+            }
+        }
+        for node in nodes {
+            if node.retry.is_some_and(|due| due <= at) {
+                node.retry = None;
+                node.network.retry(at);
+            }
+            node.timers.retain(|&due| due > at);
+            for side in 0..2 {
+                node.with_side(side, |side, context| side.timer(context));
+            }
+        }
+    }
+
+    fn fifo_send(&mut self, header: u64, payload: &[u8]) -> bool {
+        if self.register_load(STATUS) & STATUS_CAN_SEND == 0 {
+            return false;
+        }
+        self.register_store(SEND, header);
+        for chunk in payload.chunks(8) {
+            self.register_store(SEND, word(chunk));
+        }
+        true
+    }
+
+    fn fifo_receive(&mut self) -> Option<(Header, Vec<u8>)> {
+        if self.register_load(STATUS) & STATUS_HAS_RECEIVED == 0 {
+            return None;
+        }
+        let header = Header(self.register_load(RECEIVE));
+        let words: Vec<u64> = (0..header.payload_bytes().div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
+        Some((header, bytes(&words, header.payload_bytes())))
+    }
+
+    fn queue_send(&mut self, header: u64, payload: &[u8]) -> bool {
+        let full = |tail: &Pointer, head: u64| tail.word() ^ head == 1 << 32;
+        if full(&self.tail, self.shadow_head) {
+            self.shadow_head = self.load(SEND_HEAD);
+            if full(&self.tail, self.shadow_head) {
+                return false;
+            }
+        }
+        let entry = SEND_QUEUE + self.tail.index * PACKET_BYTES;
+        self.store(entry, header);
+        for (place, chunk) in payload.chunks(8).enumerate() {
+            self.store(entry + 8 + 8 * place as u64, word(chunk));
+        }
+        self.tail.advance(self.layouts[0].entries);
+        if self.layouts[0].cachable_message_ready {
+            self.store(SEND_TAIL, self.tail.word());
+        } else {
+            self.register_store(MESSAGE_READY, 1);
+        }
+        true
+    }
+
+    fn queue_receive(&mut self) -> Option<(Header, Vec<u8>)> {
+        let entry = RECEIVE_QUEUE + self.head.index * PACKET_BYTES;
+        let header = Header(self.load(entry));
+        if u64::from(header.sense()) != self.head.sense {
+            return None;
+        }
+        let count = header.payload_bytes().div_ceil(8);
+        let words: Vec<u64> = (0..count).map(|place| self.load(entry + 8 + 8 * place as u64)).collect();
+        self.head.advance(self.layouts[1].entries);
+        self.store(RECEIVE_HEAD, self.head.word());
+        Some((header, bytes(&words, header.payload_bytes())))
+    }
+
+    fn load(&mut self, address: u64) -> u64 {
+        self.acquire(address, Access::Load);
+        let mut bytes = [0; 8];
+        self.cache.read(address, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn store(&mut self, address: u64, value: u64) {
+        self.acquire(address, Access::Store);
+        self.cache.write(address, &value.to_le_bytes());
+    }
+
+    fn acquire(&mut self, address: u64, access: Access) {
+        let Err(request) = self.cache.access(address, access) else { return };
+        let block = self.cache.block_of(address);
+        if let Some(victim) = self.cache.victim_for(block) {
+            self.evict_block(victim.block);
+        }
+        let kind = match request {
+            Request::Read => Kind::Read,
+            Request::ReadExclusive => Kind::ReadExclusive,
+            Request::Upgrade => Kind::Upgrade,
+            Request::WriteBack => unreachable!(),
+        };
+        let response = self.carry_out(&Transaction::block(PROCESSOR, kind, block));
+        self.cache.fill(block, request, response.shared, response.data.as_ref());
+        self.cache.access(address, access).expect("the block was fetched");
+    }
+
+    fn evict_block(&mut self, block: u64) {
+        let dirty = self.cache.state(block).is_dirty();
+        if let (Some(data), true) = (self.cache.remove(block), dirty) {
+            self.carry_out(&Transaction::carrying(PROCESSOR, Kind::WriteBack, block, data));
+        }
+    }
+
+    /// A block transaction from its snoops to its data, at one instant.
+    fn carry_out(&mut self, transaction: &Transaction) -> Response {
+        let (mut shared, mut supplied): (bool, Option<BlockData>) = (false, None);
+        let mut replies = Vec::new();
+        if transaction.agent != PROCESSOR {
+            let snoop = transaction.kind.snoop().expect("a block transaction");
+            replies.push(self.cache.snoop(snoop, transaction.address));
+        }
+        for side in 0..2 {
+            if transaction.agent != AgentId(side as u8 + 1) {
+                replies.push(self.with_side(side, |side, context| side.snoop(context, transaction)));
+            }
+        }
+        for reply in replies {
+            shared |= reply.shares;
+            assert!(supplied.is_none() || reply.supplies.is_none(), "two owners");
+            supplied = supplied.or(reply.supplies);
+        }
+        let data = supplied.or_else(|| self.home(transaction));
+        Response { data, value: 0, shared }
+    }
+
+    fn home(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        if let Some(side) = self.interface.home_of(transaction.address) {
+            return self.with_side(side, |side, context| side.home(context, transaction)).data;
+        }
+        if let Some(data) = &transaction.data {
+            self.main.write(transaction.address, data);
+        }
+        transaction.kind.fetches_block().then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
+    }
+
+    fn register_load(&mut self, offset: u64) -> u64 {
+        self.with_interface(|interface, context| interface.load(context, offset)).unwrap()
+    }
+
+    fn register_store(&mut self, offset: u64, value: u64) {
+        self.with_interface(|interface, context| interface.store(context, offset, value)).unwrap();
+    }
+
+    fn with_side<R>(
+        &mut self,
+        side: usize,
+        call: impl FnOnce(&mut dyn narthex_interfaces::Side, &mut Context<'_>) -> R,
+    ) -> R {
+        self.with_interface(|interface, context| call(&mut *interface.sides[side], context))
+    }
+
+    fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {
+        let mut faults = Vec::new();
+        let Node { now, interface, network, timers, .. } = self;
+        let mut context = Context { now: *now, network, timers, faults: &mut faults };
+        let result = call(interface, &mut context);
+        assert!(faults.is_empty(), "{faults:?}");
+        let retry = self.network.departures(self.now, |departure| self.frames.push(departure));
+        self.retry = self.retry.or(retry);
+        result
+    }
+}
+
+fn word(chunk: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..chunk.len()].copy_from_slice(chunk);
+    u64::from_le_bytes(bytes)
+}
+
+fn bytes(words: &[u64], length: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.truncate(length);
+    bytes
+}

@@ -1,0 +1,100 @@
+//! What a window of the simulation costs on the host when there is little to
+//! do: it must stay well below what simulating 40 ns of a node costs.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use narthex_kernel::{Duration, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
+
+const LOOKAHEAD: Duration = Duration::from_ns(40);
+const WINDOWS: u64 = 10_000;
+
+/// Ticks in every window, or waits for what others send and answers it.
+struct Node {
+    index: usize,
+    nodes: usize,
+    answers: bool,
+    turns: u64,
+    events: EventQueue<()>,
+}
+
+impl Partition for Node {
+    type Payload = [u64; 4];
+
+    fn next_time(&self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<[u64; 4]>) {
+        while let Some((now, ())) = self.events.pop_before(until) {
+            self.turns += 1;
+            if self.answers {
+                let destination = (self.index + 1) % self.nodes;
+                outbox.send(now + LOOKAHEAD, destination, [self.turns; 4]);
+            } else {
+                self.events.schedule(now + LOOKAHEAD, ());
+            }
+        }
+    }
+
+    fn deliver(&mut self, arrival: Time, payload: [u64; 4]) {
+        black_box(payload);
+        self.events.schedule(arrival, ());
+    }
+
+    fn status(&self) -> Status {
+        Status::Running
+    }
+
+    fn progress(&self) -> u64 {
+        self.turns
+    }
+}
+
+/// `busy` of `nodes` nodes tick, or pass tokens when they answer.
+fn machine(nodes: usize, busy: usize, answers: bool) -> Simulation<Node> {
+    let node = |index| {
+        let mut events = EventQueue::new();
+        if index < busy {
+            events.schedule(Time::ZERO, ());
+        }
+        Node {
+            index,
+            nodes,
+            answers,
+            turns: 0,
+            events,
+        }
+    };
+    Simulation::new((0..nodes).map(node).collect(), LOOKAHEAD)
+}
+
+fn windows(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("window");
+    group.throughput(Throughput::Elements(WINDOWS));
+    let cases = [
+        ("one of 16 nodes has an event", 16, 1, false),
+        ("each of 16 nodes has an event", 16, 16, false),
+        ("one of 16 nodes sends an envelope", 16, 1, true),
+        ("each of 16 nodes sends an envelope", 16, 16, true),
+        ("one of 2 nodes has an event", 2, 1, false),
+    ];
+    for (name, nodes, busy, answers) in cases {
+        let mut simulation = machine(nodes, busy, answers);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let until = simulation.now() + LOOKAHEAD * WINDOWS;
+                let limits = Limits {
+                    until,
+                    ..Limits::default()
+                };
+                black_box(simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, windows);
+criterion_main!(benches);
