@@ -404,7 +404,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// rd = address of the next instruction; jump by the immediate
     #[inline(always)]
-    pub fn jump(self) {
+    pub fn jump(mut self) {
         let Operation { rd, immediate, .. } = self.cursor.get();
         let at = self.issue_jump(rd, 0);
         let target = self.cursor.jump(immediate);
@@ -413,7 +413,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// rd = address of the next instruction; jump to rs1 + immediate
     #[inline(always)]
-    pub fn jump_to_register(self) {
+    pub fn jump_to_register(mut self) {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
         let target = self.register(rs1).wrapping_add_signed(immediate) & !1;
         let at = self.issue_jump(rd, rs1);

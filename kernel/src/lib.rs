@@ -11,7 +11,7 @@
 //! | [`queue`] | the event queue: by time, then by the order of scheduling |
 //! | [`partition`] | a part of the machine with its own time, and its mail |
 //! | [`simulation`] | partitions that advance in windows, and why a run ends |
-//! | [`statistics`] | counts, times, distributions, each declared once |
+//! | [`mod@statistics`] | counts, times, distributions, each declared once |
 //! | [`ledger`] | where each picosecond went |
 //! | [`random`] | a seeded stream of random numbers for each component |
 //! | [`trace`] | what happened, recorded by wrappers around the models |

@@ -2,7 +2,7 @@
 //!
 //! A count that is declared in one place, incremented in a second, merged in a
 //! third and printed in a fourth is soon forgotten in one of them. Here a
-//! component declares its statistics with [`statistics!`](crate::statistics):
+//! component declares its statistics with [`statistics!`](crate::statistics!):
 //! for each a field, its kind, and then its key in results, its unit and its
 //! meaning. Increments are plain additions to a field; descriptions, JSON and
 //! merging follow from the declaration.
@@ -334,7 +334,7 @@ pub fn serialize_set<S: Serializer>(
 }
 
 /// Declares a set of statistics: for each a field, its kind (one of those in
-/// the [module](crate::statistics)), its key in results, its unit, its meaning.
+/// the [module](mod@crate::statistics)), its key in results, its unit, its meaning.
 #[macro_export]
 macro_rules! statistics {
     (

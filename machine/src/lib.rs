@@ -62,7 +62,7 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
         let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
     })?;
-    let report = check(protocol, &CheckOptions::default());
+    let report = check(protocol, CheckOptions::default());
     let mut document = serde_json::to_value(&report).expect("a report is plain data");
     document["text"] = report.to_string().into();
     Ok(document)

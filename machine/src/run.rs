@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
-use narthex_cores::linux::{Program, Stream};
+use narthex_cores::linux::{Program, OutputStream};
 use narthex_interfaces::Name;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
@@ -25,7 +25,7 @@ pub enum Progress<'a> {
         /// Which node.
         node: usize,
         /// To which stream.
-        stream: Stream,
+        stream: OutputStream,
         /// What.
         bytes: &'a [u8],
     },
@@ -100,8 +100,8 @@ impl Written {
             while let Some(output) = partition.output.pop_front() {
                 let bytes = &output.bytes;
                 let stream = match output.stream {
-                    Stream::Output => "stdout",
-                    Stream::Error => "stderr",
+                    OutputStream::Output => "stdout",
+                    OutputStream::Error => "stderr",
                 };
                 let text = String::from_utf8_lossy(bytes);
                 self.lines.push(json!({ "node": node, "stream": stream, "text": text }));

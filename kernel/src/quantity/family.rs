@@ -152,7 +152,7 @@ enum ScaleError {
 /// `number` (digits, perhaps with a fraction) times `size`, exactly.
 fn scale(number: &str, size: u64) -> Result<u64, ScaleError> {
     let (whole, fraction) = match number.split_once('.') {
-        Some((_, fraction)) if fraction.is_empty() => return Err(ScaleError::NoNumber),
+        Some((_, "")) => return Err(ScaleError::NoNumber),
         Some(parts) => parts,
         None => (number, ""),
     };

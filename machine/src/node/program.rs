@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{Effect, FaultReport, NarthexCall, Stream};
+use narthex_cores::linux::{Effect, FaultReport, NarthexCall, OutputStream};
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
@@ -26,7 +26,7 @@ pub enum Ended {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     /// To which stream.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// What.
     pub bytes: Vec<u8>,
 }
@@ -83,7 +83,7 @@ impl Node {
             Effect::Output { stream, bytes } => self.output.push_back(Output { stream, bytes }),
             Effect::Notice(text) => {
                 let bytes = format!("narthex: node {}: {text}\n", self.id.0).into_bytes();
-                self.output.push_back(Output { stream: Stream::Error, bytes });
+                self.output.push_back(Output { stream: OutputStream::Error, bytes });
             }
             Effect::Exit(code) => self.end(now, Ended::Exited(code)),
             Effect::Killed { signal, name } => {

@@ -1,0 +1,60 @@
+//! Runs an ELF file on a machine and prints what it reports: the command line
+//! without Python, for profilers and debuggers.
+//!
+//! ```text
+//! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
+//! ```
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use narthex_machine::{Progress, RunRequest, run};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(machine), Some(interface), Some(nodes)) =
+        (arguments.next(), arguments.next(), arguments.next(), arguments.next())
+    else {
+        eprintln!("usage: run PROGRAM.elf MACHINE INTERFACE NODES [ARGS...]");
+        return ExitCode::from(2);
+    };
+    let request = RunRequest {
+        program: path.clone(),
+        args: arguments.collect(),
+        machine,
+        interface,
+        nodes: nodes.parse().ok(),
+        set: std::env::var("SET").map(|sets| sets.split(',').map(str::to_owned).collect()).unwrap_or_default(),
+        threads: 1,
+        seed: None,
+    };
+    let elf = match std::fs::read(&path) {
+        Ok(elf) => elf,
+        Err(error) => {
+            eprintln!("{path}: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let result = run(&request, &elf, &mut |progress| {
+        if let Progress::Output { bytes, .. } = progress {
+            let _ = std::io::stdout().write_all(bytes);
+        }
+        true
+    });
+    match result {
+        Ok(document) => {
+            for report in document["reports"].as_array().into_iter().flatten() {
+                println!("{report}");
+            }
+            if std::env::var_os("NODES").is_some() {
+                println!("{:#}", document["nodes"]);
+            }
+            println!("simulated {} ps", document["simulated_ps"]);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(failure.exit_code as u8)
+        }
+    }
+}
