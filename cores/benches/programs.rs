@@ -137,8 +137,7 @@ walk:
 ";
 
 /// The programs by name.
-pub const PROGRAMS: [(&str, &str); 3] =
-    [("integer", SIEVE), ("float", MATRIX), ("pointers", POINTERS)];
+pub const PROGRAMS: [(&str, &str); 3] = [("integer", SIEVE), ("float", MATRIX), ("pointers", POINTERS)];
 
 /// A dual-issue processor as a machine's file would describe it.
 pub fn dual_issue() -> Config {

@@ -7,7 +7,8 @@
 //! Prints what the program prints, then how many instructions it executed and
 //! how fast, and ends with the program's exit code (1 if it failed).
 
-use narthex_cores::linux::{Effect, End, FunctionalProcess, Invocation, OutputStream, Program};
+use narthex_cores::linux::{Effect, End, Invocation, OutputStream, PlainProcess, Program};
+use narthex_cores::{Config, Functional};
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -31,7 +32,8 @@ fn load(path: &str) -> Result<Program, String> {
 
 fn run(program: &Program, arguments: Vec<String>) -> ExitCode {
     let invocation = Invocation { arguments, ..Invocation::default() };
-    let mut process = match FunctionalProcess::start(program, &invocation) {
+    let started = PlainProcess::<Functional>::start(program, &invocation, &Config::simple());
+    let mut process = match started {
         Ok(process) => process,
         Err(error) => return failure(2, &error.to_string()),
     };

@@ -52,8 +52,8 @@ pub fn assemble(base: u64, source: &str) -> Result<Vec<u8>, AssembleError> {
     }
     let mut code = Vec::new();
     for (line, pc, statement) in &statements {
-        let bytes = statement_bytes(statement, *pc, &labels)
-            .map_err(|what| AssembleError { line: *line, what })?;
+        let bytes =
+            statement_bytes(statement, *pc, &labels).map_err(|what| AssembleError { line: *line, what })?;
         code.extend(bytes);
     }
     Ok(code)
@@ -68,14 +68,13 @@ pub fn encode(text: &str) -> Result<u32, AssembleError> {
 /// `f10`).
 pub fn register(name: &str) -> Option<(Registers, u32)> {
     const INTEGER: [&str; 32] = [
-        "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
-        "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
-        "t5", "t6",
+        "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+        "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
     ];
     const FLOAT: [&str; 32] = [
-        "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2",
-        "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9",
-        "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
+        "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3",
+        "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11",
+        "ft8", "ft9", "ft10", "ft11",
     ];
     let place = |names: &[&str]| names.iter().position(|known| *known == name);
     let plain = |letter| name.strip_prefix(letter)?.parse().ok().filter(|&number| number < 32);
@@ -123,10 +122,7 @@ fn load_immediate(register: &str, value: i64) -> Vec<String> {
     let rest = value.wrapping_sub(low);
     if let Ok(upper) = i32::try_from(rest) {
         let upper = upper as u32 >> 12;
-        return vec![
-            format!("lui {register}, {upper}"),
-            format!("addiw {register}, {register}, {low}"),
-        ];
+        return vec![format!("lui {register}, {upper}"), format!("addiw {register}, {register}, {low}")];
     }
     let mut program = load_immediate(register, rest >> 12);
     program.push(format!("slli {register}, {register}, 12"));
@@ -147,11 +143,7 @@ fn number(text: &str) -> Option<i64> {
     Some(if negative { value.wrapping_neg() } else { value })
 }
 
-fn statement_bytes(
-    text: &str,
-    pc: u64,
-    labels: &HashMap<&str, u64>,
-) -> Result<Vec<u8>, String> {
+fn statement_bytes(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<Vec<u8>, String> {
     let data = |value: &str| number(value.trim()).ok_or(format!("{value} is no number"));
     if let Some(value) = text.strip_prefix(".word") {
         return Ok((data(value)? as u32).to_le_bytes().into());
@@ -162,11 +154,7 @@ fn statement_bytes(
     Ok(instruction_bits(text, pc, labels)?.to_le_bytes().into())
 }
 
-fn instruction_bits(
-    text: &str,
-    pc: u64,
-    labels: &HashMap<&str, u64>,
-) -> Result<u32, String> {
+fn instruction_bits(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<u32, String> {
     let (name, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let instruction = instructions()
         .iter()
@@ -174,8 +162,7 @@ fn instruction_bits(
         .ok_or(format!("there is no instruction {name}"))?;
     // `8(a0)` is the two operands 8 and a0.
     let operands = operands.replace('(', ",").replace(')', "");
-    let mut operands =
-        operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()).peekable();
+    let mut operands = operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()).peekable();
     let mut bits = instruction.value;
     for place in places(instruction) {
         let Some(operand) = operands.next() else {

@@ -41,10 +41,7 @@ fn quadrant_0(h: u32) -> Option<u32> {
     let double = bits(h, 5, 2) << 6 | bits(h, 10, 3) << 3;
     match h >> 13 {
         0b000 => {
-            let offset = bits(h, 7, 4) << 6
-                | bits(h, 11, 2) << 4
-                | bits(h, 5, 1) << 3
-                | bits(h, 6, 1) << 2;
+            let offset = bits(h, 7, 4) << 6 | bits(h, 11, 2) << 4 | bits(h, 5, 1) << 3 | bits(h, 6, 1) << 2;
             (offset != 0).then(|| i_type(offset, SP, 0, rd, IMMEDIATE))
         }
         0b001 => Some(i_type(double, rs1, 3, rd, LOAD_FLOAT)),
@@ -178,12 +175,7 @@ fn i_type(immediate: u32, rs1: u32, function: u32, rd: u32, opcode: u32) -> u32 
 }
 
 fn s_type(immediate: u32, rs2: u32, rs1: u32, function: u32, opcode: u32) -> u32 {
-    bits(immediate, 5, 7) << 25
-        | rs2 << 20
-        | rs1 << 15
-        | function << 12
-        | bits(immediate, 0, 5) << 7
-        | opcode
+    bits(immediate, 5, 7) << 25 | rs2 << 20 | rs1 << 15 | function << 12 | bits(immediate, 0, 5) << 7 | opcode
 }
 
 /// A branch that compares `rs1` with x0.
@@ -243,8 +235,8 @@ mod tests {
         stands_for(0x9d0d, "subw a0, a0, a1");
         stands_for(0x9d2d, "addw a0, a0, a1");
         stands_for(0xbffd, "jal zero, -2");
-        stands_for(0xdd7d, "beq a0, zero, -10");
-        stands_for(0xfd7d, "bne a0, zero, -10");
+        stands_for(0xdd7d, "beq a0, zero, -2");
+        stands_for(0xfd7d, "bne a0, zero, -2");
         stands_for(0x0506, "slli a0, a0, 1");
         stands_for(0x4502, "lw a0, 0(sp)");
         stands_for(0x6522, "ld a0, 8(sp)");

@@ -145,15 +145,9 @@ mod tests {
     #[test]
     fn an_error_names_the_parameter_its_value_and_what_is_allowed() {
         let config = Config { divide_cycles: 0, ..Config::simple() };
-        assert_eq!(
-            config.validate().unwrap_err().to_string(),
-            "divide_cycles is 0: allowed are 1 to 1000"
-        );
+        assert_eq!(config.validate().unwrap_err().to_string(), "divide_cycles is 0: allowed are 1 to 1000");
         let config = Config { issue_width: 3, ..Config::simple() };
-        assert_eq!(
-            config.validate().unwrap_err().to_string(),
-            "issue_width is 3: allowed are 1, 2 and 4"
-        );
+        assert_eq!(config.validate().unwrap_err().to_string(), "issue_width is 3: allowed are 1, 2 and 4");
     }
 
     #[test]

@@ -33,6 +33,7 @@ use crate::code::CodeView;
 use crate::decode::{ENTERS_LINE, SHORT};
 use crate::extensions;
 use crate::float::Flags;
+use crate::float::host::host_fuses;
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
@@ -58,7 +59,7 @@ impl<P: Port, T: Timing> Table<P, T> {
         let mut handlers = extensions::handlers::<P, T>();
         let mut code = ENTERS_LINE as usize;
         while code < ENTRIES {
-            handlers[code] = match T::FETCHES {
+            handlers[code] = match T::TIMED {
                 true => enter_line::<P, T>,
                 false => handlers[code - ENTERS_LINE as usize],
             };
@@ -152,6 +153,8 @@ pub(crate) struct Core<T> {
     /// For each rounding mode in an instruction, whether the host's arithmetic
     /// may be used without a look at the flags.
     pub host_rounds: [bool; 256],
+    /// The same for fused multiply-add, which not every host has.
+    pub host_fuses: [bool; 256],
     pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
@@ -200,6 +203,8 @@ impl<T: Timing> Core<T> {
     }
 
     /// Notes a fault; the processor's loop adds where it happened.
+    #[cold]
+    #[inline(never)]
     pub fn fault(&mut self, kind: FaultKind, address: u64) {
         self.exit = Exit::Stop(Stop::Fault(Fault { kind, pc: 0, address, bits: 0 }));
     }
@@ -220,6 +225,9 @@ impl<T: Timing> Core<T> {
         let inexact_is_known = self.fcsr & Flags::INEXACT.bits() != 0;
         self.host_rounds[0] = inexact_is_known;
         self.host_rounds[7] = inexact_is_known && self.fcsr >> 5 == 0;
+        if host_fuses() {
+            self.host_fuses = self.host_rounds;
+        }
     }
 }
 
@@ -343,7 +351,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub fn load<const SIZE: usize, E: Extend>(self) {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue_one(rs1), Unit::Memory);
-        if at >= self.core.until {
+        if T::TIMED && at >= self.core.until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
         }
         let address = self.register(rs1).wrapping_add_signed(immediate);
@@ -371,7 +379,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub fn store<const SIZE: usize>(self) {
         let Operation { rs1, rs2, immediate, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
-        if at >= self.core.until {
+        if T::TIMED && at >= self.core.until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
         }
         let address = self.register(rs1).wrapping_add_signed(immediate);
@@ -379,14 +387,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             self.core.timing.occupy_with_store(at);
             return self.retire(at);
         }
-        store_slowly::<P, T, LENGTH, SIZE>(
-            self.core,
-            self.cursor,
-            self.port,
-            at,
-            self.count,
-            self.table,
-        )
+        store_slowly::<P, T, LENGTH, SIZE>(self.core, self.cursor, self.port, at, self.count, self.table)
     }
 
     /// if condition(rs1, rs2) jump by the immediate
@@ -456,7 +457,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         if t >= self.core.until {
             return horizon_at_target(self.core, target, self.port, t, count, self.table);
         }
-        if T::FETCHES {
+        if T::TIMED {
             let pc = self.core.pc_of(target);
             // The first instruction of a line asks for its line by itself.
             if !pc.is_multiple_of(FETCH_BLOCK_BYTES) && !self.port.fetch_hit(pc) {
@@ -482,14 +483,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 }
 
 /// Comes back to the processor's loop.
-fn pause<P, T: Timing>(
-    core: &mut Core<T>,
-    cursor: Cursor,
-    _: &mut P,
-    t: u64,
-    count: u64,
-    _: &Table<P, T>,
-) {
+fn pause<P, T: Timing>(core: &mut Core<T>, cursor: Cursor, _: &mut P, t: u64, count: u64, _: &Table<P, T>) {
     core.exit = Exit::Continue;
     core.save(cursor, t, count);
 }

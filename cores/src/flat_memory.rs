@@ -49,25 +49,43 @@ struct Page {
     frame: Option<Frame>,
 }
 
-/// A page that was used lately.
-#[derive(Clone, Copy)]
-struct Entry {
-    /// The page's address if it may be read.
-    read_tag: u64,
-    /// The page's address if it may be written without further ado.
-    write_tag: u64,
-    bytes: *mut u8,
+/// Pages that were used lately.
+struct Recent {
+    /// Their addresses.
+    tags: [u64; ENTRIES],
+    /// Where their bytes are, less the page's address: add a guest address and
+    /// you have the host's.
+    bases: [*mut u8; ENTRIES],
 }
 
-const NO_ENTRY: Entry =
-    Entry { read_tag: NO_TAG, write_tag: NO_TAG, bytes: std::ptr::null_mut() };
+impl Recent {
+    const NONE: Recent =
+        Recent { tags: [NO_TAG; ENTRIES], bases: [std::ptr::null_mut(); ENTRIES] };
+
+    fn set(&mut self, page: u64, base: Option<*mut u8>) {
+        self.tags[index(page)] = if base.is_some() { page } else { NO_TAG };
+        self.bases[index(page)] = base.unwrap_or(std::ptr::null_mut());
+    }
+
+    /// Where the bytes at `address` are, if the access is aligned and its page
+    /// was used lately.
+    #[inline(always)]
+    fn find<const SIZE: usize>(&self, address: u64) -> Option<*mut u8> {
+        let index = index(address);
+        let base = self.bases[index];
+        (page_if_aligned::<SIZE>(address) == self.tags[index])
+            .then(|| base.wrapping_add(address as usize))
+    }
+}
 
 /// Memory of one node without caches: every access hits.
 pub struct FlatMemory {
     pages: HashMap<u64, Page>,
-    /// Invariant: an entry with a tag points to the frame of that page. So it
-    /// is cleared before a page's frame or protection changes.
-    entries: Box<[Entry; ENTRIES]>,
+    /// Pages that may be read. Invariant: the base of a page leads to its
+    /// frame. So a page is removed before its frame or protection changes.
+    readable: Recent,
+    /// Pages that may be written without further ado; the same invariant.
+    writable: Recent,
     /// The page that instructions were fetched from last.
     fetch_page: u64,
     reservation: Option<u64>,
@@ -89,7 +107,8 @@ impl FlatMemory {
     pub fn new() -> Self {
         FlatMemory {
             pages: HashMap::new(),
-            entries: Box::new([NO_ENTRY; ENTRIES]),
+            readable: Recent::NONE,
+            writable: Recent::NONE,
             fetch_page: NO_TAG,
             reservation: None,
             code_version: 0,
@@ -106,11 +125,7 @@ impl FlatMemory {
     }
 
     /// The frame of a page that allows the access.
-    fn frame(
-        &mut self,
-        address: u64,
-        allows: fn(Protection) -> bool,
-    ) -> Result<&mut Frame, AccessFault> {
+    fn frame(&mut self, address: u64, allows: fn(Protection) -> bool) -> Result<&mut Frame, AccessFault> {
         let page = self.pages.get_mut(&(address & !OFFSET)).ok_or(AccessFault::Unmapped)?;
         if !allows(page.protection) {
             return Err(AccessFault::Protected);
@@ -124,13 +139,11 @@ impl FlatMemory {
         let Some(Page { protection, frame: Some(frame) }) = self.pages.get_mut(&tag) else {
             return;
         };
-        let tag_if = |allowed: bool| if allowed { tag } else { NO_TAG };
-        self.entries[index(address)] = Entry {
-            read_tag: tag_if(protection.read),
-            // Writes to code are counted, so they go the slow way.
-            write_tag: tag_if(protection.write && !protection.execute),
-            bytes: frame.0.as_ptr().cast(),
-        };
+        let base = frame.0.as_ptr().cast::<u8>().wrapping_sub(tag as usize);
+        self.readable.set(tag, protection.read.then_some(base));
+        // Writes to code are counted, so they go the slow way.
+        let writable = protection.write && !protection.execute;
+        self.writable.set(tag, writable.then_some(base));
     }
 
     /// One step for each byte of an access: it may cross pages.
@@ -174,7 +187,8 @@ impl FlatMemory {
 
     /// Forgets a page before it changes.
     fn forget(&mut self, page: u64) {
-        self.entries[index(page)] = NO_ENTRY;
+        self.readable.set(page, None);
+        self.writable.set(page, None);
         self.fetch_page = NO_TAG;
         self.written(page);
     }
@@ -203,16 +217,11 @@ fn outcome<V>(result: Result<V, AccessFault>) -> Outcome<V> {
 impl Port for FlatMemory {
     #[inline(always)]
     fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64> {
-        let entry = self.entries[index(address)];
-        if page_if_aligned::<SIZE>(address) != entry.read_tag {
-            return None;
-        }
-        let offset = (address & OFFSET) as usize;
-        // SAFETY: the tag matched, so the pointer leads to the page's frame
-        // (invariant of `entries`), and an aligned access of up to 8 bytes at
-        // an offset below 4096 stays inside it.
+        let place = self.readable.find::<SIZE>(address)?;
+        // SAFETY: the page was found, so the base leads to the page's frame
+        // (invariant of `readable`), and an aligned access of up to 8 bytes
+        // that begins inside the frame stays inside it.
         unsafe {
-            let place = entry.bytes.add(offset);
             Some(match SIZE {
                 1 => u64::from(*place),
                 2 => u64::from(u16::from_le(place.cast::<u16>().read())),
@@ -224,15 +233,10 @@ impl Port for FlatMemory {
 
     #[inline(always)]
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
-        let entry = self.entries[index(address)];
-        if page_if_aligned::<SIZE>(address) != entry.write_tag {
-            return false;
-        }
-        let offset = (address & OFFSET) as usize;
+        let Some(place) = self.writable.find::<SIZE>(address) else { return false };
         // SAFETY: as in `load_hit`; the frame belongs to this memory, which is
         // borrowed mutably.
         unsafe {
-            let place = entry.bytes.add(offset);
             match SIZE {
                 1 => *place = value as u8,
                 2 => place.cast::<u16>().write((value as u16).to_le()),

@@ -179,9 +179,7 @@ impl Instruction {
             Immediate::None => 0,
             Immediate::I => signed >> 20,
             Immediate::S => (signed >> 25 << 5) | field(7, 5),
-            Immediate::B => {
-                (signed >> 31 << 12) | field(7, 1) << 11 | field(25, 6) << 5 | field(8, 4) << 1
-            }
+            Immediate::B => (signed >> 31 << 12) | field(7, 1) << 11 | field(25, 6) << 5 | field(8, 4) << 1,
             Immediate::U => signed & !0xfff,
             Immediate::J => {
                 (signed >> 31 << 20) | field(12, 8) << 12 | field(20, 1) << 11 | field(21, 10) << 1
@@ -202,13 +200,9 @@ impl Instruction {
             Immediate::None => 0,
             Immediate::I | Immediate::Csr => field(0, 12) << 20,
             Immediate::S => field(5, 7) << 25 | field(0, 5) << 7,
-            Immediate::B => {
-                field(12, 1) << 31 | field(5, 6) << 25 | field(1, 4) << 8 | field(11, 1) << 7
-            }
+            Immediate::B => field(12, 1) << 31 | field(5, 6) << 25 | field(1, 4) << 8 | field(11, 1) << 7,
             Immediate::U => value & !0xfff,
-            Immediate::J => {
-                field(20, 1) << 31 | field(1, 10) << 21 | field(11, 1) << 20 | field(12, 8) << 12
-            }
+            Immediate::J => field(20, 1) << 31 | field(1, 10) << 21 | field(11, 1) << 20 | field(12, 8) << 12,
             Immediate::Shift => field(0, 6) << 20,
             Immediate::ShiftWord => field(0, 5) << 20,
         }

@@ -55,6 +55,7 @@ impl<T: Timing> Processor<T> {
             until: 0,
             window,
             host_rounds: [false; 256],
+            host_fuses: [false; 256],
             slot_ps: period_ps / timing.width(),
             timing,
             fcsr: 0,
@@ -70,7 +71,9 @@ impl<T: Timing> Processor<T> {
 
     /// Executes instructions up to the local time `until`. No access to memory
     /// is made at that time or later, except the one that the processor was
-    /// resumed for.
+    /// resumed for. Instructions that only compute may go beyond it, up to the
+    /// next taken branch; [`Functional`](crate::Functional) looks at the time
+    /// only there.
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
         self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
         self.core.code.executes_first(port.code_version());
@@ -136,7 +139,7 @@ impl<T: Timing> Processor<T> {
     fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) -> Exit {
         let core = &mut *self.core;
         let cursor = enter(core);
-        if core.entering && T::FETCHES && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
+        if core.entering && T::TIMED && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
             let pc = core.pc;
             if !port.fetch_hit(pc) && !fetch(core, port, pc) {
                 return core.exit;

@@ -86,12 +86,8 @@ mod tests {
 
     #[test]
     fn a_fault_says_what_was_accessed_and_from_where() {
-        let fault = Fault {
-            kind: FaultKind::Load(AccessFault::Unmapped),
-            pc: 0x1000,
-            address: 0x10,
-            bits: 0x503,
-        };
+        let fault =
+            Fault { kind: FaultKind::Load(AccessFault::Unmapped), pc: 0x1000, address: 0x10, bits: 0x503 };
         assert_eq!(fault.to_string(), "load from 0x10 at 0x1000: no memory is mapped there");
     }
 }

@@ -53,8 +53,10 @@ pub enum Unit {
 /// The passing of time in a processor. Two implementations exist; instruction
 /// handlers are compiled for each.
 pub trait Timing: Send {
-    /// Whether the instruction cache is asked.
-    const FETCHES: bool;
+    /// Whether time matters: then the instruction cache is asked, and no access
+    /// is made at the horizon. Otherwise the horizon is a budget of
+    /// instructions, looked at when a branch is taken.
+    const TIMED: bool;
 
     /// The clockwork of this processor, at time zero.
     fn new(config: &Config) -> Self;
@@ -101,7 +103,7 @@ pub struct Functional {
 }
 
 impl Timing for Functional {
-    const FETCHES: bool = false;
+    const TIMED: bool = false;
 
     fn new(_: &Config) -> Self {
         Functional { skipped: 0 }
@@ -175,7 +177,7 @@ impl InOrder {
 }
 
 impl Timing for InOrder {
-    const FETCHES: bool = true;
+    const TIMED: bool = true;
 
     fn new(config: &Config) -> Self {
         let width = config.issue_width;

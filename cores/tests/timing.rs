@@ -289,8 +289,8 @@ fn cutting_a_run_into_pieces_changes_nothing() {
 #[test]
 fn the_instruction_cache_is_asked_once_a_line_and_at_taken_branches() {
     // 17 instructions are 68 bytes; then a jump to the 16th.
-    let program = format!("{} back: nop\n nop\n beqz a0, again\n ecall\n again: li a0, 1\n j back",
-        "nop\n".repeat(15));
+    let program =
+        format!("{} back: nop\n nop\n beqz a0, again\n ecall\n again: li a0, 1\n j back", "nop\n".repeat(15));
     let (mut processor, memory) = prepared::<InOrder>(&single_issue(), &program);
     let mut memory = Slow::over(memory, 0);
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
@@ -330,8 +330,7 @@ fn code_runs_across_the_pages_in_which_it_is_decoded() {
     let executable = narthex_cores::linux::Protection { read: true, write: false, execute: true };
     memory.map(0x2000, 0x3000, executable);
     memory.write(0x2002, &code).unwrap();
-    let mut processor =
-        Processor::<Functional>::new(&Config::simple(), narthex_cores::Code::empty().into());
+    let mut processor = Processor::<Functional>::new(&Config::simple(), narthex_cores::Code::empty().into());
     processor.set_pc(0x2002);
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
     assert_eq!((processor.x(10), processor.retired()), (1501, 1502));

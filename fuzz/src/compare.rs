@@ -38,10 +38,16 @@ pub fn first_difference(program: &Program, ours: &[u8], theirs: &[u8]) -> Option
 
 fn registers(ours: &[u8], theirs: &[u8]) -> Vec<(String, u64, u64)> {
     let words = |bytes: &[u8]| -> Vec<u64> {
-        bytes[..RECORD_BYTES].chunks_exact(8).map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))).collect()
+        bytes[..RECORD_BYTES]
+            .chunks_exact(8)
+            .map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+            .collect()
     };
     let pairs = words(ours).into_iter().zip(words(theirs)).enumerate();
-    pairs.filter(|(_, (our, their))| our != their).map(|(index, (our, their))| (name(index), our, their)).collect()
+    pairs
+        .filter(|(_, (our, their))| our != their)
+        .map(|(index, (our, their))| (name(index), our, their))
+        .collect()
 }
 
 /// What word `index` of a record is.

@@ -192,11 +192,55 @@ pub const FLOAT: [(&str, u32, Shape); 25] = [
 ];
 
 /// Name and major opcode of fused multiply-adds.
-pub const FUSED: [(&str, u32); 4] =
-    [("fmadd", 0x43), ("fmsub", 0x47), ("fnmsub", 0x4b), ("fnmadd", 0x4f)];
+pub const FUSED: [(&str, u32); 4] = [("fmadd", 0x43), ("fmsub", 0x47), ("fnmsub", 0x4b), ("fnmadd", 0x4f)];
 
 /// The size of a float: its letter and the low bit of function 7.
 pub const SIZES: [(&str, u32); 2] = [("s", 0), ("d", 1)];
+
+/// The names of all instructions, for a test that none is forgotten.
+pub fn names() -> Vec<String> {
+    const OTHERS: [&str; 8] = ["lui", "auipc", "jal", "jalr", "fence", "fence.i", "c.j", "c.beqz"];
+    const COMPRESSED: [&str; 27] = [
+        "c.addi4spn",
+        "c.fld",
+        "c.lw",
+        "c.ld",
+        "c.fsd",
+        "c.sw",
+        "c.sd",
+        "c.addi",
+        "c.addiw",
+        "c.li",
+        "c.lui",
+        "c.addi16sp",
+        "c.srli",
+        "c.srai",
+        "c.andi",
+        "c.sub",
+        "c.xor",
+        "c.or",
+        "c.and",
+        "c.subw",
+        "c.addw",
+        "c.slli",
+        "c.mv",
+        "c.add",
+        "c.jr",
+        "c.jalr",
+        "c.bnez",
+    ];
+    let plain = OTHERS.into_iter().chain(COMPRESSED);
+    let plain = plain.chain(REGISTER.map(|entry| entry.0)).chain(IMMEDIATE.map(|entry| entry.0));
+    let plain = plain.chain(SHIFT.map(|entry| entry.0)).chain(LOAD.map(|entry| entry.0));
+    let plain = plain.chain(STORE.map(|entry| entry.0)).chain(BRANCH.map(|entry| entry.0));
+    let plain = plain.chain(STATUS.map(|entry| entry.0)).map(str::to_owned);
+    let stack = compressed::SMALL.map(|entry| format!("{}sp", entry.0));
+    let atomics = ATOMIC.map(|entry| entry.0).into_iter().chain(["lr", "sc"]);
+    let atomics = atomics.flat_map(|name| ["w", "d"].map(|size| format!("{name}.{size}")));
+    let floats = FLOAT.map(|entry| entry.0).into_iter().chain(FUSED.map(|entry| entry.0));
+    let floats = floats.flat_map(|name| SIZES.map(|size| format!("{name}.{}", size.0)));
+    plain.chain(stack).chain(atomics).chain(floats).collect()
+}
 
 fn instruction(bits: u32, text: String) -> Instruction {
     Instruction { bits, text }
@@ -284,7 +328,15 @@ pub fn jump_register(rd: Register, base: Register, offset: i64) -> Instruction {
 }
 
 /// An atomic with this function 5; `order` is the acquire and release bits.
-pub fn atomic(name: &str, f5: u32, double: bool, order: u32, rd: Register, rs2: Register, base: Register) -> Instruction {
+pub fn atomic(
+    name: &str,
+    f5: u32,
+    double: bool,
+    order: u32,
+    rd: Register,
+    rs2: Register,
+    base: Register,
+) -> Instruction {
     let size = if double { "d" } else { "w" };
     let bits = fields(f5 << 2 | order, rs2, base, 2 + u32::from(double), rd, 0x2f);
     instruction(bits, format!("{name}.{size} x{rd}, x{rs2}, (x{base})"))
@@ -323,7 +375,12 @@ pub fn float(
     };
     let float_target = matches!(
         shape,
-        Shape::Rounded | Shape::Root | Shape::Exact(_) | Shape::FromInteger(_) | Shape::Resize(_) | Shape::Bits
+        Shape::Rounded
+            | Shape::Root
+            | Shape::Exact(_)
+            | Shape::FromInteger(_)
+            | Shape::Resize(_)
+            | Shape::Bits
     );
     let float_source = !matches!(shape, Shape::FromInteger(_) | Shape::Bits);
     let mut text = format!("{name}.{letter} {}, {}", named(float_target, rd), named(float_source, rs1));
@@ -335,7 +392,13 @@ pub fn float(
 }
 
 /// A fused multiply-add out of [`FUSED`]; `from` are its three sources.
-pub fn fused(entry: (&str, u32), size: (&str, u32), rd: Register, from: [Register; 3], rounding: u32) -> Instruction {
+pub fn fused(
+    entry: (&str, u32),
+    size: (&str, u32),
+    rd: Register,
+    from: [Register; 3],
+    rounding: u32,
+) -> Instruction {
     let (name, opcode) = entry;
     let [rs1, rs2, rs3] = from;
     let bits = fields(rs3 << 2 | size.1, rs2, rs1, rounding, rd, opcode);
@@ -402,7 +465,12 @@ pub mod compressed {
 
     /// A load or store out of [`SMALL`] between small registers; offset below
     /// 256 (or 128 for words), a multiple of the size.
-    pub fn memory(entry: (&str, u32, bool, char), register: Register, base: Register, offset: u32) -> Instruction {
+    pub fn memory(
+        entry: (&str, u32, bool, char),
+        register: Register,
+        base: Register,
+        offset: u32,
+    ) -> Instruction {
         let (name, f3, double, letter) = entry;
         let o = offset;
         let low = if double { bits(o, 7, 6, 5) } else { bit(o, 2, 6) | bit(o, 6, 5) };
@@ -415,7 +483,8 @@ pub mod compressed {
     pub fn stack_load(entry: (&str, u32, bool, char), rd: Register, offset: u32) -> Instruction {
         let (name, f3, double, letter) = entry;
         let o = offset;
-        let low = if double { bits(o, 4, 3, 5) | bits(o, 8, 6, 2) } else { bits(o, 4, 2, 4) | bits(o, 7, 6, 2) };
+        let low =
+            if double { bits(o, 4, 3, 5) | bits(o, 8, 6, 2) } else { bits(o, 4, 2, 4) | bits(o, 7, 6, 2) };
         let all = f3 << 13 | bit(o, 5, 12) | low | rd << 7 | 2;
         instruction(all, format!("{name}sp {letter}{rd}, {offset}(sp)"))
     }
@@ -425,7 +494,8 @@ pub mod compressed {
     pub fn stack_store(entry: (&str, u32, bool, char), rs2: Register, offset: u32) -> Instruction {
         let (name, f3, double, letter) = entry;
         let o = offset;
-        let low = if double { bits(o, 5, 3, 10) | bits(o, 8, 6, 7) } else { bits(o, 5, 2, 9) | bits(o, 7, 6, 7) };
+        let low =
+            if double { bits(o, 5, 3, 10) | bits(o, 8, 6, 7) } else { bits(o, 5, 2, 9) | bits(o, 7, 6, 7) };
         instruction(f3 << 13 | low | rs2 << 2 | 2, format!("{name}sp {letter}{rs2}, {offset}(sp)"))
     }
 
@@ -465,6 +535,11 @@ pub mod compressed {
         instruction(0x8002 | u32::from(add) << 12 | rd << 7 | rs2 << 2, format!("{name} x{rd}, x{rs2}"))
     }
 
+    /// `c.nop` without a text: what jumps go over.
+    pub fn filler() -> Instruction {
+        instruction(0x0001, String::new())
+    }
+
     /// `c.jr`, or `c.jalr`, which links to x1.
     pub fn jump_register(link: bool, base: Register) -> Instruction {
         let name = if link { "c.jalr" } else { "c.jr" };
@@ -483,7 +558,8 @@ pub mod compressed {
     pub fn branch(not_zero: bool, rs1: Register, distance: i64) -> Instruction {
         let name = if not_zero { "c.bnez" } else { "c.beqz" };
         let d = distance as u32;
-        let immediate = bit(d, 8, 12) | bits(d, 4, 3, 10) | bits(d, 7, 6, 5) | bits(d, 2, 1, 3) | bit(d, 5, 2);
+        let immediate =
+            bit(d, 8, 12) | bits(d, 4, 3, 10) | bits(d, 7, 6, 5) | bits(d, 2, 1, 3) | bit(d, 5, 2);
         let all = 0xc001 | u32::from(not_zero) << 13 | immediate | small(rs1, 7);
         instruction(all, format!("{name} x{rs1}, {distance:+}"))
     }

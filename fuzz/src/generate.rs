@@ -8,7 +8,7 @@
 
 use crate::choice::Choice;
 use crate::encode::{self, Instruction, Register, addi, compressed};
-use crate::program::{Block, FCSR, FFLAGS, FRM, Item, JumpKind, MOST_POOL_OFFSET, Program};
+use crate::program::{self, Block, FCSR, FFLAGS, FRM, Item, JumpKind, MOST_POOL_OFFSET, Program};
 
 /// Loops in a program.
 const BLOCKS: usize = 12;
@@ -23,7 +23,7 @@ const ROUNDING: [u32; 6] = [0, 1, 2, 3, 4, 7];
 type Kind = fn(&mut Choice) -> Item;
 
 /// The kinds of items; a block has a weight for each.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     integer,
     integer_immediate,
     refresh_integer,
@@ -37,15 +37,16 @@ const KINDS: [Kind; 13] = [
     small,
     small_memory,
     jump,
+    far_jumps,
 ];
 
 /// Preferences of blocks, in the order of [`KINDS`].
-const PREFERENCES: [[u64; 13]; 5] = [
-    [6, 5, 3, 3, 6, 2, 1, 2, 8, 3, 6, 3, 3], // a bit of all
-    [12, 8, 6, 0, 2, 0, 0, 0, 0, 0, 6, 1, 3], // integers
-    [1, 1, 2, 8, 1, 0, 0, 3, 20, 8, 0, 0, 1], // floats
-    [2, 2, 3, 1, 8, 6, 4, 0, 0, 0, 2, 6, 2], // memory
-    [1, 1, 2, 1, 1, 0, 0, 1, 2, 0, 20, 8, 6], // two-byte instructions
+const PREFERENCES: [[u64; 14]; 5] = [
+    [6, 5, 3, 3, 6, 2, 1, 2, 8, 3, 6, 3, 3, 1],  // a bit of all
+    [12, 8, 6, 0, 2, 0, 0, 0, 0, 0, 6, 1, 3, 1], // integers
+    [1, 1, 2, 8, 1, 0, 0, 3, 20, 8, 0, 0, 1, 0], // floats
+    [2, 2, 3, 1, 8, 6, 4, 0, 0, 0, 2, 6, 2, 1],  // memory
+    [1, 1, 2, 1, 1, 0, 0, 1, 2, 0, 20, 8, 6, 3], // two-byte instructions
 ];
 
 /// The program of a seed.
@@ -65,7 +66,7 @@ fn block(choice: &mut Choice) -> Block {
     }
 }
 
-fn item(choice: &mut Choice, weights: &[u64; 13]) -> Item {
+fn item(choice: &mut Choice, weights: &[u64; 14]) -> Item {
     let mut ticket = choice.below(weights.iter().sum());
     for (kind, weight) in KINDS.iter().zip(weights) {
         if ticket < *weight {
@@ -122,7 +123,9 @@ fn integer_immediate(choice: &mut Choice) -> Item {
             encode::shift(entry, rd, source(choice), choice.below(entry.4))
         }
         4 if choice.once_in(4) => encode::fence(choice.once_in(2)),
-        _ => encode::immediate(choice.of(&encode::IMMEDIATE), rd, source(choice), choice.between(-2048, 2047)),
+        _ => {
+            encode::immediate(choice.of(&encode::IMMEDIATE), rd, source(choice), choice.between(-2048, 2047))
+        }
     })
 }
 
@@ -300,13 +303,67 @@ fn stack_pointer(choice: &mut Choice) -> Item {
 
 fn jump(choice: &mut Choice) -> Item {
     let over = choice.below(5) as usize;
-    let kind = match choice.below(10) {
+    Item::Jump { kind: jump_kind(choice), over }
+}
+
+fn jump_kind(choice: &mut Choice) -> JumpKind {
+    match choice.below(10) {
         0..5 => JumpKind::Branch(choice.of(&encode::BRANCH), source(choice), source(choice)),
         5 => JumpKind::Jump(target(choice)),
         6 => JumpKind::Register { link: target(choice), base: holder(choice), odd: choice.once_in(2) },
         7 => JumpKind::CompressedJump,
         8 => JumpKind::CompressedBranch(choice.once_in(2), short(choice)),
         _ => JumpKind::CompressedRegister(choice.once_in(2), holder(choice)),
-    };
-    Item::Jump { kind, over }
+    }
+}
+
+/// Filler of any length that a jump of this kind reaches over; short ones are
+/// as likely as long ones.
+fn filler(kind: JumpKind, choice: &mut Choice) -> Vec<Instruction> {
+    /// What stands beside the filler, at most.
+    const BESIDE_BYTES: u64 = 20;
+    let long = if choice.once_in(8) { 200_000 } else { 6000 };
+    let most = (kind.reach() as u64 - BESIDE_BYTES).min(long) >> choice.below(8);
+    vec![compressed::filler(); choice.below(most / 2 + 1) as usize]
+}
+
+fn bytes(code: &[Instruction]) -> i64 {
+    code.iter().map(|instruction| instruction.bytes() as i64).sum()
+}
+
+/// A jump forward over filler, and one backward over filler:
+///
+/// ```text
+///         jump to second      taken or not
+///         jal  second
+///         filler
+/// second: jal  third
+/// first:  an instruction
+///         jal  end
+///         filler
+/// third:  jump to first       taken or not
+/// end:
+/// ```
+fn far_jumps(choice: &mut Choice) -> Item {
+    const SKIP_BYTES: i64 = 4;
+    let skip = |over: i64| encode::jump(0, SKIP_BYTES + over);
+    let kind = jump_kind(choice);
+    let gap = filler(kind, choice);
+    let mut code = program::jump(kind, 0);
+    let over = bytes(&code) + SKIP_BYTES + bytes(&gap);
+    code = program::jump(kind, over);
+    code.push(skip(bytes(&gap)));
+    code.extend(gap);
+
+    let kind = jump_kind(choice);
+    let gap = filler(kind, choice);
+    let entry = choice.of(&encode::REGISTER);
+    let first = encode::register(entry, target(choice), source(choice), source(choice));
+    let back = bytes(std::slice::from_ref(&first)) + SKIP_BYTES + bytes(&gap);
+    let jump_back = program::jump(kind, -back);
+    code.push(skip(back));
+    code.extend([first, skip(bytes(&gap) + bytes(&jump_back))]);
+    code.extend(gap);
+    code.extend(jump_back);
+    Item::Plain(code)
 }

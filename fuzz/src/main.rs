@@ -5,6 +5,7 @@ use narthex_fuzz::compare::{Difference, first_difference};
 use narthex_fuzz::program::Program;
 use narthex_fuzz::reference::{Reference, ReferenceError};
 use narthex_fuzz::{generate, shrink, simulator};
+use std::fmt;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -96,7 +97,7 @@ fn fuzz(reference: &Reference, options: &Options) -> Result<ExitCode, ReferenceE
         let program = generate::program(seed);
         match compare(reference, &program)? {
             Ok(executed) => instructions += executed,
-            Err(difference) => return Ok(explain(reference, options, &program, &difference)),
+            Err(finding) => return Ok(explain(reference, options, &program, &finding)),
         }
         seed += 1;
         eprint!("\r{} programs, {instructions} instructions", seed - options.seed);
@@ -109,26 +110,42 @@ fn fuzz(reference: &Reference, options: &Options) -> Result<ExitCode, ReferenceE
     Ok(ExitCode::SUCCESS)
 }
 
-/// The number of instructions that a program executed, or where it differs.
-fn compare(reference: &Reference, program: &Program) -> Result<Result<u64, Difference>, ReferenceError> {
+/// One of our processors that differs from the reference.
+struct Finding {
+    processor: &'static str,
+    difference: Difference,
+    /// Why the program did not end well, if it did not.
+    problem: Option<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} processor: {}", self.processor, self.difference)?;
+        self.problem.iter().try_for_each(|problem| writeln!(f, "{problem}"))
+    }
+}
+
+/// The number of instructions that a program executed, or what differs.
+fn compare(reference: &Reference, program: &Program) -> Result<Result<u64, Finding>, ReferenceError> {
     let file = program.file();
     let theirs = reference.run(&file)?;
-    let ours = simulator::run(&file);
-    if let Some(problem) = &ours.problem {
-        eprintln!("\n{problem}");
+    let functional = simulator::run_functional(&file);
+    let instructions = functional.instructions;
+    for (processor, ours) in [("functional", functional), ("in-order", simulator::run_in_order(&file))] {
+        if let Some(difference) = first_difference(program, &ours.output, &theirs) {
+            return Ok(Err(Finding { processor, difference, problem: ours.problem }));
+        }
     }
-    Ok(match first_difference(program, &ours.output, &theirs) {
-        None => Ok(ours.instructions),
-        Some(difference) => Err(difference),
-    })
+    Ok(Ok(instructions))
 }
 
 /// Shrinks a program that shows a difference, keeps it, and prints all of it.
-fn explain(reference: &Reference, options: &Options, program: &Program, found: &Difference) -> ExitCode {
-    println!("\nseed {}: {found}shrinking ...", program.seed);
-    let small = shrink::shrink(program, |candidate| matches!(compare(reference, candidate), Ok(Err(_))));
-    if let Ok(Err(difference)) = compare(reference, &small) {
-        println!("{difference}");
+fn explain(reference: &Reference, options: &Options, program: &Program, found: &Finding) -> ExitCode {
+    println!("\nseed {}, {found}\nshrinking ...", program.seed);
+    let differs = |candidate: &Program| matches!(compare(reference, candidate), Ok(Err(_)));
+    let small = shrink::shrink(program, differs);
+    if let Ok(Err(finding)) = compare(reference, &small) {
+        println!("{finding}");
     }
     for (index, block) in small.blocks.iter().enumerate() {
         println!("block {index}, {} turns:\n{}", block.turns, small.listing(index));

@@ -56,7 +56,8 @@ const RECORD: Register = 31;
 pub enum Item {
     /// Instructions that are executed one after the other.
     Plain(Vec<Instruction>),
-    /// A jump to the item behind the next `over`, or to the end of the body.
+    /// A jump to the item behind the next `over`, or to the end of the body, or
+    /// as far as this kind of jump reaches.
     Jump {
         /// How.
         kind: JumpKind,
@@ -88,6 +89,18 @@ pub enum JumpKind {
     CompressedBranch(bool, Register),
     /// `c.jr`, or `c.jalr` if true, to an address in the register.
     CompressedRegister(bool, Register),
+}
+
+impl JumpKind {
+    /// Over how many bytes it can jump forward.
+    pub fn reach(self) -> i64 {
+        match self {
+            JumpKind::Branch(..) => 4094,
+            JumpKind::Jump(_) => 0xf_fffe,
+            JumpKind::Register { .. } | JumpKind::CompressedRegister(..) | JumpKind::CompressedJump => 2046,
+            JumpKind::CompressedBranch(..) => 254,
+        }
+    }
 }
 
 /// A loop.
@@ -153,7 +166,10 @@ impl Program {
     pub fn listing(&self, block: usize) -> String {
         let mut text = String::new();
         for instruction in assemble(&self.blocks[block].items) {
-            let _ = writeln!(text, "    {instruction}");
+            // Filler has no text.
+            if !instruction.text.is_empty() {
+                let _ = writeln!(text, "    {instruction}");
+            }
         }
         text
     }
@@ -273,8 +289,11 @@ fn assemble(items: &[Item]) -> Vec<Instruction> {
         match item {
             Item::Plain(instructions) => code.extend(instructions.iter().cloned()),
             Item::Jump { kind, over } => {
-                let target = (index + 1 + over).min(items.len());
-                code.extend(jump(*kind, (starts[target] - starts[index]) as i64));
+                let last = (index + 1 + over).min(items.len());
+                let distances = starts[index + 1..=last].iter().map(|start| (start - starts[index]) as i64);
+                let distance = distances.take_while(|distance| *distance <= kind.reach()).last();
+                // The next item is always in reach.
+                code.extend(jump(*kind, distance.unwrap_or_default()));
             }
         }
     }
@@ -290,7 +309,7 @@ fn item_bytes(item: &Item) -> usize {
 }
 
 /// A jump over `distance` bytes, counted from its first instruction.
-fn jump(kind: JumpKind, distance: i64) -> Vec<Instruction> {
+pub fn jump(kind: JumpKind, distance: i64) -> Vec<Instruction> {
     match kind {
         JumpKind::Branch(entry, rs1, rs2) => vec![encode::branch(entry, rs1, rs2, distance)],
         JumpKind::Jump(link) => vec![encode::jump(link, distance)],

@@ -6,12 +6,21 @@ use crate::program::{Block, Program};
 /// that what is left still shows the difference.
 pub fn shrink(program: &Program, mut differs: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
-    remove(&mut best, |program| &mut program.blocks, &mut differs);
-    for block in 0..best.blocks.len() {
-        remove(&mut best, |program| &mut program.blocks[block].items, &mut differs);
-        reduce_turns(&mut best, block, &mut differs);
+    loop {
+        let before = size(&best);
+        remove(&mut best, |program| &mut program.blocks, &mut differs);
+        for block in 0..best.blocks.len() {
+            remove(&mut best, |program| &mut program.blocks[block].items, &mut differs);
+            reduce_turns(&mut best, block, &mut differs);
+        }
+        if size(&best) == before {
+            return best;
+        }
     }
-    best
+}
+
+fn size(program: &Program) -> u64 {
+    program.blocks.iter().map(|block| block.turns + block.items.len() as u64).sum()
 }
 
 /// Removes ever smaller pieces of the list that `list` finds in the program.

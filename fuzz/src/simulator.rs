@@ -1,6 +1,7 @@
 //! The simulator's side of the comparison.
 
-use narthex_cores::linux::{Effect, End, FunctionalProcess, Invocation, Program};
+use narthex_cores::linux::{Effect, End, Invocation, PlainProcess, Program};
+use narthex_cores::{Config, Functional, InOrder, Timing};
 use sha2::{Digest as _, Sha256};
 
 /// What a program left behind.
@@ -14,14 +15,25 @@ pub struct Run {
     pub problem: Option<String>,
 }
 
-/// Runs the program in `file`.
-pub fn run(file: &[u8]) -> Run {
+/// Runs the program in `file` on a functional processor.
+pub fn run_functional(file: &[u8]) -> Run {
+    run::<Functional>(file, &Config::simple())
+}
+
+/// Runs the program in `file` on a dual-issue in-order processor, whose
+/// instructions are executed by other code.
+pub fn run_in_order(file: &[u8]) -> Run {
+    let config = Config { issue_width: 2, multiply_cycles: 3, divide_cycles: 20, ..Config::simple() };
+    run::<InOrder>(file, &config)
+}
+
+fn run<T: Timing>(file: &[u8], config: &Config) -> Run {
     let failed = |problem: String| Run { problem: Some(problem), ..Run::default() };
     let program = match Program::parse("the random program", file) {
         Ok(program) => program,
         Err(error) => return failed(error.to_string()),
     };
-    let mut process = match FunctionalProcess::start(&program, &Invocation::default()) {
+    let mut process = match PlainProcess::<T>::start(&program, &Invocation::default(), config) {
         Ok(process) => process,
         Err(error) => return failed(error.to_string()),
     };

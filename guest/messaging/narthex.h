@@ -72,9 +72,11 @@ void narthex_keep(const void *payload);
 /* Returns a kept payload's memory to the library. */
 void narthex_release(const void *payload);
 
-/* Makes the library hold memory for `count` more payloads of up to `bytes` bytes, so that keeping
- * them allocates nothing; the memory is touched once, so it is in the cache if it fits. */
-void narthex_reserve(size_t count, size_t bytes);
+/* Gives the library `memory` (of `memory_bytes` bytes, aligned to 16) for payloads of up to `bytes`
+ * bytes each, and returns for how many it suffices: so many can be kept without an allocation. The
+ * memory is written once, so it is in the cache if it fits, and belongs to the library from then
+ * on. */
+size_t narthex_reserve(void *memory, size_t memory_bytes, size_t bytes);
 
 /* Reports a result of this run, for example ("round-trip latency", 1290.0, "ns"). */
 void narthex_report(const char *name, double value, const char *unit);

@@ -10,21 +10,21 @@ instructions! {
     "fld" "imm[11:0] rs1 011 fd 0000111" => |c| c.load::<8, Boxed>();
     "fsd" "imm[11:5] fs2 rs1 011 imm[4:0] 0100111" => |c| c.store::<8>();
 
-    "fmadd.d" "fs3 01 fs2 fs1 rm fd 1000011" => |c| c.fused::<f64>(false, false);
-    "fmsub.d" "fs3 01 fs2 fs1 rm fd 1000111" => |c| c.fused::<f64>(false, true);
-    "fnmsub.d" "fs3 01 fs2 fs1 rm fd 1001011" => |c| c.fused::<f64>(true, false);
-    "fnmadd.d" "fs3 01 fs2 fs1 rm fd 1001111" => |c| c.fused::<f64>(true, true);
+    "fmadd.d" "fs3 01 fs2 fs1 rm fd 1000011" => |c| c.fused::<f64, false, false>();
+    "fmsub.d" "fs3 01 fs2 fs1 rm fd 1000111" => |c| c.fused::<f64, false, true>();
+    "fnmsub.d" "fs3 01 fs2 fs1 rm fd 1001011" => |c| c.fused::<f64, true, false>();
+    "fnmadd.d" "fs3 01 fs2 fs1 rm fd 1001111" => |c| c.fused::<f64, true, true>();
 
     "fadd.d" "0000001 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f64>(Class::FloatAdd, |a, b| a + b, add::<f64>);
+        |c| c.arithmetic::<f64, Add<f64>>();
     "fsub.d" "0000101 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f64>(Class::FloatAdd, |a, b| a - b, subtract::<f64>);
+        |c| c.arithmetic::<f64, Subtract<f64>>();
     "fmul.d" "0001001 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f64>(Class::FloatMultiply, |a, b| a * b, multiply::<f64>);
+        |c| c.arithmetic::<f64, Multiply<f64>>();
     "fdiv.d" "0001101 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f64>(Class::FloatDivide, |a, b| a / b, divide::<f64>);
+        |c| c.arithmetic::<f64, Divide<f64>>();
     "fsqrt.d" "0101101 00000 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f64>(Class::FloatSquareRoot, |a, _| a.root(), square_root::<f64>);
+        |c| c.arithmetic::<f64, SquareRoot<f64>>();
 
     "fsgnj.d" "0010001 fs2 fs1 000 fd 1010011" => |c| c.sign::<f64>(|_, b| b);
     "fsgnjn.d" "0010001 fs2 fs1 001 fd 1010011" => |c| c.sign::<f64>(|_, b| !b);
@@ -37,25 +37,36 @@ instructions! {
     "fclass.d" "1110001 00000 fs1 001 rd 1010011" =>
         |c| c.compute(Class::FloatAdd, |a, _| classify(Format::DOUBLE, a));
 
-    "fcvt.s.d" "0100000 00001 fs1 rm fd 1010011" => |c| c.convert(to_single);
-    "fcvt.d.s" "0100001 00000 fs1 rm fd 1010011" => |c| c.convert(to_double);
-    "fcvt.w.d" "1100001 00000 fs1 rm rd 1010011" => |c| c.convert(to_word::<f64>);
-    "fcvt.wu.d" "1100001 00001 fs1 rm rd 1010011" => |c| c.convert(to_unsigned_word::<f64>);
-    "fcvt.l.d" "1100001 00010 fs1 rm rd 1010011" => |c| c.convert(to_long::<f64>);
-    "fcvt.lu.d" "1100001 00011 fs1 rm rd 1010011" => |c| c.convert(to_unsigned_long::<f64>);
-    "fcvt.d.w" "1101001 00000 rs1 rm fd 1010011" => |c| c.convert(from_word::<f64>);
-    "fcvt.d.wu" "1101001 00001 rs1 rm fd 1010011" => |c| c.convert(from_unsigned_word::<f64>);
-    "fcvt.d.l" "1101001 00010 rs1 rm fd 1010011" => |c| c.convert(from_long::<f64>);
-    "fcvt.d.lu" "1101001 00011 rs1 rm fd 1010011" => |c| c.convert(from_unsigned_long::<f64>);
+    "fcvt.s.d" "0100000 00001 fs1 rm fd 1010011" => |c| c.convert::<ToSingle>();
+    "fcvt.d.s" "0100001 00000 fs1 rm fd 1010011" => |c| c.convert::<ToDouble>();
+    "fcvt.w.d" "1100001 00000 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f64, i32>>();
+    "fcvt.wu.d" "1100001 00001 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f64, u32>>();
+    "fcvt.l.d" "1100001 00010 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f64, i64>>();
+    "fcvt.lu.d" "1100001 00011 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f64, u64>>();
+    "fcvt.d.w" "1101001 00000 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f64, i32>>();
+    "fcvt.d.wu" "1101001 00001 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f64, u32>>();
+    "fcvt.d.l" "1101001 00010 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f64, i64>>();
+    "fcvt.d.lu" "1101001 00011 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f64, u64>>();
     "fmv.x.d" "1110001 00000 fs1 000 rd 1010011" => |c| c.compute(Class::Integer, |a, _| a);
     "fmv.d.x" "1111001 00000 rs1 000 fd 1010011" => |c| c.compute(Class::Integer, |a, _| a);
 }
 
-fn to_single(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    let (bits, flags) = exact::convert(Format::DOUBLE, Format::SINGLE, mode, a);
-    (f32::boxed(bits), flags)
+/// From double to single precision.
+struct ToSingle;
+/// From single to double precision.
+struct ToDouble;
+
+impl Careful for ToSingle {
+    const CLASS: Class = Class::FloatAdd;
+    fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
+        let (bits, flags) = exact::convert(Format::DOUBLE, Format::SINGLE, mode, a);
+        (f32::boxed(bits), flags)
+    }
 }
 
-fn to_double(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    exact::convert(Format::SINGLE, Format::DOUBLE, mode, f32::unbox(a))
+impl Careful for ToDouble {
+    const CLASS: Class = Class::FloatAdd;
+    fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
+        exact::convert(Format::SINGLE, Format::DOUBLE, mode, f32::unbox(a))
+    }
 }

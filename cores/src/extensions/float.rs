@@ -1,12 +1,14 @@
 //! F: single precision, and what single and double precision have in common.
 
+use std::marker::PhantomData;
+
 use narthex_memory::Port;
 
 use super::integer::word;
-use crate::execute::{Boxed, Context, Core, instructions};
+use crate::execute::{Boxed, Context, Core, Table, instructions};
 use crate::float::host::Real;
 use crate::float::{Flags, Format, Rounding, exact, quick};
-use crate::operation::Operation;
+use crate::operation::{Cursor, Operation};
 use crate::stop::FaultKind;
 use crate::timing::{Class, Timing, Unit};
 
@@ -14,21 +16,21 @@ instructions! {
     "flw" "imm[11:0] rs1 010 fd 0000111" => |c| c.load::<4, Boxed>();
     "fsw" "imm[11:5] fs2 rs1 010 imm[4:0] 0100111" => |c| c.store::<4>();
 
-    "fmadd.s" "fs3 00 fs2 fs1 rm fd 1000011" => |c| c.fused::<f32>(false, false);
-    "fmsub.s" "fs3 00 fs2 fs1 rm fd 1000111" => |c| c.fused::<f32>(false, true);
-    "fnmsub.s" "fs3 00 fs2 fs1 rm fd 1001011" => |c| c.fused::<f32>(true, false);
-    "fnmadd.s" "fs3 00 fs2 fs1 rm fd 1001111" => |c| c.fused::<f32>(true, true);
+    "fmadd.s" "fs3 00 fs2 fs1 rm fd 1000011" => |c| c.fused::<f32, false, false>();
+    "fmsub.s" "fs3 00 fs2 fs1 rm fd 1000111" => |c| c.fused::<f32, false, true>();
+    "fnmsub.s" "fs3 00 fs2 fs1 rm fd 1001011" => |c| c.fused::<f32, true, false>();
+    "fnmadd.s" "fs3 00 fs2 fs1 rm fd 1001111" => |c| c.fused::<f32, true, true>();
 
     "fadd.s" "0000000 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f32>(Class::FloatAdd, |a, b| a + b, add::<f32>);
+        |c| c.arithmetic::<f32, Add<f32>>();
     "fsub.s" "0000100 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f32>(Class::FloatAdd, |a, b| a - b, subtract::<f32>);
+        |c| c.arithmetic::<f32, Subtract<f32>>();
     "fmul.s" "0001000 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f32>(Class::FloatMultiply, |a, b| a * b, multiply::<f32>);
+        |c| c.arithmetic::<f32, Multiply<f32>>();
     "fdiv.s" "0001100 fs2 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f32>(Class::FloatDivide, |a, b| a / b, divide::<f32>);
+        |c| c.arithmetic::<f32, Divide<f32>>();
     "fsqrt.s" "0101100 00000 fs1 rm fd 1010011" =>
-        |c| c.arithmetic::<f32>(Class::FloatSquareRoot, |a, _| a.root(), square_root::<f32>);
+        |c| c.arithmetic::<f32, SquareRoot<f32>>();
 
     "fsgnj.s" "0010000 fs2 fs1 000 fd 1010011" => |c| c.sign::<f32>(|_, b| b);
     "fsgnjn.s" "0010000 fs2 fs1 001 fd 1010011" => |c| c.sign::<f32>(|_, b| !b);
@@ -41,118 +43,160 @@ instructions! {
     "fclass.s" "1110000 00000 fs1 001 rd 1010011" =>
         |c| c.compute(Class::FloatAdd, |a, _| classify(Format::SINGLE, f32::unbox(a)));
 
-    "fcvt.w.s" "1100000 00000 fs1 rm rd 1010011" => |c| c.convert(to_word::<f32>);
-    "fcvt.wu.s" "1100000 00001 fs1 rm rd 1010011" => |c| c.convert(to_unsigned_word::<f32>);
-    "fcvt.l.s" "1100000 00010 fs1 rm rd 1010011" => |c| c.convert(to_long::<f32>);
-    "fcvt.lu.s" "1100000 00011 fs1 rm rd 1010011" => |c| c.convert(to_unsigned_long::<f32>);
-    "fcvt.s.w" "1101000 00000 rs1 rm fd 1010011" => |c| c.convert(from_word::<f32>);
-    "fcvt.s.wu" "1101000 00001 rs1 rm fd 1010011" => |c| c.convert(from_unsigned_word::<f32>);
-    "fcvt.s.l" "1101000 00010 rs1 rm fd 1010011" => |c| c.convert(from_long::<f32>);
-    "fcvt.s.lu" "1101000 00011 rs1 rm fd 1010011" => |c| c.convert(from_unsigned_long::<f32>);
+    "fcvt.w.s" "1100000 00000 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f32, i32>>();
+    "fcvt.wu.s" "1100000 00001 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f32, u32>>();
+    "fcvt.l.s" "1100000 00010 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f32, i64>>();
+    "fcvt.lu.s" "1100000 00011 fs1 rm rd 1010011" => |c| c.convert::<ToInteger<f32, u64>>();
+    "fcvt.s.w" "1101000 00000 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f32, i32>>();
+    "fcvt.s.wu" "1101000 00001 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f32, u32>>();
+    "fcvt.s.l" "1101000 00010 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f32, i64>>();
+    "fcvt.s.lu" "1101000 00011 rs1 rm fd 1010011" => |c| c.convert::<FromInteger<f32, u64>>();
     "fmv.x.w" "1110000 00000 fs1 000 rd 1010011" =>
         |c| c.compute(Class::Integer, |a, _| word(a as u32));
     "fmv.w.x" "1111000 00000 rs1 000 fd 1010011" =>
         |c| c.compute(Class::Integer, |a, _| f32::boxed(a & 0xffff_ffff));
 }
 
-/// An operation on registers that cannot be left to the host.
-pub(super) type Careful = fn(Rounding, [u64; 3]) -> (u64, Flags);
+/// What an instruction computes, when it cannot be left to the host.
+pub(super) trait Careful {
+    /// How long it takes.
+    const CLASS: Class;
+    /// The contents of rd and the flags raised, from the contents of rs1, rs2
+    /// and rs3.
+    fn careful(mode: Rounding, operands: [u64; 3]) -> (u64, Flags);
+}
 
-/// Puts a result of the format into a register.
-fn boxed<F: Real>((bits, flags): exact::Rounded) -> exact::Rounded {
-    (F::boxed(bits), flags)
+/// Arithmetic that the host has too.
+pub(super) trait Arithmetic<F>: Careful {
+    /// The host's result, rounded to nearest.
+    fn host(a: F, b: F) -> F;
 }
 
 /// The result that was proved exact, or the one that integers compute.
 fn prove<F: Real>(quick: Option<F>, careful: impl FnOnce() -> exact::Rounded) -> exact::Rounded {
     match quick {
         Some(result) => (result.to_register(), Flags::NONE),
-        None => boxed::<F>(careful()),
+        None => {
+            let (bits, flags) = careful();
+            (F::boxed(bits), flags)
+        }
     }
 }
 
-pub(super) fn add<F: Real>(mode: Rounding, [a, b, _]: [u64; 3]) -> exact::Rounded {
-    let (a, b) = (F::unbox(a), F::unbox(b));
-    prove(quick::add(mode, F::from_low_bits(a), F::from_low_bits(b)), || {
-        exact::add(F::FORMAT, mode, a, b)
-    })
+/// Declares arithmetic: its class, the host's way, the proof that the host's
+/// result is exact, and the way with integers.
+macro_rules! arithmetic {
+    ($($name:ident $class:ident $host:expr, $quick:expr, $exact:expr;)*) => {$(
+        pub(super) struct $name<F>(PhantomData<F>);
+
+        impl<F: Real> Careful for $name<F> {
+            const CLASS: Class = Class::$class;
+            fn careful(mode: Rounding, [a, b, _]: [u64; 3]) -> (u64, Flags) {
+                let (a, b) = (F::unbox(a), F::unbox(b));
+                prove($quick(mode, F::from_low_bits(a), F::from_low_bits(b)), || {
+                    $exact(F::FORMAT, mode, a, b)
+                })
+            }
+        }
+
+        impl<F: Real> Arithmetic<F> for $name<F> {
+            #[inline(always)]
+            fn host(a: F, b: F) -> F {
+                $host(a, b)
+            }
+        }
+    )*};
 }
 
-pub(super) fn subtract<F: Real>(mode: Rounding, [a, b, _]: [u64; 3]) -> exact::Rounded {
-    let (a, b) = (F::unbox(a), F::unbox(b));
-    prove(quick::add(mode, F::from_low_bits(a), -F::from_low_bits(b)), || {
-        exact::subtract(F::FORMAT, mode, a, b)
-    })
+arithmetic! {
+    Add FloatAdd |a, b| a + b, quick::add, exact::add;
+    Subtract FloatAdd |a, b| a - b, |mode, a, b: F| quick::add(mode, a, -b), exact::subtract;
+    Multiply FloatMultiply |a, b| a * b, |_, a, b| quick::multiply(a, b), exact::multiply;
+    Divide FloatDivide |a, b| a / b, |_, a, b| quick::divide(a, b), exact::divide;
+    SquareRoot FloatSquareRoot |a: F, _| a.root(), |_, a, _| quick::square_root(a),
+        |format, mode, a, _| exact::square_root(format, mode, a);
 }
 
-pub(super) fn multiply<F: Real>(mode: Rounding, [a, b, _]: [u64; 3]) -> exact::Rounded {
-    let (a, b) = (F::unbox(a), F::unbox(b));
-    prove(quick::multiply(F::from_low_bits(a), F::from_low_bits(b)), || {
-        exact::multiply(F::FORMAT, mode, a, b)
-    })
+/// ±(a * b) ± c
+struct Fused<F, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool>(PhantomData<F>);
+
+impl<F: Real, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool> Careful
+    for Fused<F, NEGATE_PRODUCT, NEGATE_ADDEND>
+{
+    const CLASS: Class = Class::FloatMultiply;
+    fn careful(mode: Rounding, operands: [u64; 3]) -> (u64, Flags) {
+        let [a, b, c] = operands.map(F::unbox);
+        let sign = F::FORMAT.sign_bit();
+        let a = if NEGATE_PRODUCT { a ^ sign } else { a };
+        let c = if NEGATE_ADDEND { c ^ sign } else { c };
+        let [x, y, z] = [a, b, c].map(F::from_low_bits);
+        prove(quick::multiply_add(mode, x, y, z), || {
+            exact::multiply_add(F::FORMAT, mode, a, b, c)
+        })
+    }
 }
 
-pub(super) fn divide<F: Real>(mode: Rounding, [a, b, _]: [u64; 3]) -> exact::Rounded {
-    let (a, b) = (F::unbox(a), F::unbox(b));
-    prove(quick::divide(F::from_low_bits(a), F::from_low_bits(b)), || {
-        exact::divide(F::FORMAT, mode, a, b)
-    })
+/// From floating point to integers.
+pub(super) struct ToInteger<F, I>(PhantomData<(F, I)>);
+/// From integers to floating point.
+pub(super) struct FromInteger<F, I>(PhantomData<(F, I)>);
+
+/// The integers that instructions convert.
+pub(super) trait Integer: Into<i128> {
+    const LEAST: i128;
+    const MOST: i128;
+    /// The lowest bits of a register.
+    fn from_register(register: u64) -> Self;
+    /// The register that holds a value within the bounds.
+    fn to_register(value: i128) -> u64;
 }
 
-pub(super) fn square_root<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> exact::Rounded {
-    let a = F::unbox(a);
-    prove(quick::square_root(F::from_low_bits(a)), || exact::square_root(F::FORMAT, mode, a))
+macro_rules! integer {
+    ($($type:ty, $extended:ty;)*) => {$(
+        impl Integer for $type {
+            const LEAST: i128 = <$type>::MIN as i128;
+            const MOST: i128 = <$type>::MAX as i128;
+            fn from_register(register: u64) -> Self {
+                register as $type
+            }
+            fn to_register(value: i128) -> u64 {
+                value as $extended as u64
+            }
+        }
+    )*};
 }
 
-/// The registers hold the factors and the addend, with their signs applied.
-fn multiply_add<F: Real>(mode: Rounding, operands: [u64; 3]) -> exact::Rounded {
-    let [a, b, c] = operands.map(F::unbox);
-    let [x, y, z] = [a, b, c].map(F::from_low_bits);
-    prove(quick::multiply_add(mode, x, y, z), || exact::multiply_add(F::FORMAT, mode, a, b, c))
+// Words are sign-extended in registers, unsigned ones too.
+integer! {
+    i32, i32;
+    u32, i32;
+    i64, i64;
+    u64, u64;
 }
 
-fn to_integer<F: Real>(mode: Rounding, a: u64, least: i128, most: i128) -> (i128, Flags) {
-    exact::to_integer(F::FORMAT, mode, F::unbox(a), least, most)
+impl<F: Real, I: Integer> Careful for ToInteger<F, I> {
+    const CLASS: Class = Class::FloatAdd;
+    fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
+        let a = F::unbox(a);
+        let (value, flags) = match quick::to_integer(mode, F::from_low_bits(a)) {
+            Some((value, inexact)) if (I::LEAST..=I::MOST).contains(&value.into()) => {
+                (value.into(), Flags::INEXACT.when(inexact))
+            }
+            _ => exact::to_integer(F::FORMAT, mode, a, I::LEAST, I::MOST),
+        };
+        (I::to_register(value), flags)
+    }
 }
 
-pub(super) fn to_word<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    let (value, flags) = to_integer::<F>(mode, a, i32::MIN.into(), i32::MAX.into());
-    (value as u64, flags)
-}
-
-pub(super) fn to_unsigned_word<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    let (value, flags) = to_integer::<F>(mode, a, 0, u32::MAX.into());
-    (word(value as u32), flags)
-}
-
-pub(super) fn to_long<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    let (value, flags) = to_integer::<F>(mode, a, i64::MIN.into(), i64::MAX.into());
-    (value as u64, flags)
-}
-
-pub(super) fn to_unsigned_long<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    let (value, flags) = to_integer::<F>(mode, a, 0, u64::MAX.into());
-    (value as u64, flags)
-}
-
-fn from_integer<F: Real>(mode: Rounding, value: i128) -> (u64, Flags) {
-    boxed::<F>(exact::from_integer(F::FORMAT, mode, value))
-}
-
-pub(super) fn from_word<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    from_integer::<F>(mode, (a as i32).into())
-}
-
-pub(super) fn from_unsigned_word<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    from_integer::<F>(mode, (a as u32).into())
-}
-
-pub(super) fn from_long<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    from_integer::<F>(mode, (a as i64).into())
-}
-
-pub(super) fn from_unsigned_long<F: Real>(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
-    from_integer::<F>(mode, a.into())
+impl<F: Real, I: Integer> Careful for FromInteger<F, I> {
+    const CLASS: Class = Class::FloatAdd;
+    fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
+        let value: i128 = I::from_register(a).into();
+        let small = value.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
+        prove(small.then(|| F::from_small(value as i64)), || {
+            exact::from_integer(F::FORMAT, mode, value)
+        })
+    }
 }
 
 /// The class of a number as one of ten bits (fclass).
@@ -201,43 +245,39 @@ fn extreme<F: Real>(maximum: bool, a: u64, b: u64) -> (u64, Flags) {
     (F::boxed(result), Flags::INVALID.when(signaling))
 }
 
-/// Computes with care: writes rd and raises flags. False if the rounding mode
-/// is none, which makes the instruction illegal.
+/// Computes with care, then goes on. `at` is the slot at which it issues.
+#[cold]
 #[inline(never)]
-fn carefully<T: Timing>(
+fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     core: &mut Core<T>,
-    operation: Operation,
-    operands: [u64; 3],
-    careful: Careful,
-) -> bool {
-    let Some(mode) = Rounding::select(operation.rm, core.fcsr) else {
-        core.fault(FaultKind::IllegalInstruction, 0);
-        return false;
-    };
-    let (result, flags) = careful(mode, operands);
-    core.registers[operation.rd as usize] = result;
-    core.raise(flags);
-    true
+    cursor: Cursor,
+    port: &mut P,
+    at: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    if !compute_carefully::<T, C>(core, cursor) {
+        return core.save(cursor, at, count);
+    }
+    core.timing.produce(cursor.get().rd, at, C::CLASS);
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
+    context.retire(at)
 }
 
-/// The same with a negated factor or addend.
+/// Writes rd and raises flags. False if the rounding mode is none, which makes
+/// the instruction illegal.
 #[inline(never)]
-fn carefully_fused<F: Real, T: Timing>(
-    core: &mut Core<T>,
-    operation: Operation,
-    negate_product: bool,
-    negate_addend: bool,
-) -> bool {
-    let operand = |index: u8, negate: bool| {
-        let bits = F::unbox(core.registers[index as usize]);
-        F::boxed(if negate { bits ^ F::FORMAT.sign_bit() } else { bits })
+fn compute_carefully<T: Timing, C: Careful>(core: &mut Core<T>, cursor: Cursor) -> bool {
+    let Operation { rd, rs1, rs2, rs3, rm, .. } = cursor.get();
+    let Some(mode) = Rounding::select(rm, core.fcsr) else {
+        core.fault(FaultKind::IllegalInstruction, core.pc_of(cursor));
+        return false;
     };
-    let operands = [
-        operand(operation.rs1, negate_product),
-        operand(operation.rs2, false),
-        operand(operation.rs3, negate_addend),
-    ];
-    carefully(core, operation, operands, multiply_add::<F>)
+    let operands = [rs1, rs2, rs3].map(|register| core.registers[register as usize]);
+    let (result, flags) = C::careful(mode, operands);
+    core.registers[rd as usize] = result;
+    core.raise(flags);
+    true
 }
 
 /// A comparison with a NaN is invalid if it signals, or always (flt, fle).
@@ -251,64 +291,55 @@ fn compare_nan<T: Timing>(core: &mut Core<T>, format: Format, signals: bool, a: 
 impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// fd = fs1 op fs2, by the host if that is surely right.
     #[inline(always)]
-    pub(super) fn arithmetic<F: Real>(
-        self,
-        class: Class,
-        host: impl FnOnce(F, F) -> F,
-        careful: Careful,
-    ) {
-        let operation = self.cursor.get();
-        let Operation { rd, rs1, rs2, rm, .. } = operation;
+    pub(super) fn arithmetic<F: Real, A: Arithmetic<F>>(self) {
+        let Operation { rd, rs1, rs2, rm, .. } = self.cursor.get();
         let mut at = self.issue(rs1, rs2);
-        if matches!(class, Class::FloatDivide | Class::FloatSquareRoot) {
+        if matches!(A::CLASS, Class::FloatDivide | Class::FloatSquareRoot) {
             at = self.core.timing.free(at, Unit::Divider);
-            self.core.timing.occupy(Unit::Divider, at, class);
+            self.core.timing.occupy(Unit::Divider, at, A::CLASS);
         }
-        let (a, b) = (self.register(rs1), self.register(rs2));
-        let result = host(F::from_register(a), F::from_register(b));
-        if self.core.host_rounds[rm as usize] && result.is_plain() {
-            return self.finish(at, rd, class, result.to_register());
+        if self.core.host_rounds[rm as usize] {
+            let a = F::from_register(self.register(rs1));
+            let b = F::from_register(self.register(rs2));
+            let result = A::host(a, b);
+            if result.is_plain() {
+                return self.finish(at, rd, A::CLASS, result.to_register());
+            }
         }
-        if !carefully(self.core, operation, [a, b, 0], careful) {
-            return self.stop_here(at);
-        }
-        self.core.timing.produce(rd, at, class);
-        self.retire(at);
+        self.carefully::<A>(at)
     }
 
     /// fd = ±(fs1 * fs2) ± fs3
     #[inline(always)]
-    pub(super) fn fused<F: Real>(self, negate_product: bool, negate_addend: bool) {
-        let operation = self.cursor.get();
-        let Operation { rd, rs1, rs2, rs3, rm, .. } = operation;
+    pub(super) fn fused<F: Real, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool>(self) {
+        let Operation { rd, rs1, rs2, rs3, rm, .. } = self.cursor.get();
         let at = self.core.timing.ready(self.issue(rs1, rs2), rs3);
-        if self.core.host_rounds[rm as usize] {
-            let signed = |value: F, negate: bool| if negate { -value } else { value };
-            let a = signed(F::from_register(self.register(rs1)), negate_product);
-            let c = signed(F::from_register(self.register(rs3)), negate_addend);
-            let result = a.fused(F::from_register(self.register(rs2)), c);
+        if self.core.host_fuses[rm as usize] {
+            let a = F::from_register(self.register(rs1));
+            let b = F::from_register(self.register(rs2));
+            let c = F::from_register(self.register(rs3));
+            let a = if NEGATE_PRODUCT { -a } else { a };
+            let c = if NEGATE_ADDEND { -c } else { c };
+            // SAFETY: `host_fuses` is set only if the host has the instruction.
+            let result = unsafe { a.fused(b, c) };
             if result.is_plain() {
                 return self.finish(at, rd, Class::FloatMultiply, result.to_register());
             }
         }
-        if !carefully_fused::<F, T>(self.core, operation, negate_product, negate_addend) {
-            return self.stop_here(at);
-        }
-        self.core.timing.produce(rd, at, Class::FloatMultiply);
-        self.retire(at);
+        self.carefully::<Fused<F, NEGATE_PRODUCT, NEGATE_ADDEND>>(at)
+    }
+
+    /// Computes without the host's rounding.
+    #[inline(always)]
+    fn carefully<C: Careful>(self, at: u64) {
+        carefully::<P, T, LENGTH, C>(self.core, self.cursor, self.port, at, self.count, self.table)
     }
 
     /// rd = fs1 in another format.
     #[inline(always)]
-    pub(super) fn convert(self, careful: Careful) {
-        let operation = self.cursor.get();
-        let at = self.issue_one(operation.rs1);
-        let operands = [self.register(operation.rs1), 0, 0];
-        if !carefully(self.core, operation, operands, careful) {
-            return self.stop_here(at);
-        }
-        self.core.timing.produce(operation.rd, at, Class::FloatAdd);
-        self.retire(at);
+    pub(super) fn convert<C: Careful>(self) {
+        let at = self.issue_one(self.cursor.get().rs1);
+        self.carefully::<C>(at)
     }
 
     /// fd = fs1 with a sign made of both signs.

@@ -11,7 +11,7 @@ instructions! {
     "marker" "imm[11:0] 00000 010 00000 0010011" => |c| c.marker();
     "ecall" "000000000000 00000 000 00000 1110011" => |c| c.environment_call();
     "ebreak" "000000000001 00000 000 00000 1110011" => |c| c.breakpoint();
-    "fence" "imm[11:0] ----- 000 ----- 0001111" => |c| c.fence();
+    "fence" "------------ ----- 000 ----- 0001111" => |c| c.fence();
     "fence.i" "------------ ----- 001 ----- 0001111" => |c| c.fence_instructions();
 }
 
@@ -21,13 +21,19 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     fn marker(self) {
         let Operation { immediate, .. } = self.cursor.get();
         let (t, count) = (self.t, self.count);
+        if t >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, t, count, self.table);
+        }
         self.stop_behind(Stop::Marker(immediate as u16 & 0xfff), t, count);
     }
 
     #[inline(always)]
     fn environment_call(self) {
-        let (t, count) = (self.t + 1, T::retire(self.count));
-        self.stop_behind(Stop::SystemCall, t, count);
+        let (t, count) = (self.t, self.count);
+        if t >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, t, count, self.table);
+        }
+        self.stop_behind(Stop::SystemCall, t + 1, T::retire(count));
     }
 
     #[inline(always)]

@@ -128,11 +128,8 @@ pub(crate) fn multiply_add(format: Format, mode: Rounding, a: u64, b: u64, c: u6
 fn product(a: Value, b: Value) -> Option<Value> {
     let negative = a.negative() != b.negative();
     match (a, b) {
-        (Value::Infinity { .. }, Value::Zero { .. })
-        | (Value::Zero { .. }, Value::Infinity { .. }) => None,
-        (Value::Infinity { .. }, _) | (_, Value::Infinity { .. }) => {
-            Some(Value::Infinity { negative })
-        }
+        (Value::Infinity { .. }, Value::Zero { .. }) | (Value::Zero { .. }, Value::Infinity { .. }) => None,
+        (Value::Infinity { .. }, _) | (_, Value::Infinity { .. }) => Some(Value::Infinity { negative }),
         (Value::Finite(a), Value::Finite(b)) => {
             let significand = a.significand * b.significand;
             Some(Value::finite(negative, a.exponent + b.exponent, significand))
@@ -144,17 +141,14 @@ fn product(a: Value, b: Value) -> Option<Value> {
 fn sum(format: Format, mode: Rounding, a: Value, b: Value) -> Rounded {
     match (a, b) {
         (Value::Nan { .. }, _) | (_, Value::Nan { .. }) => nan(format, &[a, b]),
-        (Value::Infinity { negative: x }, Value::Infinity { negative: y }) if x != y => {
-            invalid(format)
-        }
-        (Value::Infinity { negative }, _) | (_, Value::Infinity { negative }) => {
-            infinity(format, negative)
-        }
+        (Value::Infinity { negative: x }, Value::Infinity { negative: y }) if x != y => invalid(format),
+        (Value::Infinity { negative }, _) | (_, Value::Infinity { negative }) => infinity(format, negative),
         (Value::Zero { negative: x }, Value::Zero { negative: y }) => {
             zero(format, if x == y { x } else { mode == Rounding::Down })
         }
-        (Value::Zero { .. }, Value::Finite(number))
-        | (Value::Finite(number), Value::Zero { .. }) => round(format, mode, number),
+        (Value::Zero { .. }, Value::Finite(number)) | (Value::Finite(number), Value::Zero { .. }) => {
+            round(format, mode, number)
+        }
         (Value::Finite(a), Value::Finite(b)) => sum_of_numbers(format, mode, a, b),
     }
 }
@@ -202,8 +196,9 @@ pub(crate) fn divide(format: Format, mode: Rounding, a: u64, b: u64) -> Rounded 
     let negative = a.negative() != b.negative();
     match (a, b) {
         _ if a.is_nan() || b.is_nan() => nan(format, &[a, b]),
-        (Value::Infinity { .. }, Value::Infinity { .. })
-        | (Value::Zero { .. }, Value::Zero { .. }) => invalid(format),
+        (Value::Infinity { .. }, Value::Infinity { .. }) | (Value::Zero { .. }, Value::Zero { .. }) => {
+            invalid(format)
+        }
         (Value::Infinity { .. }, _) => infinity(format, negative),
         (_, Value::Zero { .. }) => (infinity(format, negative).0, Flags::DIVIDE_BY_ZERO),
         (Value::Finite(a), Value::Finite(b)) => round(format, mode, quotient(negative, a, b)),
@@ -254,13 +249,7 @@ pub(crate) fn from_integer(format: Format, mode: Rounding, value: i128) -> Round
 
 /// `a` as an integer of at least `least` and at most `most`. What is outside,
 /// and NaN, is invalid and gives the nearest bound (the upper one for NaN).
-pub(crate) fn to_integer(
-    format: Format,
-    mode: Rounding,
-    a: u64,
-    least: i128,
-    most: i128,
-) -> (i128, Flags) {
+pub(crate) fn to_integer(format: Format, mode: Rounding, a: u64, least: i128, most: i128) -> (i128, Flags) {
     let (value, inexact) = match Value::unpack(format, a) {
         Value::Nan { .. } | Value::Infinity { negative: false } => return (most, Flags::INVALID),
         Value::Infinity { negative: true } => return (least, Flags::INVALID),
@@ -451,9 +440,7 @@ mod tests {
     #[test]
     fn integers_out_of_range_saturate_without_the_inexact_flag() {
         let huge = 1e30f64.to_bits();
-        let word = |bits| {
-            to_integer(Format::DOUBLE, NEAREST, bits, i32::MIN.into(), i32::MAX.into())
-        };
+        let word = |bits| to_integer(Format::DOUBLE, NEAREST, bits, i32::MIN.into(), i32::MAX.into());
         assert_eq!(word(huge), (i32::MAX.into(), Flags::INVALID));
         assert_eq!(word((-1e30f64).to_bits()), (i32::MIN.into(), Flags::INVALID));
         assert_eq!(word(0.5f64.to_bits()), (0, Flags::INEXACT));

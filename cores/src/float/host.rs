@@ -28,8 +28,15 @@ pub(crate) trait Real:
     fn boxed(bits: u64) -> u64;
     /// Its square root.
     fn root(self) -> Self;
-    /// self * b + c, rounded once.
-    fn fused(self, b: Self, c: Self) -> Self;
+    /// self * b + c, rounded once, by one instruction of the host.
+    ///
+    /// # Safety
+    /// The host has that instruction: see [`host_fuses`].
+    unsafe fn fused(self, b: Self, c: Self) -> Self;
+    /// An integer below two to the [`Format::fraction_bits`].
+    fn from_small(value: i64) -> Self;
+    /// The integer part; saturates.
+    fn truncated(self) -> i64;
 
     /// The number in a register.
     #[inline(always)]
@@ -43,17 +50,50 @@ pub(crate) trait Real:
         Self::boxed(self.low_bits())
     }
 
-    /// Whether it is neither NaN, infinite, zero, subnormal nor next to the
+    /// Whether it is neither NaN, infinite, zero, subnormal nor near the
     /// subnormal numbers: as a result rounded to nearest, it then raises no
     /// flag but inexact.
     #[inline(always)]
     fn is_plain(self) -> bool {
-        // Drop the sign, then the exponent must be at least 2 and not the last.
+        // Exponents 0, 1, 2 and the last one become 1, 2, 3 and 0.
         let format = Self::FORMAT;
-        let magnitude = self.low_bits() & (format.sign_bit() - 1);
-        let least = 2 << format.fraction_bits;
-        magnitude.wrapping_sub(least) < format.infinity() - least
+        let next_exponent = (self.low_bits() >> format.fraction_bits) as u32 + 1;
+        next_exponent & ((1 << format.exponent_bits) - 4) != 0
     }
+}
+
+/// Whether the host multiplies and adds in one instruction. For hosts that do
+/// not, integers do.
+pub(crate) fn host_fuses() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    cfg!(target_arch = "aarch64")
+}
+
+/// The instruction of that name. The compiler uses it by itself only where it
+/// may assume that every host has it.
+macro_rules! fused_by_host {
+    ($instruction:literal, $a:expr, $b:expr, $c:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut result = $a;
+            // SAFETY: the caller knows that the host has the instruction, which
+            // computes on registers.
+            unsafe {
+                std::arch::asm!(
+                    concat!($instruction, " {}, {}, {}"),
+                    inout(xmm_reg) result,
+                    in(xmm_reg) $b,
+                    in(xmm_reg) $c,
+                    options(pure, nomem, nostack),
+                );
+            }
+            result
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        $a.mul_add($b, $c)
+    }};
 }
 
 impl Real for f64 {
@@ -80,8 +120,16 @@ impl Real for f64 {
         self.sqrt()
     }
     #[inline(always)]
-    fn fused(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
+    unsafe fn fused(self, b: Self, c: Self) -> Self {
+        fused_by_host!("vfmadd213sd", self, b, c)
+    }
+    #[inline(always)]
+    fn from_small(value: i64) -> Self {
+        value as f64
+    }
+    #[inline(always)]
+    fn truncated(self) -> i64 {
+        self as i64
     }
 }
 
@@ -98,11 +146,7 @@ impl Real for f32 {
     }
     #[inline(always)]
     fn unbox(register: u64) -> u64 {
-        if register >= 0xffff_ffff_0000_0000 {
-            register & 0xffff_ffff
-        } else {
-            Self::FORMAT.canonical_nan()
-        }
+        if register >= 0xffff_ffff_0000_0000 { register & 0xffff_ffff } else { Self::FORMAT.canonical_nan() }
     }
     #[inline(always)]
     fn boxed(bits: u64) -> u64 {
@@ -113,8 +157,16 @@ impl Real for f32 {
         self.sqrt()
     }
     #[inline(always)]
-    fn fused(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
+    unsafe fn fused(self, b: Self, c: Self) -> Self {
+        fused_by_host!("vfmadd213ss", self, b, c)
+    }
+    #[inline(always)]
+    fn from_small(value: i64) -> Self {
+        value as f32
+    }
+    #[inline(always)]
+    fn truncated(self) -> i64 {
+        self as i64
     }
 }
 
@@ -124,13 +176,23 @@ mod tests {
 
     #[test]
     fn plain_numbers_are_those_that_can_only_be_inexact() {
-        for plain in [1.0, -3.5, 1e300, f64::MAX, 2.0 * f64::MIN_POSITIVE] {
+        for plain in [1.0, -3.5, 1e300, f64::MAX, 4.0 * f64::MIN_POSITIVE] {
             assert!(plain.is_plain(), "{plain}");
         }
         for special in [0.0, -0.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 5e-324] {
             assert!(!special.is_plain(), "{special}");
         }
         assert!(1f32.is_plain() && !f32::NEG_INFINITY.is_plain() && !1e-40f32.is_plain());
+    }
+
+    #[test]
+    fn the_instruction_computes_what_the_library_does() {
+        if host_fuses() {
+            // SAFETY: the host has the instruction.
+            let (double, single) =
+                unsafe { ((1.0 + f64::EPSILON).fused(3.0, -3.0), 3f32.fused(5.0, 7.0)) };
+            assert_eq!((double, single), (3.0 * f64::EPSILON, 22.0));
+        }
     }
 
     #[test]

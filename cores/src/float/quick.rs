@@ -52,6 +52,18 @@ pub(crate) fn multiply_add<F: Real>(mode: Rounding, a: F, b: F, c: F) -> Option<
     add(mode, multiply(a, b)?, c)
 }
 
+/// The integer that a number is, or is cut to when rounding towards zero, and
+/// whether something was cut off.
+pub(crate) fn to_integer<F: Real>(mode: Rounding, a: F) -> Option<(i64, bool)> {
+    let whole = a.truncated();
+    if whole.unsigned_abs() >= 1 << F::FORMAT.fraction_bits {
+        return None;
+    }
+    let exact = F::from_small(whole) == a;
+    let is_number = a.partial_cmp(&a).is_some();
+    (is_number && (exact || mode == Rounding::TowardZero)).then_some((whole, !exact))
+}
+
 fn is_zero<F: Real>(value: F) -> bool {
     value.low_bits() & (F::FORMAT.sign_bit() - 1) == 0
 }

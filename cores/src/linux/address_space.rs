@@ -104,6 +104,12 @@ struct Region {
     purpose: Use,
 }
 
+impl Region {
+    fn is_like(&self, other: &Region) -> bool {
+        (self.protection, self.purpose) == (other.protection, other.purpose)
+    }
+}
+
 /// The regions of one node's memory.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpace {
@@ -119,11 +125,7 @@ impl AddressSpace {
     /// An empty address space whose heap will begin at `heap_start`.
     pub fn with_heap_at(heap_start: u64) -> Self {
         let heap = heap_start..heap_start;
-        AddressSpace {
-            regions: BTreeMap::new(),
-            heap,
-            next_mapping: MMAP_START,
-        }
+        AddressSpace { regions: BTreeMap::new(), heap, next_mapping: MMAP_START }
     }
 
     /// Adds whole pages for `purpose`, in place of what was there.
@@ -180,9 +182,7 @@ impl AddressSpace {
         if length == 0 {
             return Err(Refusal::Invalid);
         }
-        let length = rounded(length)
-            .filter(|length| self.has_room_for(*length))
-            .ok_or(Refusal::NoMemory)?;
+        let length = rounded(length).filter(|length| self.has_room_for(*length)).ok_or(Refusal::NoMemory)?;
         let range = match wanted {
             Wanted::Anywhere => self.find_room(length).ok_or(Refusal::NoMemory)?,
             Wanted::Exactly(address) => self.exactly(address, length)?,
@@ -202,15 +202,8 @@ impl AddressSpace {
     }
 
     /// Gives back every page of the range; holes in it do not matter.
-    pub fn unmap(
-        &mut self,
-        memory: &mut impl GuestMemory,
-        address: u64,
-        length: u64,
-    ) -> Result<(), Refusal> {
-        let length = rounded(length)
-            .filter(|length| *length > 0)
-            .ok_or(Refusal::Invalid)?;
+    pub fn unmap(&mut self, memory: &mut impl GuestMemory, address: u64, length: u64) -> Result<(), Refusal> {
+        let length = rounded(length).filter(|length| *length > 0).ok_or(Refusal::Invalid)?;
         let range = self.exactly(address, length)?;
         self.remove(memory, range);
         Ok(())
@@ -226,10 +219,7 @@ impl AddressSpace {
     ) -> Result<(), Refusal> {
         let length = rounded(length).ok_or(Refusal::Invalid)?;
         let range = self.exactly(address, length)?;
-        for (part, region) in self
-            .within(&range)
-            .filter(|(_, region)| region.purpose != Use::Program)
-        {
+        for (part, region) in self.within(&range).filter(|(_, region)| region.purpose != Use::Program) {
             memory.unmap(part.start, part.end - part.start);
             memory.map(part.start, part.end - part.start, region.protection);
         }
@@ -245,17 +235,15 @@ impl AddressSpace {
         protection: Protection,
     ) -> Result<(), Refusal> {
         let length = rounded(length).ok_or(Refusal::NoMemory)?;
-        if length == 0 && address % PAGE_BYTES == 0 {
+        if length == 0 && address.is_multiple_of(PAGE_BYTES) {
             return Ok(());
         }
         let range = self.exactly(address, length)?;
         if !self.allows(range.start, length, Protection::NONE) {
             return Err(Refusal::NoMemory);
         }
-        let parts: Vec<(Range<u64>, Use)> = self
-            .within(&range)
-            .map(|(part, region)| (part, region.purpose))
-            .collect();
+        let parts: Vec<(Range<u64>, Use)> =
+            self.within(&range).map(|(part, region)| (part, region.purpose)).collect();
         for (part, purpose) in parts {
             self.add(memory, part, protection, purpose);
         }
@@ -309,18 +297,10 @@ impl AddressSpace {
 
     /// The regions that meet `range`, each cut to it, in ascending order.
     fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (Range<u64>, Region)> + use<> {
-        let first = self
-            .regions
-            .range(..=range.start)
-            .next_back()
-            .map_or(range.start, |(start, _)| *start);
+        let first = self.regions.range(..=range.start).next_back().map_or(range.start, |(start, _)| *start);
         let cut = range.clone();
         let parts: Vec<_> = match first < cut.end {
-            true => self
-                .regions
-                .range(first..cut.end)
-                .map(|(start, region)| (*start, *region))
-                .collect(),
+            true => self.regions.range(first..cut.end).map(|(start, region)| (*start, *region)).collect(),
             false => Vec::new(),
         };
         parts.into_iter().filter_map(move |(start, region)| {
@@ -336,39 +316,25 @@ impl AddressSpace {
     /// The range, when the program may dispose of it: whole pages, none of
     /// them among the devices or beyond user space.
     fn exactly(&self, address: u64, length: u64) -> Result<Range<u64>, Refusal> {
-        let end = address
-            .checked_add(length)
-            .filter(|end| *end <= STACK_TOP)
-            .ok_or(Refusal::NoMemory)?;
+        let end = address.checked_add(length).filter(|end| *end <= STACK_TOP).ok_or(Refusal::NoMemory)?;
         let range = address..end;
-        let sound = address % PAGE_BYTES == 0
+        let sound = address.is_multiple_of(PAGE_BYTES)
             && address >= PAGE_BYTES
             && !overlaps(&range, &(DEVICE_START..DEVICE_END))
-            && self
-                .within(&range)
-                .all(|(_, region)| region.purpose != Use::Devices);
-        if sound {
-            Ok(range)
-        } else {
-            Err(Refusal::Invalid)
-        }
+            && self.within(&range).all(|(_, region)| region.purpose != Use::Devices);
+        if sound { Ok(range) } else { Err(Refusal::Invalid) }
     }
 
     fn has_room_for(&self, length: u64) -> bool {
-        let taken: u64 = self
-            .regions
-            .iter()
-            .map(|(start, region)| region.end - start)
-            .sum();
+        let taken: u64 = self.regions.iter().map(|(start, region)| region.end - start).sum();
         length <= MEMORY_LIMIT_BYTES.saturating_sub(taken)
     }
 
     /// A free range of the mapping area: behind the last one found, or else
     /// the first from the beginning.
     fn find_room(&mut self, length: u64) -> Option<Range<u64>> {
-        let range = self
-            .free_from(self.next_mapping, length)
-            .or_else(|| self.free_from(MMAP_START, length))?;
+        let range =
+            self.free_from(self.next_mapping, length).or_else(|| self.free_from(MMAP_START, length))?;
         self.next_mapping = range.end;
         Some(range)
     }
@@ -382,9 +348,7 @@ impl AddressSpace {
             start = part.end;
         }
         // Two pages stay free below the stack, so that its overflow faults.
-        let end = start
-            .checked_add(length)
-            .filter(|end| *end <= STACK.start - 2 * PAGE_BYTES)?;
+        let end = start.checked_add(length).filter(|end| *end <= STACK.start - 2 * PAGE_BYTES)?;
         Some(start..end)
     }
 
@@ -397,36 +361,18 @@ impl AddressSpace {
 
     fn insert(&mut self, range: Range<u64>, protection: Protection, purpose: Use) {
         self.cut(&range);
-        let mut region = Region {
-            end: range.end,
-            protection,
-            purpose,
-        };
+        let mut region = Region { end: range.end, protection, purpose };
         let mut start = range.start;
-        if let Some((left, joined)) = self
-            .regions
-            .range(..start)
-            .next_back()
-            .map(|(left, region)| (*left, *region))
+        let left = self.regions.range(..start).next_back().map(|(left, region)| (*left, *region));
+        if let Some((left, Region { end, .. })) = left.filter(|(_, left)| left.is_like(&region))
+            && end == start
         {
-            if joined
-                == (Region {
-                    end: start,
-                    ..region
-                })
-            {
-                start = left;
-            }
+            start = left;
         }
-        if let Some(joined) = self.regions.get(&range.end).copied() {
-            if (Region {
-                end: region.end,
-                ..joined
-            }) == region
-            {
-                self.regions.remove(&range.end);
-                region.end = joined.end;
-            }
+        let right = self.regions.get(&region.end).copied();
+        if let Some(right) = right.filter(|right| right.is_like(&region)) {
+            self.regions.remove(&region.end);
+            region.end = right.end;
         }
         self.regions.insert(start, region);
     }
@@ -445,13 +391,7 @@ impl AddressSpace {
                 continue;
             };
             if start < range.start {
-                self.regions.insert(
-                    start,
-                    Region {
-                        end: range.start,
-                        ..region
-                    },
-                );
+                self.regions.insert(start, Region { end: range.start, ..region });
             }
             if region.end > range.end {
                 self.regions.insert(range.end, region);
@@ -494,16 +434,8 @@ impl fmt::Display for Place {
 }
 
 fn permissions(protection: Protection) -> String {
-    let names = [
-        (protection.read, "read"),
-        (protection.write, "write"),
-        (protection.execute, "execute"),
-    ];
-    let allowed: Vec<&str> = names
-        .iter()
-        .filter(|(allowed, _)| *allowed)
-        .map(|(_, name)| *name)
-        .collect();
+    let names = [(protection.read, "read"), (protection.write, "write"), (protection.execute, "execute")];
+    let allowed: Vec<&str> = names.iter().filter(|(allowed, _)| *allowed).map(|(_, name)| *name).collect();
     match allowed.len() {
         0 => "no access".into(),
         3 => "read, write and execute".into(),
@@ -543,14 +475,8 @@ mod tests {
     use super::*;
 
     fn space() -> (AddressSpace, TestMemory) {
-        let (mut space, mut memory) =
-            (AddressSpace::with_heap_at(0x20_0000), TestMemory::default());
-        space.add(
-            &mut memory,
-            0x10_0000..0x10_1000,
-            Protection::READ_EXECUTE,
-            Use::Program,
-        );
+        let (mut space, mut memory) = (AddressSpace::with_heap_at(0x20_0000), TestMemory::default());
+        space.add(&mut memory, 0x10_0000..0x10_1000, Protection::READ_EXECUTE, Use::Program);
         (space, memory)
     }
 
@@ -578,17 +504,11 @@ mod tests {
     #[test]
     fn mappings_are_apart_and_not_reused_at_once() {
         let (mut space, mut memory) = space();
-        let first = space
-            .map(&mut memory, Wanted::Anywhere, 1, Protection::READ_WRITE)
-            .expect("room");
-        let second = space
-            .map(&mut memory, Wanted::Anywhere, 8192, Protection::READ)
-            .expect("room");
+        let first = space.map(&mut memory, Wanted::Anywhere, 1, Protection::READ_WRITE).expect("room");
+        let second = space.map(&mut memory, Wanted::Anywhere, 8192, Protection::READ).expect("room");
         assert_eq!((first, second), (MMAP_START, MMAP_START + PAGE_BYTES));
         space.unmap(&mut memory, first, 4096).expect("mapped");
-        let third = space
-            .map(&mut memory, Wanted::Anywhere, 1, Protection::READ_WRITE)
-            .expect("room");
+        let third = space.map(&mut memory, Wanted::Anywhere, 1, Protection::READ_WRITE).expect("room");
         assert_eq!(third, second + 8192);
         assert_eq!(space.place(first), Place::Nowhere);
     }
@@ -598,15 +518,9 @@ mod tests {
         let (mut space, mut memory) = space();
         memory.write(0x10_0000, &[1; 8]).expect("mapped");
         let wanted = Wanted::ExactlyIfFree(0x10_0000);
-        assert_eq!(
-            space.map(&mut memory, wanted, 4096, Protection::READ),
-            Err(Refusal::Exists)
-        );
+        assert_eq!(space.map(&mut memory, wanted, 4096, Protection::READ), Err(Refusal::Exists));
         let wanted = Wanted::Exactly(0x10_0000);
-        assert_eq!(
-            space.map(&mut memory, wanted, 4096, Protection::READ),
-            Ok(0x10_0000)
-        );
+        assert_eq!(space.map(&mut memory, wanted, 4096, Protection::READ), Ok(0x10_0000));
         assert_eq!(memory.number(0x10_0000), 0);
         assert_eq!(memory.protection(0x10_0000), Some(Protection::READ));
     }
@@ -614,28 +528,15 @@ mod tests {
     #[test]
     fn the_middle_of_a_region_can_be_protected_and_given_back() {
         let (mut space, mut memory) = space();
-        let at = space
-            .map(
-                &mut memory,
-                Wanted::Anywhere,
-                5 * PAGE_BYTES,
-                Protection::READ_WRITE,
-            )
-            .expect("room");
-        space
-            .protect(&mut memory, at + PAGE_BYTES, PAGE_BYTES, Protection::NONE)
-            .expect("mapped");
-        space
-            .unmap(&mut memory, at + 3 * PAGE_BYTES, PAGE_BYTES)
-            .expect("mapped");
+        let at =
+            space.map(&mut memory, Wanted::Anywhere, 5 * PAGE_BYTES, Protection::READ_WRITE).expect("room");
+        space.protect(&mut memory, at + PAGE_BYTES, PAGE_BYTES, Protection::NONE).expect("mapped");
+        space.unmap(&mut memory, at + 3 * PAGE_BYTES, PAGE_BYTES).expect("mapped");
         assert!(space.allows(at, PAGE_BYTES, Protection::READ_WRITE));
         assert!(!space.allows(at, PAGE_BYTES + 1, Protection::READ));
         assert!(space.allows(at + 2 * PAGE_BYTES, PAGE_BYTES, Protection::READ_WRITE));
         assert!(!space.allows(at + 3 * PAGE_BYTES, 1, Protection::NONE));
-        assert_eq!(
-            space.allowed_bytes(at + 10, 1 << 20, Protection::READ),
-            PAGE_BYTES - 10
-        );
+        assert_eq!(space.allowed_bytes(at + 10, 1 << 20, Protection::READ), PAGE_BYTES - 10);
         let across = space.protect(&mut memory, at, 5 * PAGE_BYTES, Protection::READ);
         assert_eq!(across, Err(Refusal::NoMemory));
     }
@@ -646,18 +547,9 @@ mod tests {
         space.reserve_device(DEVICE_START, PAGE_BYTES, Protection::READ);
         assert!(space.allows(DEVICE_START, 8, Protection::READ));
         let wanted = Wanted::Exactly(DEVICE_START);
-        assert_eq!(
-            space.map(&mut memory, wanted, 1, Protection::READ),
-            Err(Refusal::Invalid)
-        );
-        assert_eq!(
-            space.unmap(&mut memory, DEVICE_START, 1),
-            Err(Refusal::Invalid)
-        );
-        assert_eq!(
-            space.protect(&mut memory, DEVICE_START, 1, Protection::READ),
-            Err(Refusal::Invalid)
-        );
+        assert_eq!(space.map(&mut memory, wanted, 1, Protection::READ), Err(Refusal::Invalid));
+        assert_eq!(space.unmap(&mut memory, DEVICE_START, 1), Err(Refusal::Invalid));
+        assert_eq!(space.protect(&mut memory, DEVICE_START, 1, Protection::READ), Err(Refusal::Invalid));
     }
 
     #[test]
@@ -667,14 +559,8 @@ mod tests {
             let refused = space.map(&mut memory, Wanted::Anywhere, length, Protection::READ);
             assert_eq!(refused, Err(Refusal::NoMemory), "{length:#x}");
         }
-        assert_eq!(
-            space.map(&mut memory, Wanted::Anywhere, 0, Protection::READ),
-            Err(Refusal::Invalid)
-        );
-        assert_eq!(
-            space.unmap(&mut memory, 0x10_0001, 4096),
-            Err(Refusal::Invalid)
-        );
+        assert_eq!(space.map(&mut memory, Wanted::Anywhere, 0, Protection::READ), Err(Refusal::Invalid));
+        assert_eq!(space.unmap(&mut memory, 0x10_0001, 4096), Err(Refusal::Invalid));
         assert!(!space.allows(u64::MAX, 2, Protection::NONE));
     }
 
@@ -682,23 +568,9 @@ mod tests {
     fn an_address_is_explained_in_words() {
         let (mut space, mut memory) = space();
         space.add_stack(&mut memory);
-        assert_eq!(
-            space.place(8).to_string(),
-            "in the first page: a null pointer?"
-        );
-        assert_eq!(
-            space.place(0x10_0004).to_string(),
-            "in the program (read and execute only)"
-        );
-        assert!(
-            space
-                .place(STACK_TOP - STACK_BYTES - 8)
-                .to_string()
-                .starts_with("below the stack of 8 MiB")
-        );
-        assert_eq!(
-            space.place(DEVICE_START).to_string(),
-            "in the device region, but no device is there"
-        );
+        assert_eq!(space.place(8).to_string(), "in the first page: a null pointer?");
+        assert_eq!(space.place(0x10_0004).to_string(), "in the program (read and execute only)");
+        assert!(space.place(STACK_TOP - STACK_BYTES - 8).to_string().starts_with("below the stack of 8 MiB"));
+        assert_eq!(space.place(DEVICE_START).to_string(), "in the device region, but no device is there");
     }
 }

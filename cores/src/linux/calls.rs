@@ -130,19 +130,13 @@ impl From<Refusal> for Error {
 
 impl From<i64> for CallResult {
     fn from(value: i64) -> Self {
-        CallResult {
-            value,
-            effect: None,
-        }
+        CallResult { value, effect: None }
     }
 }
 
 impl From<Effect> for CallResult {
     fn from(effect: Effect) -> Self {
-        CallResult {
-            value: 0,
-            effect: Some(effect),
-        }
+        CallResult { value: 0, effect: Some(effect) }
     }
 }
 
@@ -150,11 +144,7 @@ impl SystemCalls {
     /// The kernel of a process whose memory these books describe.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
-        SystemCalls {
-            space,
-            randomness,
-            noticed: BTreeSet::new(),
-        }
+        SystemCalls { space, randomness, noticed: BTreeSet::new() }
     }
 
     /// The books of the process's memory.
@@ -176,15 +166,8 @@ impl SystemCalls {
         memory: &mut impl GuestMemory,
         now_ns: u64,
     ) -> CallResult {
-        let mut call = Call {
-            calls: self,
-            number,
-            a: arguments,
-            memory,
-            now_ns,
-        };
-        call.answer()
-            .unwrap_or_else(|error| CallResult::from(-error.0))
+        let mut call = Call { calls: self, number, a: arguments, memory, now_ns };
+        call.answer().unwrap_or_else(|error| CallResult::from(-error.0))
     }
 }
 
@@ -331,28 +314,19 @@ impl<M: GuestMemory> Call<'_, M> {
             (true, false) => Wanted::Exactly(address),
             (false, false) => Wanted::Anywhere,
         };
-        let address =
-            self.calls
-                .space
-                .map(self.memory, wanted, length, protection_of(protection))?;
+        let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
         Ok((address as i64).into())
     }
 
     fn protect(&mut self) -> Answer {
         let protection = protection_of(self.a[2]);
-        done(
-            self.calls
-                .space
-                .protect(self.memory, self.a[0], self.a[1], protection)?,
-        )
+        done(self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?)
     }
 
     fn advise(&mut self) -> Answer {
         const DONT_NEED: u64 = 4;
         if self.a[2] == DONT_NEED {
-            self.calls
-                .space
-                .discard(self.memory, self.a[0], self.a[1])?;
+            self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
         }
         done(())
     }
@@ -364,10 +338,7 @@ impl<M: GuestMemory> Call<'_, M> {
         if self.a[0] > 7 {
             return Err(EINVAL);
         }
-        self.put_words(
-            self.a[1],
-            &[self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000],
-        )
+        self.put_words(self.a[1], &[self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000])
     }
 
     fn clock_resolution(&mut self) -> Answer {
@@ -380,22 +351,12 @@ impl<M: GuestMemory> Call<'_, M> {
 
     fn time_of_day(&mut self) -> Answer {
         let microseconds = self.now_ns / 1_000;
-        self.put_words(
-            self.a[0],
-            &[microseconds / 1_000_000, microseconds % 1_000_000],
-        )
+        self.put_words(self.a[0], &[microseconds / 1_000_000, microseconds % 1_000_000])
     }
 
     fn random(&mut self) -> Answer {
         let length = self.a[1].min(OUTPUT_LIMIT_BYTES);
-        self.check(
-            self.a[0],
-            length,
-            Protection {
-                write: true,
-                ..Protection::NONE
-            },
-        )?;
+        self.check(self.a[0], length, Protection { write: true, ..Protection::NONE })?;
         let mut bytes = vec![0; length as usize];
         fill_random(&mut self.calls.randomness, &mut bytes);
         self.put(self.a[0], &bytes)?;
@@ -423,16 +384,8 @@ impl<M: GuestMemory> Call<'_, M> {
     /// The stack is limited, nothing else is; limits cannot be changed.
     fn limits(&mut self) -> Answer {
         const STACK: u64 = 3;
-        let limit = if self.a[1] == STACK {
-            STACK_BYTES
-        } else {
-            u64::MAX
-        };
-        if self.a[3] == 0 {
-            done(())
-        } else {
-            self.put_words(self.a[3], &[limit, limit])
-        }
+        let limit = if self.a[1] == STACK { STACK_BYTES } else { u64::MAX };
+        if self.a[3] == 0 { done(()) } else { self.put_words(self.a[3], &[limit, limit]) }
     }
 
     fn affinity(&mut self) -> Answer {
@@ -449,11 +402,7 @@ impl<M: GuestMemory> Call<'_, M> {
         match self.a[1] & 0x7f {
             0 | 9 => {
                 let value = self.bytes(self.a[0], 4)?;
-                if value == (self.a[2] as u32).to_le_bytes() {
-                    done(())
-                } else {
-                    Err(EAGAIN)
-                }
+                if value == (self.a[2] as u32).to_le_bytes() { done(()) } else { Err(EAGAIN) }
             }
             1 | 10 => done(()),
             _ => Err(ENOSYS),
@@ -498,12 +447,7 @@ impl<M: GuestMemory> Call<'_, M> {
         const GET_FLAGS: u64 = 3;
         const READ_WRITE: i64 = 2;
         self.stream()?;
-        Ok(if self.a[1] == GET_FLAGS {
-            READ_WRITE
-        } else {
-            0
-        }
-        .into())
+        Ok(if self.a[1] == GET_FLAGS { READ_WRITE } else { 0 }.into())
     }
 
     /// Streams are always ready; other descriptors are invalid.
@@ -533,8 +477,7 @@ impl<M: GuestMemory> Call<'_, M> {
 
     fn open(&mut self) -> Answer {
         let path = self.text(self.a[1])?;
-        let notice =
-            format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
+        let notice = format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
         Ok(self.notice(ENOENT, notice))
     }
 
@@ -563,20 +506,13 @@ impl<M: GuestMemory> Call<'_, M> {
     /// Returns the error, with the notice if this call has not had one yet.
     fn notice(&mut self, error: Error, text: String) -> CallResult {
         let first = self.calls.noticed.insert(self.number);
-        CallResult {
-            value: -error.0,
-            effect: first.then_some(Effect::Notice(text)),
-        }
+        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)) }
     }
 
     // The program's memory, as far as the program itself may use it.
 
     fn check(&self, address: u64, length: u64, needed: Protection) -> Result<(), Error> {
-        if self.calls.space.allows(address, length, needed) {
-            Ok(())
-        } else {
-            Err(EFAULT)
-        }
+        if self.calls.space.allows(address, length, needed) { Ok(()) } else { Err(EFAULT) }
     }
 
     fn bytes(&mut self, address: u64, length: u64) -> Result<Vec<u8>, Error> {
@@ -588,19 +524,13 @@ impl<M: GuestMemory> Call<'_, M> {
 
     fn word(&mut self, address: u64) -> Result<u64, Error> {
         let bytes = self.bytes(address, 8)?;
-        Ok(bytes
-            .iter()
-            .rev()
-            .fold(0, |word, byte| word << 8 | u64::from(*byte)))
+        Ok(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
     }
 
     /// The text up to its zero byte, or the limit; whatever is not UTF-8 in it
     /// is replaced.
     fn text(&mut self, address: u64) -> Result<String, Error> {
-        let length = self
-            .calls
-            .space
-            .allowed_bytes(address, TEXT_LIMIT_BYTES, Protection::READ);
+        let length = self.calls.space.allowed_bytes(address, TEXT_LIMIT_BYTES, Protection::READ);
         let bytes = self.bytes(address, length)?;
         let end = bytes.iter().position(|byte| *byte == 0);
         if end.is_none() && length < TEXT_LIMIT_BYTES {
@@ -610,14 +540,7 @@ impl<M: GuestMemory> Call<'_, M> {
     }
 
     fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), Error> {
-        self.check(
-            address,
-            bytes.len() as u64,
-            Protection {
-                write: true,
-                ..Protection::NONE
-            },
-        )?;
+        self.check(address, bytes.len() as u64, Protection { write: true, ..Protection::NONE })?;
         self.memory.write(address, bytes).map_err(|_| EFAULT)
     }
 
@@ -628,11 +551,7 @@ impl<M: GuestMemory> Call<'_, M> {
 
     /// Zeros where the caller wants an old state, if it does.
     fn clear(&mut self, address: u64, length: usize) -> Answer {
-        if address == 0 {
-            done(())
-        } else {
-            self.put(address, &[0; 32][..length]).and_then(done)
-        }
+        if address == 0 { done(()) } else { self.put(address, &[0; 32][..length]).and_then(done) }
     }
 }
 
@@ -642,19 +561,12 @@ fn done((): ()) -> Answer {
 
 fn output(stream: OutputStream, bytes: Vec<u8>) -> CallResult {
     let value = bytes.len() as i64;
-    CallResult {
-        value,
-        effect: (value > 0).then_some(Effect::Output { stream, bytes }),
-    }
+    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }) }
 }
 
 /// Pages that may be written may be read too, as on Linux.
 fn protection_of(bits: u64) -> Protection {
-    Protection {
-        read: bits & 3 != 0,
-        write: bits & 2 != 0,
-        execute: bits & 4 != 0,
-    }
+    Protection { read: bits & 3 != 0, write: bits & 2 != 0, execute: bits & 4 != 0 }
 }
 
 #[cfg(test)]

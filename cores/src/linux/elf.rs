@@ -104,9 +104,7 @@ pub enum ElfProblem {
         first_bytes: String,
     },
     /// The file ends before something that it announces.
-    #[error(
-        "truncated: {what} would end at byte {end} but the file has {length}: copy or build it again"
-    )]
+    #[error("truncated: {what} would end at byte {end} but the file has {length}: copy or build it again")]
     Truncated {
         /// What is missing.
         what: String,
@@ -122,9 +120,7 @@ pub enum ElfProblem {
         machine: String,
     },
     /// Built for 32-bit RISC-V.
-    #[error(
-        "a 32-bit program; the nodes' processors are 64-bit: compile it for riscv64 (`narthex cc` does)"
-    )]
+    #[error("a 32-bit program; the nodes' processors are 64-bit: compile it for riscv64 (`narthex cc` does)")]
     ThirtyTwoBit,
     /// Built for a big-endian processor.
     #[error(
@@ -234,25 +230,11 @@ impl Program {
     pub fn parse(name: impl Into<String>, file: impl Into<Arc<[u8]>>) -> Result<Self, ElfError> {
         let (name, file) = (name.into(), file.into());
         match Reader::open(&file).and_then(Reader::read) {
-            Ok(Parts {
-                segments,
-                entry,
-                program_headers,
-            }) => {
+            Ok(Parts { segments, entry, program_headers }) => {
                 let symbols = symbols(&file);
-                Ok(Program {
-                    name,
-                    file,
-                    segments,
-                    entry,
-                    program_headers,
-                    symbols,
-                })
+                Ok(Program { name, file, segments, entry, program_headers, symbols })
             }
-            Err(problem) => Err(ElfError {
-                file: name,
-                problem,
-            }),
+            Err(problem) => Err(ElfError { file: name, problem }),
         }
     }
 
@@ -274,10 +256,7 @@ impl Program {
     /// The instructions of the executable segments, with their addresses: what
     /// can be decoded before the program starts.
     pub fn code(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let executable = self
-            .segments
-            .iter()
-            .filter(|segment| segment.protection.execute);
+        let executable = self.segments.iter().filter(|segment| segment.protection.execute);
         executable.map(|segment| {
             // Instructions begin at even addresses.
             let skipped = segment.bytes.len().min((segment.address % 2) as usize);
@@ -302,16 +281,10 @@ impl Program {
 
     /// The function that holds `address`, and how far into it that is.
     pub fn symbol(&self, address: u64) -> Option<(&str, u64)> {
-        let behind = self
-            .symbols
-            .partition_point(|symbol| symbol.address <= address);
+        let behind = self.symbols.partition_point(|symbol| symbol.address <= address);
         let symbol = &self.symbols[behind.checked_sub(1)?];
         let offset = address - symbol.address;
-        let inside = if symbol.bytes > 0 {
-            offset < symbol.bytes
-        } else {
-            self.holds(address)
-        };
+        let inside = if symbol.bytes > 0 { offset < symbol.bytes } else { self.holds(address) };
         inside.then_some((symbol.name.as_str(), offset))
     }
 
@@ -322,9 +295,7 @@ impl Program {
     }
 
     fn holds(&self, address: u64) -> bool {
-        self.segments
-            .iter()
-            .any(|segment| segment.contains(address))
+        self.segments.iter().any(|segment| segment.contains(address))
     }
 }
 
@@ -349,34 +320,12 @@ impl<'a> Reader<'a> {
     fn open(file: &'a [u8]) -> Result<Self, ElfProblem> {
         check_identity(file)?;
         let header = Header::parse(file).map_err(damaged)?;
-        let (count, at) = (
-            header.e_phnum.get(LittleEndian),
-            header.e_phoff.get(LittleEndian),
-        );
-        check_inside(
-            file,
-            "the table of program headers",
-            at,
-            u64::from(count) * SEGMENT_HEADER_BYTES,
-        )?;
-        let (count, at) = (
-            header.e_shnum.get(LittleEndian),
-            header.e_shoff.get(LittleEndian),
-        );
-        check_inside(
-            file,
-            "the table of section headers",
-            at,
-            u64::from(count) * SECTION_HEADER_BYTES,
-        )?;
-        let segment_headers = header
-            .program_headers(LittleEndian, file)
-            .map_err(damaged)?;
-        Ok(Reader {
-            file,
-            header,
-            segment_headers,
-        })
+        let (count, at) = (header.e_phnum.get(LittleEndian), header.e_phoff.get(LittleEndian));
+        check_inside(file, "the table of program headers", at, u64::from(count) * SEGMENT_HEADER_BYTES)?;
+        let (count, at) = (header.e_shnum.get(LittleEndian), header.e_shoff.get(LittleEndian));
+        check_inside(file, "the table of section headers", at, u64::from(count) * SECTION_HEADER_BYTES)?;
+        let segment_headers = header.program_headers(LittleEndian, file).map_err(damaged)?;
+        Ok(Reader { file, header, segment_headers })
     }
 
     fn read(self) -> Result<Parts, ElfProblem> {
@@ -385,11 +334,7 @@ impl<'a> Reader<'a> {
         let entry = self.header.e_entry.get(LittleEndian);
         check_entry(entry, &segments)?;
         let program_headers = self.program_headers_in_memory();
-        Ok(Parts {
-            segments,
-            entry,
-            program_headers,
-        })
+        Ok(Parts { segments, entry, program_headers })
     }
 
     /// Refuses what is not a program with addresses of its own.
@@ -397,47 +342,31 @@ impl<'a> Reader<'a> {
         let not_a_program = |kind, remedy| Err(ElfProblem::NotAProgram { kind, remedy });
         let interpreter = self.interpreter();
         match (self.header.e_type.get(LittleEndian), interpreter) {
-            (elf::ET_REL, _) => {
-                not_a_program("an object file", "link it, for example with `narthex cc`")
-            }
+            (elf::ET_REL, _) => not_a_program("an object file", "link it, for example with `narthex cc`"),
             (elf::ET_CORE, _) => not_a_program("a core dump", "give the program itself"),
             (elf::ET_EXEC | elf::ET_DYN, Some(needs)) => Err(ElfProblem::Dynamic { needs }),
             (elf::ET_DYN, None) => Err(ElfProblem::PositionIndependent),
-            (elf::ET_EXEC, None) if self.has(elf::PT_DYNAMIC) => Err(ElfProblem::Dynamic {
-                needs: "its dynamic section resolved".into(),
-            }),
+            (elf::ET_EXEC, None) if self.has(elf::PT_DYNAMIC) => {
+                Err(ElfProblem::Dynamic { needs: "its dynamic section resolved".into() })
+            }
             (elf::ET_EXEC, None) => Ok(()),
-            _ => not_a_program(
-                "an unknown kind of ELF file",
-                "link it as a program with `narthex cc`",
-            ),
+            _ => not_a_program("an unknown kind of ELF file", "link it as a program with `narthex cc`"),
         }?;
-        let embedded =
-            self.header.e_flags.get(LittleEndian) & elf::EF_RISCV_RVE != elf::FileFlags(0);
-        if embedded {
-            Err(ElfProblem::EmbeddedRegisters)
-        } else {
-            Ok(())
-        }
+        let embedded = self.header.e_flags.get(LittleEndian) & elf::EF_RISCV_RVE != elf::FileFlags(0);
+        if embedded { Err(ElfProblem::EmbeddedRegisters) } else { Ok(()) }
     }
 
     /// The path of the dynamic linker that the file asks for.
     fn interpreter(&self) -> Option<String> {
-        let header = self
-            .segment_headers
-            .iter()
-            .find(|header| header.p_type(LittleEndian) == elf::PT_INTERP)?;
-        let path = header
-            .data(LittleEndian, self.file)
-            .unwrap_or(b"a dynamic linker");
+        let header =
+            self.segment_headers.iter().find(|header| header.p_type(LittleEndian) == elf::PT_INTERP)?;
+        let path = header.data(LittleEndian, self.file).unwrap_or(b"a dynamic linker");
         let path = path.strip_suffix(&[0]).unwrap_or(path);
         Some(String::from_utf8_lossy(&path[..path.len().min(200)]).into_owned())
     }
 
     fn has(&self, kind: elf::ProgramType) -> bool {
-        self.segment_headers
-            .iter()
-            .any(|header| header.p_type(LittleEndian) == kind)
+        self.segment_headers.iter().any(|header| header.p_type(LittleEndian) == kind)
     }
 
     /// The loadable segments in ascending order, each and together checked.
@@ -449,19 +378,14 @@ impl<'a> Reader<'a> {
             if header.p_type(LittleEndian) != elf::PT_LOAD || bytes == 0 {
                 continue;
             }
-            budget = budget
-                .checked_sub(bytes)
-                .ok_or(ElfProblem::TooLarge { index, bytes })?;
+            budget = budget.checked_sub(bytes).ok_or(ElfProblem::TooLarge { index, bytes })?;
             segments.push((index, self.segment(index, header)?));
         }
         segments.sort_by_key(|(_, segment)| segment.address);
         for pair in segments.windows(2) {
             check_apart(&pair[0], &pair[1])?;
         }
-        match segments
-            .iter()
-            .any(|(_, segment)| segment.protection.execute)
-        {
+        match segments.iter().any(|(_, segment)| segment.protection.execute) {
             true => Ok(segments.into_iter().map(|(_, segment)| segment).collect()),
             false if segments.is_empty() => Err(ElfProblem::NoSegment),
             false => Err(ElfProblem::NoExecutableSegment),
@@ -482,17 +406,8 @@ impl<'a> Reader<'a> {
         let bytes = self.file[offset as usize..][..file_bytes as usize].to_vec();
         let flags = header.p_flags(LittleEndian);
         let has = |flag| flags & flag == flag;
-        let protection = Protection {
-            read: has(elf::PF_R),
-            write: has(elf::PF_W),
-            execute: has(elf::PF_X),
-        };
-        Ok(Segment {
-            address,
-            bytes,
-            memory_bytes,
-            protection,
-        })
+        let protection = Protection { read: has(elf::PF_R), write: has(elf::PF_W), execute: has(elf::PF_X) };
+        Ok(Segment { address, bytes, memory_bytes, protection })
     }
 
     fn program_headers_in_memory(&self) -> ProgramHeaders {
@@ -527,36 +442,20 @@ fn check_identity(file: &[u8]) -> Result<(), ElfProblem> {
         return Err(ElfProblem::Empty);
     }
     if !file.starts_with(&elf::ELFMAG) {
-        let first: Vec<String> = file
-            .iter()
-            .take(4)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        return Err(ElfProblem::NotElf {
-            first_bytes: first.join(" "),
-        });
+        let first: Vec<String> = file.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        return Err(ElfProblem::NotElf { first_bytes: first.join(" ") });
     }
     check_inside(file, "the file header", 0, HEADER_BYTES)?;
     let big_endian = file[5] == elf::ELFDATA2MSB.0;
     let machine = [file[18], file[19]];
-    let machine = if big_endian {
-        u16::from_be_bytes(machine)
-    } else {
-        u16::from_le_bytes(machine)
-    };
+    let machine = if big_endian { u16::from_be_bytes(machine) } else { u16::from_le_bytes(machine) };
     if machine != elf::EM_RISCV.0 {
-        return Err(ElfProblem::OtherMachine {
-            machine: machine_name(machine),
-        });
+        return Err(ElfProblem::OtherMachine { machine: machine_name(machine) });
     }
     if big_endian {
         return Err(ElfProblem::BigEndian);
     }
-    if file[4] == elf::ELFCLASS32.0 {
-        Err(ElfProblem::ThirtyTwoBit)
-    } else {
-        Ok(())
-    }
+    if file[4] == elf::ELFCLASS32.0 { Err(ElfProblem::ThirtyTwoBit) } else { Ok(()) }
 }
 
 fn machine_name(machine: u16) -> String {
@@ -573,10 +472,7 @@ fn machine_name(machine: u16) -> String {
         (elf::EM_BPF, "BPF"),
     ];
     let known = NAMES.iter().find(|(number, _)| number.0 == machine);
-    known.map_or_else(
-        || format!("ELF machine number {machine}"),
-        |(_, name)| (*name).into(),
-    )
+    known.map_or_else(|| format!("ELF machine number {machine}"), |(_, name)| (*name).into())
 }
 
 fn check_inside(file: &[u8], what: &str, offset: u64, bytes: u64) -> Result<(), ElfProblem> {
@@ -585,11 +481,7 @@ fn check_inside(file: &[u8], what: &str, offset: u64, bytes: u64) -> Result<(), 
     if bytes == 0 || end <= length {
         return Ok(());
     }
-    Err(ElfProblem::Truncated {
-        what: what.into(),
-        end,
-        length,
-    })
+    Err(ElfProblem::Truncated { what: what.into(), end, length })
 }
 
 /// Refuses segments below the first page, among the devices, or so high that
@@ -598,13 +490,7 @@ fn check_place(index: usize, start: u64, bytes: u64) -> Result<(), ElfProblem> {
     let end = u128::from(start) + u128::from(bytes);
     let (lowest, highest) = (PAGE_BYTES, MMAP_START);
     if start < lowest || end > u128::from(highest) {
-        return Err(ElfProblem::OutOfRange {
-            index,
-            start,
-            end,
-            lowest,
-            highest,
-        });
+        return Err(ElfProblem::OutOfRange { index, start, end, lowest, highest });
     }
     let end = start + bytes;
     let pages = page_floor(start)..page_ceiling(end);
@@ -620,11 +506,7 @@ fn check_apart(low: &(usize, Segment), high: &(usize, Segment)) -> Result<(), El
         return Ok(());
     }
     let (first, second) = (low.0.min(high.0), low.0.max(high.0));
-    Err(ElfProblem::OverlappingSegments {
-        first,
-        second,
-        address,
-    })
+    Err(ElfProblem::OverlappingSegments { first, second, address })
 }
 
 fn check_entry(entry: u64, segments: &[Segment]) -> Result<(), ElfProblem> {
@@ -632,17 +514,11 @@ fn check_entry(entry: u64, segments: &[Segment]) -> Result<(), ElfProblem> {
     if !segments.iter().any(executable) {
         return Err(ElfProblem::EntryOutside { entry });
     }
-    if entry % 2 == 1 {
-        Err(ElfProblem::EntryOdd { entry })
-    } else {
-        Ok(())
-    }
+    if entry % 2 == 1 { Err(ElfProblem::EntryOdd { entry }) } else { Ok(()) }
 }
 
 fn damaged(error: object::read::Error) -> ElfProblem {
-    ElfProblem::Damaged {
-        what: error.to_string(),
-    }
+    ElfProblem::Damaged { what: error.to_string() }
 }
 
 /// The functions and code labels of the file in ascending order of address,
@@ -651,10 +527,7 @@ fn symbols(file: &[u8]) -> Vec<Symbol> {
     let Ok(elf) = ElfFile64::<LittleEndian>::parse(file) else {
         return Vec::new();
     };
-    let mut found: Vec<(bool, Symbol)> = elf
-        .symbols()
-        .filter_map(|symbol| code_symbol(&symbol))
-        .collect();
+    let mut found: Vec<(bool, Symbol)> = elf.symbols().filter_map(|symbol| code_symbol(&symbol)).collect();
     // Functions stand before bare labels at the same address, and so win.
     found.sort_by_key(|(label, symbol)| (symbol.address, *label));
     found.dedup_by_key(|(_, symbol)| symbol.address);
@@ -662,9 +535,7 @@ fn symbols(file: &[u8]) -> Vec<Symbol> {
 }
 
 /// The symbol if it names code, and whether it is a mere label.
-fn code_symbol<'a>(
-    symbol: &object::read::elf::ElfSymbol64<'a, '_, LittleEndian>,
-) -> Option<(bool, Symbol)> {
+fn code_symbol<'a>(symbol: &object::read::elf::ElfSymbol64<'a, '_, LittleEndian>) -> Option<(bool, Symbol)> {
     let label = match symbol.kind() {
         SymbolKind::Text => false,
         SymbolKind::Label | SymbolKind::Unknown if symbol.section_index().is_some() => true,
@@ -676,14 +547,7 @@ fn code_symbol<'a>(
         return None;
     }
     let bytes = symbol.elf_symbol().st_size(LittleEndian);
-    Some((
-        label,
-        Symbol {
-            address: symbol.address(),
-            bytes,
-            name: name.into(),
-        },
-    ))
+    Some((label, Symbol { address: symbol.address(), bytes, name: name.into() }))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! 4. [`calls`] answers its system calls ([`numbers`] names them);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.
 //!
-//! [`functional`] puts them together for one processor without caches or time.
+//! [`plain`] puts them together for one processor without caches.
 //!
 //! Nothing here stores a byte of guest memory or knows a cache: all of it works
 //! over [`GuestMemory`], which a plain array or a coherent memory system with
@@ -20,8 +20,8 @@
 pub mod address_space;
 pub mod calls;
 pub mod elf;
-pub mod functional;
 pub mod numbers;
+pub mod plain;
 pub mod report;
 pub mod source;
 pub mod start;
@@ -29,7 +29,7 @@ pub mod start;
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
 pub use calls::{CallResult, Effect, NarthexCall, OutputStream, SystemCalls};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
-pub use functional::{End, FunctionalProcess};
+pub use plain::{End, PlainProcess};
 pub use report::FaultReport;
 pub use source::SourceLine;
 pub use start::{Invocation, StartError, Started, start};
@@ -73,26 +73,13 @@ pub struct Protection {
 
 impl Protection {
     /// No access at all.
-    pub const NONE: Protection = Protection {
-        read: false,
-        write: false,
-        execute: false,
-    };
+    pub const NONE: Protection = Protection { read: false, write: false, execute: false };
     /// Loads only.
-    pub const READ: Protection = Protection {
-        read: true,
-        ..Protection::NONE
-    };
+    pub const READ: Protection = Protection { read: true, ..Protection::NONE };
     /// Loads and stores, the protection of data.
-    pub const READ_WRITE: Protection = Protection {
-        write: true,
-        ..Protection::READ
-    };
+    pub const READ_WRITE: Protection = Protection { write: true, ..Protection::READ };
     /// Loads and instruction fetches, the protection of code.
-    pub const READ_EXECUTE: Protection = Protection {
-        execute: true,
-        ..Protection::READ
-    };
+    pub const READ_EXECUTE: Protection = Protection { execute: true, ..Protection::READ };
 
     /// Everything that either of the two allows.
     pub fn union(self, other: Protection) -> Protection {

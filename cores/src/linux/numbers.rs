@@ -134,9 +134,7 @@ const CALLS: &[(u64, &str)] = &[
 
 /// The name of a system call, or nothing for a number that Linux hardly uses.
 pub fn name(number: u64) -> Option<&'static str> {
-    let index = CALLS
-        .binary_search_by_key(&number, |(number, _)| *number)
-        .ok()?;
+    let index = CALLS.binary_search_by_key(&number, |(number, _)| *number).ok()?;
     Some(CALLS[index].1)
 }
 
@@ -160,9 +158,7 @@ pub fn signal_name(signal: u64) -> Option<&'static str> {
         "SIGTERM",
         "SIGSTKFLT",
     ];
-    SIGNALS
-        .get(usize::try_from(signal.checked_sub(1)?).ok()?)
-        .copied()
+    SIGNALS.get(usize::try_from(signal.checked_sub(1)?).ok()?).copied()
 }
 
 #[cfg(test)]

@@ -15,16 +15,15 @@ pub const EXIT_CODE: i32 = 1;
 
 /// The names of the integer registers in the calling convention.
 pub const INTEGER_NAMES: [&str; 32] = [
-    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
-    "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
-    "t5", "t6",
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6",
+    "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
 ];
 
 /// The names of the floating-point registers in the calling convention.
 pub const FLOAT_NAMES: [&str; 32] = [
-    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2",
-    "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9",
-    "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
+    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3", "fa4",
+    "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8",
+    "ft9", "ft10", "ft11",
 ];
 
 const COLUMNS: usize = 4;
@@ -50,14 +49,12 @@ pub struct FaultReport<'a> {
 
 impl fmt::Display for FaultReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "node {}, processor {}: {}",
-            self.node, self.processor, self.fault
-        )?;
+        writeln!(f, "node {}, processor {}: {}", self.node, self.processor, self.fault)?;
         writeln!(f, "  program     {}", self.program.name())?;
-        writeln!(f, "  at          {}", self.location(self.fault.pc))?;
-        writeln!(f, "  return to   {}", self.location(self.integers[1]))?;
+        let (pc, ra) = (self.fault.pc, self.integers[1]);
+        writeln!(f, "  at          {}", self.location(pc, pc))?;
+        // The line that called is that of the instruction before.
+        writeln!(f, "  return to   {}", self.location(ra, ra.wrapping_sub(1)))?;
         if let Some(explanation) = self.explanation() {
             writeln!(f, "  {explanation}")?;
         }
@@ -70,13 +67,14 @@ impl fmt::Display for FaultReport<'_> {
 }
 
 impl FaultReport<'_> {
-    /// The address, its function and its line of source, as far as known.
-    fn location(&self, address: u64) -> String {
+    /// The address, its function and the line of source of `instruction`, as
+    /// far as known.
+    fn location(&self, address: u64, instruction: u64) -> String {
         let mut text = format!("{address:#x}");
         if let Some((name, offset)) = self.program.symbol(address) {
             text += &format!(" {name}+{offset:#x}");
         }
-        if let Some(line) = self.program.source_line(address) {
+        if let Some(line) = self.program.source_line(instruction) {
             text += &format!(" ({line})");
         }
         text
@@ -120,8 +118,7 @@ mod tests {
 
     fn report(fault: Fault, floats: [u64; 32]) -> String {
         let program = Program::parse("prog", Image::sound().build()).expect("sound");
-        let started =
-            start(&program, &Invocation::default(), &mut TestMemory::default()).expect("it starts");
+        let started = start(&program, &Invocation::default(), &mut TestMemory::default()).expect("it starts");
         let mut integers = [0; 32];
         (integers[1], integers[10]) = (0x1_0008, 0xdead_beef);
         let space = &started.space;
@@ -140,39 +137,21 @@ mod tests {
     #[test]
     fn a_bad_load_is_located_explained_and_shown_with_the_registers() {
         let kind = FaultKind::Load(AccessFault::Unmapped);
-        let text = report(
-            Fault {
-                kind,
-                pc: 0x1_0004,
-                address: 0x10,
-                bits: 0x0005_3503,
-            },
-            [0; 32],
-        );
+        let text = report(Fault { kind, pc: 0x1_0004, address: 0x10, bits: 0x0005_3503 }, [0; 32]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(
-            lines[0],
-            "node 3, processor 0: load from 0x10 at 0x10004: no memory is mapped there"
-        );
+        assert_eq!(lines[0], "node 3, processor 0: load from 0x10 at 0x10004: no memory is mapped there");
         assert_eq!(lines[2], "  at          0x10004 _start+0x4");
         assert_eq!(lines[3], "  return to   0x10008 label+0x0");
-        assert_eq!(
-            lines[4],
-            "  address     0x10 in the first page: a null pointer?"
-        );
-        let row = "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";
+        assert_eq!(lines[4], "  address     0x10 in the first page: a null pointer?");
+        let row =
+            "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";
         assert_eq!(lines[7], row);
         assert_eq!(lines.len(), 13);
     }
 
     #[test]
     fn floats_are_shown_only_when_one_is_not_zero() {
-        let fault = Fault {
-            kind: FaultKind::Breakpoint,
-            pc: 0x1_0004,
-            address: 0x1_0004,
-            bits: 0x9002,
-        };
+        let fault = Fault { kind: FaultKind::Breakpoint, pc: 0x1_0004, address: 0x1_0004, bits: 0x9002 };
         let mut floats = [0; 32];
         floats[10] = 1.5f64.to_bits();
         let text = report(fault, floats);
@@ -182,16 +161,9 @@ mod tests {
 
     #[test]
     fn an_illegal_instruction_comes_with_the_compiler_flags_that_avoid_it() {
-        let fault = Fault {
-            kind: FaultKind::IllegalInstruction,
-            pc: 0x1_0000,
-            address: 0x1_0000,
-            bits: 0x5700_7057,
-        };
+        let fault =
+            Fault { kind: FaultKind::IllegalInstruction, pc: 0x1_0000, address: 0x1_0000, bits: 0x5700_7057 };
         let text = report(fault, [0; 32]);
-        assert!(
-            text.contains("instruction 0x57007057; processors execute RV64GC"),
-            "{text}"
-        );
+        assert!(text.contains("instruction 0x57007057; processors execute RV64GC"), "{text}");
     }
 }

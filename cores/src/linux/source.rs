@@ -32,15 +32,10 @@ impl fmt::Display for SourceLine {
 pub fn line(file: &[u8], address: u64) -> Option<SourceLine> {
     let elf = ElfFile64::<object::LittleEndian>::parse(file).ok()?;
     let section = |id: gimli::SectionId| -> Result<_, gimli::Error> {
-        let bytes = elf
-            .section_by_name(id.name())
-            .and_then(|section| section.data().ok());
+        let bytes = elf.section_by_name(id.name()).and_then(|section| section.data().ok());
         Ok(EndianSlice::new(bytes.unwrap_or(&[]), LittleEndian))
     };
     let context = Context::from_dwarf(Dwarf::load(section).ok()?).ok()?;
     let location = context.find_location(address).ok()??;
-    Some(SourceLine {
-        file: location.file?.into(),
-        line: location.line.filter(|line| *line > 0),
-    })
+    Some(SourceLine { file: location.file?.into(), line: location.line.filter(|line| *line > 0) })
 }

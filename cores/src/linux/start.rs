@@ -16,9 +16,7 @@
 //! sp ────────▶ argument count                          (a multiple of 16)
 //! ```
 
-use super::address_space::{
-    AddressSpace, PAGE_BYTES, STACK_BYTES, STACK_TOP, Use, page_ceiling, page_floor,
-};
+use super::address_space::{AddressSpace, PAGE_BYTES, STACK_BYTES, STACK_TOP, Use, page_ceiling, page_floor};
 use super::{GuestMemory, Program, Protection, fill_random};
 use narthex_kernel::random::Stream;
 use narthex_memory::port::AccessFault;
@@ -66,9 +64,7 @@ pub enum StartError {
         bytes: usize,
     },
     /// A zero byte would end the text early.
-    #[error(
-        "the argument or variable {text:?} holds a zero byte, which no program can receive: remove it"
-    )]
+    #[error("the argument or variable {text:?} holds a zero byte, which no program can receive: remove it")]
     ZeroByte {
         /// The text.
         text: String,
@@ -94,11 +90,7 @@ pub fn start(
     load(program, &mut space, memory)?;
     space.add_stack(memory);
     let stack_pointer = write_stack(program, invocation, memory)?;
-    Ok(Started {
-        program_counter: program.entry(),
-        stack_pointer,
-        space,
-    })
+    Ok(Started { program_counter: program.entry(), stack_pointer, space })
 }
 
 fn check_texts(invocation: &Invocation) -> Result<(), StartError> {
@@ -135,9 +127,7 @@ fn page_protections(program: &Program) -> Vec<(Range<u64>, Protection)> {
     let mut ranges: Vec<(Range<u64>, Protection)> = Vec::new();
     for segment in program.segments() {
         let mut pages = page_floor(segment.address)..page_ceiling(segment.end());
-        let shared = ranges
-            .last()
-            .is_some_and(|(last, _)| last.end > pages.start);
+        let shared = ranges.last().is_some_and(|(last, _)| last.end > pages.start);
         if shared {
             let (mut last, protection) = ranges.pop().unwrap_or_default();
             let page = pages.start..pages.start + PAGE_BYTES;
@@ -153,9 +143,7 @@ fn page_protections(program: &Program) -> Vec<(Range<u64>, Protection)> {
 }
 
 fn store(memory: &mut impl GuestMemory, address: u64, bytes: &[u8]) -> Result<(), StartError> {
-    memory
-        .write(address, bytes)
-        .map_err(|fault| StartError::Memory { address, fault })
+    memory.write(address, bytes).map_err(|fault| StartError::Memory { address, fault })
 }
 
 /// Writes the initial stack and returns the stack pointer.
@@ -169,20 +157,13 @@ fn write_stack(
     let arguments = texts.push_all(memory, &invocation.arguments)?;
     let environment = texts.push_all(memory, &invocation.environment)?;
     let mut random = [0; 16];
-    fill_random(
-        &mut Stream::new(invocation.seed, "linux/start"),
-        &mut random,
-    );
+    fill_random(&mut Stream::new(invocation.seed, "linux/start"), &mut random);
     let random = texts.push(memory, &random)?;
 
     let mut words = vec![arguments.len() as u64];
     words.extend(arguments.into_iter().chain([0]));
     words.extend(environment.into_iter().chain([0]));
-    words.extend(
-        auxiliary_vector(program, file_name, random)
-            .into_iter()
-            .flatten(),
-    );
+    words.extend(auxiliary_vector(program, file_name, random).into_iter().flatten());
     let stack_pointer = (texts.top - 8 * words.len() as u64) / 16 * 16;
     let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
     store(memory, stack_pointer, &bytes)?;
@@ -201,15 +182,8 @@ impl Texts {
         Ok(self.top)
     }
 
-    fn push_all(
-        &mut self,
-        memory: &mut impl GuestMemory,
-        texts: &[String],
-    ) -> Result<Vec<u64>, StartError> {
-        texts
-            .iter()
-            .map(|text| self.push(memory, text.as_bytes()))
-            .collect()
+    fn push_all(&mut self, memory: &mut impl GuestMemory, texts: &[String]) -> Result<Vec<u64>, StartError> {
+        texts.iter().map(|text| self.push(memory, text.as_bytes())).collect()
     }
 }
 
@@ -258,11 +232,7 @@ mod tests {
 
     fn invocation(arguments: &[&str], environment: &[&str]) -> Invocation {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Invocation {
-            arguments: owned(arguments),
-            environment: owned(environment),
-            seed: 1,
-        }
+        Invocation { arguments: owned(arguments), environment: owned(environment), seed: 1 }
     }
 
     fn started(invocation: &Invocation) -> (TestMemory, Started) {
@@ -311,11 +281,7 @@ mod tests {
         let program = Program::parse("prog", image.build()).expect("sound");
         let mut memory = TestMemory::default();
         start(&program, &Invocation::default(), &mut memory).expect("it starts");
-        let all = Protection {
-            read: true,
-            write: true,
-            execute: true,
-        };
+        let all = Protection { read: true, write: true, execute: true };
         assert_eq!(memory.protection(0x1_0000), Some(all));
         assert_eq!(memory.protection(0x1_1000), Some(Protection::READ_WRITE));
         assert_eq!(memory.number(0x1_0800), 0x0909_0909_0909_0909);
@@ -325,15 +291,9 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_memory() {
         let random = |seed| {
-            let (mut memory, started) = started(&Invocation {
-                seed,
-                ..Invocation::default()
-            });
+            let (mut memory, started) = started(&Invocation { seed, ..Invocation::default() });
             let vector = started.stack_pointer + 24;
-            let entry = (vector..)
-                .step_by(16)
-                .find(|at| memory.number(*at) == 25)
-                .expect("AT_RANDOM");
+            let entry = (vector..).step_by(16).find(|at| memory.number(*at) == 25).expect("AT_RANDOM");
             let address = memory.number(entry + 8);
             memory.number(address)
         };
@@ -345,9 +305,7 @@ mod tests {
     fn texts_that_cannot_be_passed_are_refused() {
         let program = Program::parse("prog", Image::sound().build()).expect("sound");
         let refusal = |invocation: &Invocation| {
-            start(&program, invocation, &mut TestMemory::default())
-                .expect_err("refused")
-                .to_string()
+            start(&program, invocation, &mut TestMemory::default()).expect_err("refused").to_string()
         };
         let long = "x".repeat(TEXT_LIMIT_BYTES);
         assert!(refusal(&invocation(&[&long], &[])).contains("pass fewer"));

@@ -19,8 +19,7 @@ impl TestMemory {
     /// The little-endian number at `address`, which must be mapped.
     pub(crate) fn number(&mut self, address: u64) -> u64 {
         let mut bytes = [0; 8];
-        self.read(address, &mut bytes)
-            .expect("the test reads mapped memory");
+        self.read(address, &mut bytes).expect("the test reads mapped memory");
         u64::from_le_bytes(bytes)
     }
 
@@ -29,8 +28,7 @@ impl TestMemory {
         let mut bytes = Vec::new();
         for at in address.. {
             let mut byte = [0];
-            self.read(at, &mut byte)
-                .expect("the test reads mapped memory");
+            self.read(at, &mut byte).expect("the test reads mapped memory");
             if byte[0] == 0 {
                 break;
             }
@@ -40,10 +38,7 @@ impl TestMemory {
     }
 
     fn byte(&mut self, address: u64) -> Result<&mut u8, AccessFault> {
-        let page = self
-            .pages
-            .get_mut(&(address / PAGE_BYTES))
-            .ok_or(AccessFault::Unmapped)?;
+        let page = self.pages.get_mut(&(address / PAGE_BYTES)).ok_or(AccessFault::Unmapped)?;
         Ok(&mut page.1[(address % PAGE_BYTES) as usize])
     }
 }

@@ -38,8 +38,7 @@ pub fn run(source: &str) -> Processor<Functional> {
 
 /// fa0 and the flags after a program that begins with these fa0 and fa1.
 pub fn float_result(source: &str, fa0: f64, fa1: f64) -> (f64, u32) {
-    let (mut processor, mut memory) =
-        prepared::<Functional>(&Config::simple(), &format!("{source}\n ecall"));
+    let (mut processor, mut memory) = prepared::<Functional>(&Config::simple(), &format!("{source}\n ecall"));
     processor.set_f(10, fa0.to_bits());
     processor.set_f(11, fa1.to_bits());
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
@@ -54,8 +53,7 @@ pub fn cycles(config: &Config, source: &str) -> u64 {
 /// The slot in which the `ecall` behind a program issues, in order. The
 /// program is preceded by an aligned start: nothing is counted but itself.
 pub fn slots(config: &Config, source: &str) -> u64 {
-    let (mut processor, mut memory) =
-        prepared::<InOrder>(config, &format!("{source}\n ecall"));
+    let (mut processor, mut memory) = prepared::<InOrder>(config, &format!("{source}\n ecall"));
     processor.set_x(8, DATA);
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
     let slot_ps = config.period().as_ps() / config.issue_width;

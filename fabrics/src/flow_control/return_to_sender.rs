@@ -77,6 +77,8 @@ pub struct ReturnToSender {
     outgoing: usize,
     /// Packets that came back, with when they are to be tried again.
     returned: VecDeque<(Time, Packet)>,
+    /// A retry has been asked for and has not come yet.
+    retry_is_due: bool,
     waiting: VecDeque<Packet>,
     statistics: Statistics,
 }
@@ -94,8 +96,18 @@ impl ReturnToSender {
             retry_delay: config.retry_delay,
             outgoing: 0,
             returned: VecDeque::new(),
+            retry_is_due: false,
             waiting: VecDeque::new(),
             statistics: Statistics::default(),
+        }
+    }
+
+    /// Asks to be called when the oldest returned packet is to be tried again,
+    /// unless that has been asked for.
+    fn ask_for_retry(&mut self, emitted: &mut Emitted) {
+        if let (Some(&(at, _)), false) = (self.returned.front(), self.retry_is_due) {
+            self.retry_is_due = true;
+            emitted.retry_at = Some(at);
         }
     }
 
@@ -139,7 +151,7 @@ impl FlowControl for ReturnToSender {
                 self.statistics.returned.increment();
                 let at = now + self.retry_delay;
                 self.returned.push_back((at, packet));
-                emitted.retry_at = Some(at);
+                self.ask_for_retry(emitted);
                 Arrival::default()
             }
         }
@@ -161,7 +173,8 @@ impl FlowControl for ReturnToSender {
             self.statistics.retried.increment();
             emitted.frames.push((packet.destination, Frame::Data(packet)));
         }
-        emitted.retry_at = self.returned.front().map(|&(at, _)| at);
+        self.retry_is_due = false;
+        self.ask_for_retry(emitted);
     }
 
     fn statistics(&self) -> &Statistics {

@@ -17,29 +17,15 @@ impl Process {
     fn new() -> Self {
         let mut memory = TestMemory::default();
         let mut space = AddressSpace::with_heap_at(0x10_0000);
-        space.add(
-            &mut memory,
-            DATA..DATA + 4096,
-            Protection::READ_WRITE,
-            Use::Program,
-        );
-        space.add(
-            &mut memory,
-            CONSTANTS..CONSTANTS + 4096,
-            Protection::READ,
-            Use::Program,
-        );
-        Process {
-            calls: SystemCalls::for_process(space, 1),
-            memory,
-        }
+        space.add(&mut memory, DATA..DATA + 4096, Protection::READ_WRITE, Use::Program);
+        space.add(&mut memory, CONSTANTS..CONSTANTS + 4096, Protection::READ, Use::Program);
+        Process { calls: SystemCalls::for_process(space, 1), memory }
     }
 
     fn call(&mut self, number: u64, arguments: &[u64]) -> CallResult {
         let mut all = [0; 6];
         all[..arguments.len()].copy_from_slice(arguments);
-        self.calls
-            .handle(number, all, &mut self.memory, 1_234_567_890_123)
+        self.calls.handle(number, all, &mut self.memory, 1_234_567_890_123)
     }
 
     fn value(&mut self, number: u64, arguments: &[u64]) -> i64 {
@@ -47,9 +33,7 @@ impl Process {
     }
 
     fn put(&mut self, address: u64, bytes: &[u8]) {
-        self.memory
-            .write(address, bytes)
-            .expect("the test writes mapped memory");
+        self.memory.write(address, bytes).expect("the test writes mapped memory");
     }
 }
 
@@ -61,13 +45,7 @@ fn what_is_written_comes_out_on_its_stream() {
     let bytes = b"hello".to_vec();
     assert_eq!(
         result,
-        CallResult {
-            value: 5,
-            effect: Some(Effect::Output {
-                stream: OutputStream::Output,
-                bytes
-            })
-        }
+        CallResult { value: 5, effect: Some(Effect::Output { stream: OutputStream::Output, bytes }) }
     );
     assert_eq!(process.value(64, &[7, DATA, 5]), -EBADF.0);
     assert_eq!(process.value(64, &[1, DATA + 4090, 7]), -EFAULT.0);
@@ -79,20 +57,11 @@ fn pieces_are_written_in_order_up_to_a_bad_one() {
     let mut process = Process::new();
     process.put(DATA, b"abcdef");
     let words = [DATA, 2, DATA + 3, 3, 0x10, 5];
-    let bytes: Vec<u8> = words
-        .iter()
-        .flat_map(|word: &u64| word.to_le_bytes())
-        .collect();
+    let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
     process.put(DATA + 64, &bytes);
     let result = process.call(66, &[2, DATA + 64, 3]);
     let bytes = b"abdef".to_vec();
-    assert_eq!(
-        result.effect,
-        Some(Effect::Output {
-            stream: OutputStream::Error,
-            bytes
-        })
-    );
+    assert_eq!(result.effect, Some(Effect::Output { stream: OutputStream::Error, bytes }));
     assert_eq!(result.value, 5);
     assert_eq!(process.value(66, &[1, DATA + 64 + 32, 1]), -EFAULT.0);
     assert_eq!(process.value(66, &[1, DATA, 1025]), -EINVAL.0);
@@ -102,10 +71,7 @@ fn pieces_are_written_in_order_up_to_a_bad_one() {
 fn the_program_ends_by_exit_or_by_its_own_signal() {
     let mut process = Process::new();
     assert_eq!(process.call(94, &[259]).effect, Some(Effect::Exit(3)));
-    let killed = Some(Effect::Killed {
-        signal: 6,
-        name: "SIGABRT",
-    });
+    let killed = Some(Effect::Killed { signal: 6, name: "SIGABRT" });
     assert_eq!(process.call(131, &[1000, 1000, 6]).effect, killed);
     assert_eq!(process.call(129, &[1000, 17]), CallResult::from(0));
     assert_eq!(process.value(129, &[1, 9]), -ESRCH.0);
@@ -115,15 +81,9 @@ fn the_program_ends_by_exit_or_by_its_own_signal() {
 fn clocks_show_simulated_time() {
     let mut process = Process::new();
     assert_eq!(process.value(113, &[1, DATA]), 0);
-    assert_eq!(
-        (process.memory.number(DATA), process.memory.number(DATA + 8)),
-        (1234, 567_890_123)
-    );
+    assert_eq!((process.memory.number(DATA), process.memory.number(DATA + 8)), (1234, 567_890_123));
     assert_eq!(process.value(169, &[DATA, 0]), 0);
-    assert_eq!(
-        (process.memory.number(DATA), process.memory.number(DATA + 8)),
-        (1234, 567_890)
-    );
+    assert_eq!((process.memory.number(DATA), process.memory.number(DATA + 8)), (1234, 567_890));
     assert_eq!(process.value(113, &[1, CONSTANTS]), -EFAULT.0);
     assert_eq!(process.value(113, &[99, DATA]), -EINVAL.0);
 }
@@ -161,13 +121,7 @@ fn an_unknown_call_is_named_once() {
     let mut process = Process::new();
     let first = process.call(220, &[]);
     let text = "system call 220 (clone) is not simulated: the program gets ENOSYS".to_string();
-    assert_eq!(
-        first,
-        CallResult {
-            value: -38,
-            effect: Some(Effect::Notice(text))
-        }
-    );
+    assert_eq!(first, CallResult { value: -38, effect: Some(Effect::Notice(text)) });
     assert_eq!(process.call(220, &[]), CallResult::from(-38));
     assert!(
         matches!(process.call(7777, &[]).effect, Some(Effect::Notice(text)) if text.contains("7777 (unknown)"))
@@ -189,18 +143,11 @@ fn a_program_reports_results_and_failed_checks() {
     process.put(DATA, b"round trip\0us\0");
     let result = process.call(0x4e00, &[DATA, 1.5f64.to_bits(), DATA + 11]);
     let (name, unit) = ("round trip".to_string(), "us".to_string());
-    let expected = NarthexCall::Report {
-        name,
-        value: 1.5,
-        unit,
-    };
+    let expected = NarthexCall::Report { name, value: 1.5, unit };
     assert_eq!(result, CallResult::from(Effect::Narthex(expected)));
     let failed = Effect::Narthex(NarthexCall::Fail("us".into()));
     assert_eq!(process.call(0x4e01, &[DATA + 11]).effect, Some(failed));
-    let begun = Effect::Narthex(NarthexCall::Region {
-        name: "us".into(),
-        begin: true,
-    });
+    let begun = Effect::Narthex(NarthexCall::Region { name: "us".into(), begin: true });
     assert_eq!(process.call(0x4e02, &[DATA + 11, 1]).effect, Some(begun));
     assert_eq!(process.value(0x4e01, &[8]), -EFAULT.0);
 }

@@ -33,12 +33,7 @@ impl Image {
             bytes: 0x73u32.to_le_bytes().repeat(4),
             memory_bytes: 16,
         };
-        let data = ImageSegment {
-            address: 0x2_0004,
-            flags: 6,
-            bytes: vec![1, 2, 3],
-            memory_bytes: 0x1234,
-        };
+        let data = ImageSegment { address: 0x2_0004, flags: 6, bytes: vec![1, 2, 3], memory_bytes: 0x1234 };
         Image {
             endian: Endianness::Little,
             is_64: true,
@@ -48,11 +43,7 @@ impl Image {
             entry: 0x1_0000,
             segments: vec![code, data],
             interpreter: None,
-            symbols: vec![
-                ("_start", 0x1_0000, 8),
-                ("label", 0x1_0008, 0),
-                ("$x", 0x1_000c, 0),
-            ],
+            symbols: vec![("_start", 0x1_0000, 8), ("label", 0x1_0008, 0), ("$x", 0x1_000c, 0)],
         }
     }
 
@@ -60,22 +51,14 @@ impl Image {
     pub(crate) fn build(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(self.endian, self.is_64, &mut bytes);
-        let names: Vec<StringId> = self
-            .symbols
-            .iter()
-            .map(|(name, ..)| writer.add_string(name.as_bytes()))
-            .collect();
+        let names: Vec<StringId> =
+            self.symbols.iter().map(|(name, ..)| writer.add_string(name.as_bytes())).collect();
         writer.reserve_file_header();
         let count = self.segments.len() + usize::from(self.interpreter.is_some());
         writer.reserve_program_headers(count as u32);
-        let offsets: Vec<u64> = self
-            .segments
-            .iter()
-            .map(|segment| writer.reserve(segment.bytes.len() as u64, 16))
-            .collect();
-        let interpreter = self
-            .interpreter
-            .map(|path| (path, writer.reserve(path.len() as u64, 1)));
+        let offsets: Vec<u64> =
+            self.segments.iter().map(|segment| writer.reserve(segment.bytes.len() as u64, 16)).collect();
+        let interpreter = self.interpreter.map(|path| (path, writer.reserve(path.len() as u64, 1)));
         let _null = writer.reserve_null_section_index();
         let section = writer.reserve_section_index();
         let text = writer.add_section_name(b".text");
@@ -97,12 +80,7 @@ impl Image {
         }
         if let Some((path, offset)) = interpreter {
             let bytes = path.as_bytes().to_vec();
-            let segment = ImageSegment {
-                address: 0x100,
-                flags: 4,
-                memory_bytes: bytes.len() as u64,
-                bytes,
-            };
+            let segment = ImageSegment { address: 0x100, flags: 4, memory_bytes: bytes.len() as u64, bytes };
             writer.write_program_header(&ProgramHeader {
                 p_type: elf::PT_INTERP,
                 ..program_header(&segment, offset)
@@ -195,9 +173,7 @@ fn refusal(change: impl FnOnce(&mut Image)) -> String {
 }
 
 fn refusal_of(file: Vec<u8>) -> String {
-    Program::parse("prog", file)
-        .expect_err("the file is refused")
-        .to_string()
+    Program::parse("prog", file).expect_err("the file is refused").to_string()
 }
 
 #[test]
@@ -224,29 +200,17 @@ fn an_address_has_the_name_of_the_function_around_it() {
 
 #[test]
 fn other_kinds_of_file_are_refused_with_a_remedy() {
-    assert_eq!(
-        refusal_of(vec![]),
-        "prog: the file is empty: build the program again"
-    );
+    assert_eq!(refusal_of(vec![]), "prog: the file is empty: build the program again");
     let script = refusal_of(b"#!/bin/sh".to_vec());
-    assert!(
-        script.contains("not an ELF program (it begins with 23 21 2f 62)"),
-        "{script}"
-    );
-    assert!(
-        refusal(|image| image.kind = elf::ET_REL)
-            .contains("an object file, not a program: link it")
-    );
+    assert!(script.contains("not an ELF program (it begins with 23 21 2f 62)"), "{script}");
+    assert!(refusal(|image| image.kind = elf::ET_REL).contains("an object file, not a program: link it"));
     assert!(refusal(|image| image.kind = elf::ET_CORE).contains("a core dump"));
     assert!(refusal(|image| image.kind = elf::ET_DYN).contains("link with -static -no-pie"));
 }
 
 #[test]
 fn programs_for_other_machines_are_refused_by_name() {
-    assert!(
-        refusal(|image| image.machine = elf::EM_X86_64)
-            .contains("built for x86-64, not for RISC-V")
-    );
+    assert!(refusal(|image| image.machine = elf::EM_X86_64).contains("built for x86-64, not for RISC-V"));
     assert!(refusal(|image| image.machine = Machine(9999)).contains("ELF machine number 9999"));
     assert!(refusal(|image| image.is_64 = false).contains("a 32-bit program"));
     assert!(refusal(|image| image.endian = Endianness::Big).contains("a big-endian program"));
@@ -256,8 +220,7 @@ fn programs_for_other_machines_are_refused_by_name() {
 #[test]
 fn a_dynamically_linked_program_is_refused_with_the_remedy() {
     let message = refusal(|image| image.interpreter = Some("/lib/ld-linux-riscv64-lp64d.so.1"));
-    let expected =
-        "prog: dynamically linked (it needs /lib/ld-linux-riscv64-lp64d.so.1): link with -static";
+    let expected = "prog: dynamically linked (it needs /lib/ld-linux-riscv64-lp64d.so.1): link with -static";
     assert_eq!(message, expected);
 }
 
@@ -266,10 +229,7 @@ fn a_program_that_ends_early_is_refused_wherever_it_ends() {
     let file = Image::sound().build();
     for length in 1..file.len() {
         let message = refusal_of(file[..length].to_vec());
-        assert!(
-            message.contains("truncated") || length < 4,
-            "{length}: {message}"
-        );
+        assert!(message.contains("truncated") || length < 4, "{length}: {message}");
     }
 }
 
@@ -282,10 +242,7 @@ fn segments_in_wrong_places_are_refused() {
     assert!(at(0x5fff_fff0).contains("overlaps the device region"));
     assert!(at(u64::MAX).contains("segment 1 occupies"));
     let huge = refusal(|image| image.segments[1].memory_bytes = 1 << 40);
-    assert!(
-        huge.contains("segment 1 wants 1099511627776 bytes"),
-        "{huge}"
-    );
+    assert!(huge.contains("segment 1 wants 1099511627776 bytes"), "{huge}");
 }
 
 #[test]
@@ -306,11 +263,8 @@ fn a_program_without_a_sensible_beginning_is_refused() {
     assert!(refusal(|image| image.entry = 0x1_0001).contains("is odd"));
     assert!(refusal(|image| image.segments[0].flags = 4).contains("no executable segment"));
     assert!(
-        refusal(|image| image
-            .segments
-            .iter_mut()
-            .for_each(|segment| segment.memory_bytes = 0))
-        .contains("no loadable segment")
+        refusal(|image| image.segments.iter_mut().for_each(|segment| segment.memory_bytes = 0))
+            .contains("no loadable segment")
     );
 }
 

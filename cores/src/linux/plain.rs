@@ -1,15 +1,13 @@
-//! A program on one processor with plain memory: no caches, no network, and
-//! time only in that every instruction takes a nanosecond.
+//! A program on one processor with plain memory: no caches and no network.
 //!
 //! This is the least that runs a program, and so the place to see how the
 //! parts fit. Differential tests and benchmarks use it; simulated nodes do the
 //! same around a memory system of their own.
 
 use super::{
-    CallResult, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls,
-    start,
+    CallResult, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls, start,
 };
-use crate::{Code, Config, Fault, FlatMemory, Functional, Processor, Stop};
+use crate::{Code, Config, Fault, FlatMemory, Processor, Stop, Timing};
 use narthex_kernel::Time;
 
 /// The registers of the calling convention: stack pointer, first argument (and
@@ -34,30 +32,26 @@ pub enum End {
     Stuck,
 }
 
-/// A program that runs functionally.
-pub struct FunctionalProcess<'a> {
+/// A program that runs with plain memory, on a processor with timing `T`.
+pub struct PlainProcess<'a, T> {
     program: &'a Program,
-    processor: Processor<Functional>,
+    processor: Processor<T>,
     memory: FlatMemory,
     calls: SystemCalls,
 }
 
-impl<'a> FunctionalProcess<'a> {
-    /// Puts the program into memory and sets up its processor.
-    pub fn start(program: &'a Program, invocation: &Invocation) -> Result<Self, StartError> {
+impl<'a, T: Timing> PlainProcess<'a, T> {
+    /// Puts the program into memory and sets up a processor of this (valid)
+    /// configuration.
+    pub fn start(program: &'a Program, invocation: &Invocation, config: &Config) -> Result<Self, StartError> {
         let mut memory = FlatMemory::new();
         let started = start(program, invocation, &mut memory)?;
         let code = Code::from_segments(program.code());
-        let mut processor = Processor::new(&Config::simple(), code.into());
+        let mut processor = Processor::new(config, code.into());
         processor.set_pc(started.program_counter);
         processor.set_x(SP, started.stack_pointer);
         let calls = SystemCalls::for_process(started.space, invocation.seed);
-        Ok(FunctionalProcess {
-            program,
-            processor,
-            memory,
-            calls,
-        })
+        Ok(PlainProcess { program, processor, memory, calls })
     }
 
     /// Runs the program to its end. What its system calls do to the outside,
@@ -85,7 +79,7 @@ impl<'a> FunctionalProcess<'a> {
     }
 
     /// The processor, to see its registers.
-    pub fn processor(&self) -> &Processor<Functional> {
+    pub fn processor(&self) -> &Processor<T> {
         &self.processor
     }
 
@@ -108,9 +102,7 @@ impl<'a> FunctionalProcess<'a> {
     fn call(&mut self) -> CallResult {
         let arguments = std::array::from_fn(|index| self.processor.x(A0 + index));
         let now_ns = self.processor.now().as_ps() / 1_000;
-        let result = self
-            .calls
-            .handle(self.processor.x(A7), arguments, &mut self.memory, now_ns);
+        let result = self.calls.handle(self.processor.x(A7), arguments, &mut self.memory, now_ns);
         self.processor.set_x(A0, result.value as u64);
         result
     }
@@ -129,8 +121,8 @@ fn ended_by(effect: &Effect) -> Option<End> {
 mod tests {
     use super::super::elf::tests::Image;
     use super::*;
-    use crate::FaultKind;
     use crate::assemble::assemble;
+    use crate::{FaultKind, Functional};
 
     fn image(text: &str) -> Vec<u8> {
         let mut image = Image::sound();
@@ -138,6 +130,10 @@ mod tests {
         image.segments[0].memory_bytes = image.segments[0].bytes.len() as u64;
         image.segments[1].bytes = b"hello".to_vec();
         image.build()
+    }
+
+    fn process(program: &Program) -> PlainProcess<'_, Functional> {
+        PlainProcess::start(program, &Invocation::default(), &Config::simple()).expect("it starts")
     }
 
     #[test]
@@ -151,29 +147,22 @@ mod tests {
             addi a7, zero, 93
             ecall";
         let program = Program::parse("prog", image(text)).expect("sound");
-        let mut process =
-            FunctionalProcess::start(&program, &Invocation::default()).expect("it starts");
+        let mut process = process(&program);
         let mut written = Vec::new();
         let end = process.run(|effect| {
             if let Effect::Output { bytes, .. } = effect {
                 written.extend(bytes);
             }
         });
-        assert_eq!(
-            (end, written.as_slice()),
-            (End::Exit(5), b"hello".as_slice())
-        );
+        assert_eq!((end, written.as_slice()), (End::Exit(5), b"hello".as_slice()));
         assert_eq!(process.retired(), 8);
     }
 
     #[test]
     fn a_fault_ends_the_program_and_is_reported() {
         let program = Program::parse("prog", image("ld a0, 16(zero)")).expect("sound");
-        let mut process =
-            FunctionalProcess::start(&program, &Invocation::default()).expect("it starts");
-        let End::Fault(fault) = process.run(|_| {}) else {
-            panic!("a load of address 16 faults")
-        };
+        let mut process = process(&program);
+        let End::Fault(fault) = process.run(|_| {}) else { panic!("a load of address 16 faults") };
         assert!(matches!(fault.kind, FaultKind::Load(_)));
         assert!(process.report(fault).contains("a null pointer?"));
     }

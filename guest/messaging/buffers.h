@@ -1,0 +1,32 @@
+/* Memory for arriving messages.
+ *
+ * Every message is copied out of the network interface into a buffer of this process before its
+ * handler runs, as in the papers ("copying a message from the NI to a user-level buffer",
+ * ni-design-hpca98 Section 6.1.1). Spare buffers wait on a list and the one used last is taken
+ * first, so that a program that keeps none receives into the same, cached memory again and again. */
+#ifndef NARTHEX_MESSAGING_BUFFERS_H
+#define NARTHEX_MESSAGING_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* In front of the bytes it holds. */
+struct buffer {
+    struct buffer *next; /* on the list of spare buffers */
+    size_t capacity;     /* bytes behind this header */
+};
+
+static inline char *buffer_data(struct buffer *buffer) {
+    return (char *)(buffer + 1);
+}
+
+/* A spare buffer for at least `bytes` bytes, allocated if there is none. */
+struct buffer *buffer_take(size_t bytes);
+
+/* Makes the buffer a spare one. */
+void buffer_give(struct buffer *buffer);
+
+/* A buffer for at least `bytes` bytes that begins with the `used` bytes of `buffer`. */
+struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes);
+
+#endif

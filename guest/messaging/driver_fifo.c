@@ -1,0 +1,75 @@
+/* Driver for interfaces with two FIFOs behind uncached registers, such as NI2w, modelled on the
+ * Thinking Machines CM-5 (cni-isca96 Section 3, ni-design-hpca98 Section 4).
+ *
+ * The processor moves every doubleword itself: it stores the header and the payload one after the
+ * other to the same register, and loads them likewise at the other end. A load of the receive
+ * register pops the FIFO. The interface learns a packet's length from its header and launches the
+ * packet after its last doubleword. Before each packet the status register tells whether there is
+ * room, or an arrival; these uncached loads are this interface's price. */
+#include <string.h>
+
+#include "messaging/copy.h"
+#include "messaging/driver.h"
+
+enum { STATUS = 0x00, SEND = 0x08, RECEIVE = 0x10 };
+enum { STATUS_ROOM = 1, STATUS_ARRIVED = 2 };
+
+static uintptr_t registers;
+
+static inline uint64_t load(uintptr_t offset) {
+    return *(volatile uint64_t *)(registers + offset);
+}
+
+static inline void store(uintptr_t offset, uint64_t value) {
+    *(volatile uint64_t *)(registers + offset) = value;
+}
+
+static void start(const struct narthex_information *machine) {
+    registers = machine->register_page;
+}
+
+static bool has_room(void) {
+    return load(STATUS) & STATUS_ROOM;
+}
+
+static void send(uint64_t header, const void *payload, size_t bytes) {
+    const char *source = payload;
+    store(SEND, header);
+    for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
+        uint64_t value;
+        if ((uintptr_t)source % sizeof(doubleword) == 0)
+            value = *(const doubleword *)source;
+        else
+            memcpy(&value, source, sizeof value);
+        store(SEND, value);
+        source += sizeof(doubleword);
+    }
+    if (bytes > 0) {
+        uint64_t rest = 0;
+        memcpy(&rest, source, bytes);
+        store(SEND, rest);
+    }
+}
+
+static bool arrived(uint64_t *header) {
+    if (!(load(STATUS) & STATUS_ARRIVED))
+        return false;
+    *header = load(RECEIVE);
+    return true;
+}
+
+static void receive(void *payload, size_t bytes) {
+    char *target = payload;
+    for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
+        uint64_t value = load(RECEIVE);
+        ((word *)target)[0] = (uint32_t)value;
+        ((word *)target)[1] = (uint32_t)(value >> 32);
+        target += sizeof(doubleword);
+    }
+    if (bytes > 0) {
+        uint64_t rest = load(RECEIVE);
+        memcpy(target, &rest, bytes);
+    }
+}
+
+const struct driver driver_fifo = {start, has_room, send, arrived, receive};

@@ -1,0 +1,340 @@
+/* Active messages over any driver.
+ *
+ * Sending. A message becomes one packet or more, all but the last full. Before each packet the
+ * driver is asked for room. A sender without room waits, and while it waits it must keep the
+ * network moving: "if a processor blocks on a message send, it reads messages from the NI and
+ * buffers them in user space (except for CNI16Qm in which messages automatically overflow to main
+ * memory)" (cni-isca96 Section 4.1). Handlers do not run then, so a send never calls into the
+ * application and is safe anywhere, handlers included.
+ *
+ * Receiving. A poll takes first the packets buffered so, in their order, then the interface's. A
+ * message of one packet is copied to a buffer and handled. The packets of a longer one may arrive
+ * out of order (a network that returns packets to their sender, ni-design-hpca98 Section 5.1.2);
+ * they are put together by source, message id and index.
+ *
+ * Every step tells the time ledger what it does, so that send overhead, waiting, polling,
+ * receive overhead and buffering are told apart (runtime/marker.h). */
+#include <stdlib.h>
+
+#include "messaging/buffers.h"
+#include "messaging/copy.h"
+#include "messaging/driver.h"
+#include "messaging/messages.h"
+#include "messaging/narthex.h"
+#include "runtime/information.h"
+#include "runtime/marker.h"
+
+enum { POLL_LIMIT_PACKETS = 32 };
+
+/* A packet saved while a send was blocked. */
+struct saved_packet {
+    struct saved_packet *next;
+    uint64_t header;
+    char payload[PACKET_PAYLOAD_LIMIT];
+};
+
+/* A message of which some packets are missing. */
+struct partial_message {
+    struct partial_message *next;
+    struct buffer *buffer;
+    uint64_t key;    /* source and message id */
+    size_t used;     /* end of the last byte placed so far */
+    size_t received; /* packets so far */
+    size_t packets;  /* of the message; 0 until its last packet has come */
+};
+
+static const struct narthex_information *machine;
+static struct driver driver; /* a copy: one load less on every use */
+static int node, nodes;
+static size_t payload_bytes; /* of a full packet */
+static uint8_t next_message;
+static narthex_handler *handlers[256];
+static bool in_handler;
+static struct buffer *current; /* holds the payload of the running handler; NULL once kept */
+static struct saved_packet *saved, **saved_end = &saved, *unused_saved;
+static struct partial_message *partial, *unused_partial;
+
+/* Starting */
+
+static const struct driver *pick_driver(void) {
+    switch (machine->driver) {
+    case DRIVER_LOOPBACK:
+        return &driver_loopback;
+    case DRIVER_FIFO:
+        return &driver_fifo;
+    case DRIVER_CACHABLE_QUEUE:
+        return &driver_cachable_queue;
+    default:
+        narthex_fail("node %llu: the network interface needs driver %llu; this program has "
+                     "1 (fifo) and 2 (cachable queues)",
+                     (unsigned long long)machine->node, (unsigned long long)machine->driver);
+    }
+}
+
+/* Runs before main, so that the calls need not ask whether the library has started. */
+__attribute__((constructor)) static void start(void) {
+    machine = narthex_information();
+    node = (int)machine->node;
+    nodes = (int)machine->nodes;
+    payload_bytes = machine->payload_bytes;
+    narthex_check(payload_bytes > 0 && payload_bytes <= PACKET_PAYLOAD_LIMIT &&
+                      payload_bytes % sizeof(word) == 0,
+                  "node %d: packets carry %zu bytes; the library needs a multiple of 4 up to %d",
+                  node, payload_bytes, PACKET_PAYLOAD_LIMIT);
+    driver = *pick_driver();
+    driver.start(machine);
+    barrier_start();
+}
+
+int narthex_node(void) {
+    return node;
+}
+
+int narthex_nodes(void) {
+    return nodes;
+}
+
+uint64_t narthex_seed(void) {
+    return machine->seed;
+}
+
+size_t narthex_payload_limit(void) {
+    return payload_bytes * PACKETS_PER_MESSAGE_LIMIT;
+}
+
+void set_handler(int number, narthex_handler *function) {
+    handlers[number] = function;
+}
+
+void narthex_register_handler(int number, narthex_handler *function) {
+    narthex_check(number >= 0 && number < NARTHEX_HANDLERS,
+                  "node %d cannot register handler %d: numbers are 0 to %d", node, number,
+                  NARTHEX_HANDLERS - 1);
+    narthex_check(function, "node %d registers nothing as handler %d", node, number);
+    narthex_check(!handlers[number], "node %d registers handler %d twice", node, number);
+    set_handler(number, function);
+}
+
+/* Waiting for room */
+
+static void save_packet(uint64_t header) {
+    struct saved_packet *packet = unused_saved;
+    if (packet)
+        unused_saved = packet->next;
+    else
+        packet = malloc(sizeof *packet);
+    narthex_check(packet, "node %d has no memory left to buffer arriving packets", node);
+    packet->next = NULL;
+    packet->header = header;
+    driver.receive(packet->payload, header_bytes(header));
+    *saved_end = packet;
+    saved_end = &packet->next;
+}
+
+static void save_arrivals(void) {
+    uint64_t header;
+    ENTER(ACTIVITY_BUFFERING);
+    while (driver.arrived(&header))
+        save_packet(header);
+    LEAVE();
+}
+
+static void wait_for_room(void) {
+    ENTER(ACTIVITY_WAIT_TO_SEND);
+    do {
+        if (!machine->overflows_to_memory)
+            save_arrivals();
+    } while (!driver.has_room());
+    LEAVE();
+}
+
+/* Sending */
+
+static inline void send_packet(uint64_t header, const void *payload, size_t bytes) {
+    if (!driver.has_room())
+        wait_for_room();
+    driver.send(header | (uint64_t)bytes << 16, payload, bytes);
+}
+
+static void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
+    for (; bytes > payload_bytes; bytes -= payload_bytes) {
+        send_packet(header, payload, payload_bytes);
+        payload += payload_bytes;
+        header += UINT64_C(1) << 40;
+    }
+    send_packet(header | HEADER_LAST, payload, bytes);
+}
+
+static void check_arguments(int destination, int handler, const void *payload, size_t bytes) {
+    narthex_check(destination >= 0 && destination < nodes,
+                  "node %d cannot send to node %d: nodes are 0 to %d", node, destination,
+                  nodes - 1);
+    narthex_check(handler >= 0 && handler < NARTHEX_HANDLERS,
+                  "node %d cannot send to handler %d: numbers are 0 to %d", node, handler,
+                  NARTHEX_HANDLERS - 1);
+    narthex_check(bytes <= narthex_payload_limit(),
+                  "node %d cannot send %zu bytes in one message: the limit is %zu", node, bytes,
+                  narthex_payload_limit());
+    narthex_check(payload || bytes == 0, "node %d sends %zu bytes from nowhere (NULL)", node,
+                  bytes);
+}
+
+void send_message(int destination, int handler, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_SEND);
+    uint64_t header = (uint64_t)destination | (uint64_t)handler << 24 |
+                      (uint64_t)next_message++ << 32;
+    if (bytes <= payload_bytes)
+        send_packet(header | HEADER_LAST, payload, bytes);
+    else
+        send_in_packets(header, payload, bytes);
+    LEAVE();
+}
+
+void narthex_send(int destination, int handler, const void *payload, size_t bytes) {
+    if ((unsigned)destination >= (unsigned)nodes || (unsigned)handler >= NARTHEX_HANDLERS ||
+        bytes > payload_bytes || !payload)
+        check_arguments(destination, handler, payload, bytes);
+    send_message(destination, handler, payload, bytes);
+}
+
+/* Receiving */
+
+static void fail_unregistered(uint64_t header) {
+    narthex_fail("node %d received a message from node %d for handler %d, which it has not "
+                 "registered",
+                 node, header_peer(header), header_handler(header));
+}
+
+/* Runs the handler on the message in `buffer`; the buffer is spare again unless it is kept. */
+static void handle(uint64_t header, struct buffer *buffer, size_t bytes) {
+    narthex_handler *handler = handlers[header_handler(header)];
+    if (!handler)
+        fail_unregistered(header);
+    current = buffer;
+    in_handler = true;
+    ENTER(ACTIVITY_APPLICATION);
+    handler(header_peer(header), buffer_data(buffer), bytes);
+    LEAVE();
+    in_handler = false;
+    if (current)
+        buffer_give(current);
+}
+
+/* Where a packet's payload comes from: the interface, or a saved packet. */
+static inline void fetch(void *to, const struct saved_packet *from, size_t bytes) {
+    if (from)
+        copy(to, from->payload, bytes);
+    else
+        driver.receive(to, bytes);
+}
+
+static struct partial_message *begin_partial(uint64_t key, size_t bytes) {
+    struct partial_message *message = unused_partial;
+    if (message)
+        unused_partial = message->next;
+    else
+        message = malloc(sizeof *message);
+    narthex_check(message, "node %d has no memory left for arriving messages", node);
+    *message = (struct partial_message){.next = partial, .key = key};
+    message->buffer = buffer_take(bytes);
+    partial = message;
+    return message;
+}
+
+static void end_partial(struct partial_message *message) {
+    struct partial_message **link = &partial;
+    while (*link != message)
+        link = &(*link)->next;
+    *link = message->next;
+    message->next = unused_partial;
+    unused_partial = message;
+}
+
+/* The message the packet belongs to; a new one starts with room for `bytes` bytes. */
+static struct partial_message *find_partial(uint64_t header, size_t bytes) {
+    uint64_t key = header & UINT64_C(0xff0000ffff);
+    for (struct partial_message *message = partial; message; message = message->next)
+        if (message->key == key)
+            return message;
+    return begin_partial(key, bytes);
+}
+
+/* Adds a packet to its message; returns 1 when that completed the message, which is then handled. */
+static int receive_part(uint64_t header, const struct saved_packet *from) {
+    size_t offset = header_index(header) * payload_bytes;
+    size_t end = offset + header_bytes(header);
+    struct partial_message *message = find_partial(header, end);
+    message->buffer = buffer_grow(message->buffer, message->used, end);
+    fetch(buffer_data(message->buffer) + offset, from, header_bytes(header));
+    if (end > message->used)
+        message->used = end;
+    message->received += 1;
+    if (header_is_last(header))
+        message->packets = header_index(header) + 1;
+    if (message->received != message->packets)
+        return 0;
+    end_partial(message);
+    handle(header, message->buffer, message->used);
+    return 1;
+}
+
+static inline int receive_packet(uint64_t header, const struct saved_packet *from) {
+    if (!header_is_alone(header))
+        return receive_part(header, from);
+    size_t bytes = header_bytes(header);
+    struct buffer *buffer = buffer_take(bytes);
+    fetch(buffer_data(buffer), from, bytes);
+    handle(header, buffer, bytes);
+    return 1;
+}
+
+static int receive_saved(void) {
+    struct saved_packet *packet = saved;
+    saved = packet->next;
+    if (!saved)
+        saved_end = &saved;
+    int messages = receive_packet(packet->header, packet);
+    packet->next = unused_saved;
+    unused_saved = packet;
+    return messages;
+}
+
+/* Receives one packet, if there is one, and adds the messages it completed to `messages`. */
+static inline bool poll_packet(int *messages) {
+    uint64_t header;
+    if (saved) {
+        ENTER(ACTIVITY_RECEIVE);
+        *messages += receive_saved();
+    } else if (driver.arrived(&header)) {
+        ENTER(ACTIVITY_RECEIVE);
+        *messages += receive_packet(header, NULL);
+    } else {
+        return false;
+    }
+    LEAVE();
+    return true;
+}
+
+int narthex_poll(void) {
+    if (in_handler)
+        narthex_fail("node %d calls narthex_poll or narthex_barrier inside a handler; return "
+                     "from the handler instead",
+                     node);
+    int messages = 0;
+    ENTER(ACTIVITY_POLL);
+    for (int packets = 0; packets < POLL_LIMIT_PACKETS && poll_packet(&messages); packets++)
+        ;
+    LEAVE();
+    return messages;
+}
+
+void narthex_keep(const void *payload) {
+    narthex_check(in_handler && current && payload == buffer_data(current),
+                  "node %d keeps memory that is not the payload of the running handler", node);
+    current = NULL;
+}
+
+void narthex_release(const void *payload) {
+    narthex_check(payload, "node %d releases nothing (NULL)", node);
+    buffer_give((struct buffer *)(uintptr_t)payload - 1);
+}

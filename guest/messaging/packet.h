@@ -1,0 +1,53 @@
+/* The packet: what crosses the network, at most 256 bytes (cni-isca96 Section 3; ni-design-hpca98
+ * Table 3), and its header, one doubleword in front of the payload:
+ *
+ *   bits  0-15  peer: the destination when sending, the source when receiving
+ *        16-23  bytes of payload in this packet
+ *        24-31  handler number
+ *        32-39  message id: counts the source's messages, wraps
+ *        40-54  the packet's index within its message
+ *           55  last packet of the message
+ *        56-62  zero
+ *           63  sense: the message valid bit of a cachable queue */
+#ifndef NARTHEX_MESSAGING_PACKET_H
+#define NARTHEX_MESSAGING_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACKET_PAYLOAD_LIMIT 248 /* bytes; no interface carries more in one packet */
+#define PACKETS_PER_MESSAGE_LIMIT 32768
+#define HEADER_LAST (UINT64_C(1) << 55)
+#define HEADER_SENSE_SHIFT 63
+
+static inline int header_peer(uint64_t header) {
+    return (int)(header & 0xffff);
+}
+
+static inline size_t header_bytes(uint64_t header) {
+    return header >> 16 & 0xff;
+}
+
+static inline int header_handler(uint64_t header) {
+    return (int)(header >> 24 & 0xff);
+}
+
+static inline unsigned header_message(uint64_t header) {
+    return header >> 32 & 0xff;
+}
+
+static inline size_t header_index(uint64_t header) {
+    return header >> 40 & 0x7fff;
+}
+
+static inline bool header_is_last(uint64_t header) {
+    return header & HEADER_LAST;
+}
+
+/* Whether the packet is a whole message. */
+static inline bool header_is_alone(uint64_t header) {
+    return (header & (UINT64_C(0x7fff) << 40 | HEADER_LAST)) == HEADER_LAST;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* Bandwidth between two processes (ni-design-hpca98 Section 6.1.2, Table 5; cni-isca96 Section
+ * 5.1): node 0 sends a stream of messages to node 1, as fast as flow control lets it.
+ *
+ *     bandwidth [BYTES [COUNT [WARM-UP]]]        by default 8 bytes, 3000 messages, 300 to warm up
+ *
+ * See README.md for how every byte is checked without measuring the check. */
+#include <stdbool.h>
+
+#include "../arguments.h"
+#include "../pattern.h"
+
+enum {
+    DATA = 1,
+    SENT_BYTES = 64 * 1024,  /* payloads prepared by the sender */
+    SLOTS_LIMIT = 251,       /* prepared payloads; their number fits in a byte */
+    KEPT_BYTES = 256 * 1024, /* unchecked payloads at the receiver */
+    REFILL_BYTES = 64 * 1024 /* received after a check before measuring goes on */
+};
+
+/* Both in the program's own data, so that they do not compete with its code and stack for the
+ * lines of a direct-mapped cache; only one of them is used on a node. */
+static _Alignas(64) char sent_memory[SENT_BYTES];
+static _Alignas(64) char kept_memory[KEPT_BYTES];
+
+/* Time spent receiving and what was received in it. */
+struct measurement {
+    uint64_t bytes, time_ns;
+};
+
+static long expected, warm_up;        /* messages */
+static size_t message_bytes;
+static long slots;                    /* different payloads */
+static long slot_arrivals[SLOTS_LIMIT];
+static long received;                 /* messages so far, on the receiver */
+static const void **kept;             /* payloads that wait for their check */
+static long kept_count, kept_limit;   /* messages */
+static long measure_from;             /* the next measured stretch begins after this message */
+static uint64_t stretch_start_ns;
+static long stretch_first;
+static struct measurement halves[2];
+
+static long half_end(void) {
+    return warm_up + (expected - warm_up) / 2;
+}
+
+static void begin_stretch(void) {
+    stretch_start_ns = narthex_time_ns();
+    stretch_first = received;
+}
+
+static void end_stretch(void) {
+    if (stretch_first < 0)
+        return;
+    struct measurement *half = &halves[stretch_first >= half_end()];
+    half->time_ns += narthex_time_ns() - stretch_start_ns;
+    half->bytes += (uint64_t)(received - stretch_first) * message_bytes;
+    stretch_first = -1;
+}
+
+/* A payload's first byte is its slot's number, the rest a pattern of that number. */
+static void prepare(char *payload, long slot) {
+    pattern_fill(payload, message_bytes, (uint64_t)slot);
+    payload[0] = (char)slot;
+}
+
+static void check(const char *payload) {
+    static char *right;
+    long slot = (unsigned char)payload[0];
+    if (!right && !(right = malloc(message_bytes)))
+        narthex_fail("node %d has no memory for %zu bytes", narthex_node(), message_bytes);
+    narthex_check(slot < slots, "node %d received payload %ld of %ld", narthex_node(), slot, slots);
+    prepare(right, slot);
+    narthex_check(memcmp(payload, right, message_bytes) == 0,
+                  "node %d: a payload of slot %ld arrived changed", narthex_node(), slot);
+    slot_arrivals[slot] += 1;
+}
+
+/* Checks the payloads kept, then lets the stream recover from this pause. */
+static void check_kept(void) {
+    end_stretch();
+    for (long index = 0; index < kept_count; index++)
+        check(kept[index]);
+    while (kept_count > 0)
+        narthex_release(kept[--kept_count]);
+    long refill = REFILL_BYTES / (long)(message_bytes < 64 ? 64 : message_bytes) + 1;
+    measure_from = received + (refill < kept_limit / 2 ? refill : kept_limit / 2);
+    if (measure_from < warm_up)
+        measure_from = warm_up;
+}
+
+static void on_data(int source, const void *payload, size_t bytes) {
+    (void)source;
+    narthex_check(bytes == message_bytes, "node %d received %zu bytes instead of %zu",
+                  narthex_node(), bytes, message_bytes);
+    narthex_keep(payload);
+    kept[kept_count++] = payload;
+    received += 1;
+    if (received == measure_from)
+        begin_stretch();
+    else if (kept_count == kept_limit || received == expected)
+        check_kept();
+    else if (received == half_end() && stretch_first >= 0) {
+        end_stretch();
+        begin_stretch();
+    }
+}
+
+static double rate_mb_per_s(struct measurement measurement) {
+    return measurement.time_ns ? (double)measurement.bytes * 1e3 / (double)measurement.time_ns : 0;
+}
+
+static void report(void) {
+    struct measurement all = {halves[0].bytes + halves[1].bytes,
+                              halves[0].time_ns + halves[1].time_ns};
+    narthex_check(all.time_ns > 0, "node %d measured nothing: %ld messages are too few",
+                  narthex_node(), expected - warm_up);
+    narthex_report("bandwidth", rate_mb_per_s(all), "MB/s");
+    narthex_report("bandwidth, first half", rate_mb_per_s(halves[0]), "MB/s");
+    narthex_report("bandwidth, second half", rate_mb_per_s(halves[1]), "MB/s");
+}
+
+static void prepare_receiver(void) {
+    long reserved = (long)narthex_reserve(kept_memory, sizeof kept_memory, message_bytes);
+    kept_limit = reserved < 4 ? 4 : reserved;
+    kept = malloc((size_t)kept_limit * sizeof *kept);
+    narthex_check(kept, "node %d has no memory for %ld messages", narthex_node(), kept_limit);
+    memset(kept, 0, (size_t)kept_limit * sizeof *kept);
+    measure_from = warm_up;
+    stretch_first = -1;
+}
+
+static void check_arrivals(void) {
+    for (long slot = 0; slot < slots; slot++) {
+        long right = expected / slots + (slot < expected % slots);
+        narthex_check(slot_arrivals[slot] == right,
+                      "node %d received payload %ld %ld times instead of %ld times", narthex_node(),
+                      slot, slot_arrivals[slot], right);
+    }
+}
+
+static void receive_all(void) {
+    narthex_region_begin("stream");
+    while (received < expected)
+        narthex_poll();
+    narthex_region_end("stream");
+    check_arrivals();
+    report();
+}
+
+/* The prepared payloads, one after the other. */
+static char *prepare_payloads(size_t stride) {
+    char *payloads = sent_memory;
+    if ((size_t)slots * stride > sizeof sent_memory)
+        payloads = malloc((size_t)slots * stride);
+    narthex_check(payloads, "node 0 has no memory for %ld payloads", slots);
+    for (long slot = 0; slot < slots; slot++)
+        prepare(payloads + (size_t)slot * stride, slot);
+    return payloads;
+}
+
+static void send_all(int destination, const char *payloads, size_t stride) {
+    long slot = 0;
+    for (long number = 0; number < expected; number++) {
+        narthex_send(destination, DATA, payloads + (size_t)slot * stride, message_bytes);
+        slot = slot + 1 == slots ? 0 : slot + 1;
+        if (destination == narthex_node())
+            narthex_poll();
+    }
+}
+
+static long count_slots(size_t stride) {
+    long fit = SENT_BYTES / (long)stride;
+    return fit < 2 ? 2 : fit > SLOTS_LIMIT ? SLOTS_LIMIT : fit;
+}
+
+int main(int count, char **values) {
+    long limit = (long)narthex_payload_limit();
+    message_bytes = (size_t)argument(count, values, 1, "bytes", 1, limit, 8);
+    long measured = argument(count, values, 2, "count", 2, 1000000000, 3000);
+    warm_up = argument(count, values, 3, "warm-up", 1, 1000000000, 300);
+    expected = warm_up + measured;
+    size_t stride = (message_bytes + 7) / 8 * 8;
+    slots = count_slots(stride);
+    int receiver = narthex_nodes() > 1 ? 1 : 0; /* a machine of one node talks to itself */
+    if (narthex_node() == receiver) {
+        prepare_receiver();
+        narthex_register_handler(DATA, on_data);
+    }
+    const char *payloads = narthex_node() == 0 ? prepare_payloads(stride) : NULL;
+    narthex_barrier();
+    if (narthex_node() == 0)
+        send_all(receiver, payloads, stride);
+    if (narthex_node() == receiver)
+        receive_all();
+    narthex_barrier();
+    return 0;
+}

@@ -1,0 +1,11 @@
+//! Whole machines that run programs: messages, time, faults, bad requests.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod determinism;
+
+/// Every interface whose programs the tests run.
+const INTERFACES: [&str; 3] = ["NI2w", "CNI512Q", "CNI32Qm"];
+/// Every machine that is built in.
+const MACHINES: [&str; 2] = ["hpca98", "isca96"];

@@ -1,0 +1,253 @@
+//! The least messaging library that a guest needs, for every interface: the
+//! assembler's counterpart of guest/messaging.
+//!
+//! `call start` first; it sets s2 to s9 and s11, which belong to the library:
+//!
+//! | register | meaning |
+//! | --- | --- |
+//! | s2, s3 | send queue: index and sense of the next entry |
+//! | s4 | send queue: copy of the head pointer, refreshed when the queue looks full |
+//! | s5, s6 | receive queue: index and sense of the next entry |
+//! | s7 | 1 if messages are announced by a store to the tail pointer |
+//! | s8, s9 | this node, and how many there are |
+//! | s11 | the information page |
+//!
+//! `call send`: a0 the header, a1 the payload (whole doublewords are read).
+//! `call receive`: waits for a packet, a0 where its payload goes; returns the
+//! header in a0. Both use a1 and t0 to t6 and are marked for the ledger.
+
+/// The library, to be put behind a program that ends before it.
+pub const LIBRARY: &str = "
+start:
+    li   s11, 0x50000000
+    ld   s8, 16(s11)
+    ld   s9, 24(s11)
+    ld   s7, 144(s11)
+    li   s2, 0
+    li   s3, 1
+    slli s4, s3, 32
+    li   s5, 0
+    li   s6, 1
+    ret
+
+send:
+    marker 0x4e1
+    ld   t0, 32(s11)
+    addi t0, t0, -1
+    bnez t0, send_queue
+
+    ld   t0, 40(s11)            # FIFO: wait for room in STATUS
+    marker 0x4e2
+send_fifo_wait:
+    ld   t1, 0(t0)
+    andi t1, t1, 1
+    beqz t1, send_fifo_wait
+    marker 0x4f0
+    sd   a0, 8(t0)
+    srli t2, a0, 16
+    andi t2, t2, 0xff
+send_fifo_payload:
+    bge  zero, t2, send_done
+    ld   t1, 0(a1)
+    sd   t1, 8(t0)
+    addi a1, a1, 8
+    addi t2, t2, -8
+    j    send_fifo_payload
+
+send_queue:
+    slli t1, s3, 32             # full: same index as the head, other sense
+    or   t1, t1, s2
+    xor  t1, t1, s4
+    li   t2, 1
+    slli t2, t2, 32
+    bne  t1, t2, send_entry
+    marker 0x4e2
+    ld   t0, 128(s11)
+    ld   s4, 0(t0)
+    marker 0x4f0
+    j    send_queue
+send_entry:
+    ld   t0, 80(s11)
+    slli t1, s2, 8
+    add  t0, t0, t1
+    sd   a0, 0(t0)
+    srli t2, a0, 16
+    andi t2, t2, 0xff
+send_entry_payload:
+    bge  zero, t2, send_advance
+    ld   t1, 0(a1)
+    sd   t1, 8(t0)
+    addi t0, t0, 8
+    addi a1, a1, 8
+    addi t2, t2, -8
+    j    send_entry_payload
+send_advance:
+    addi s2, s2, 1
+    ld   t0, 88(s11)
+    bne  s2, t0, send_announce
+    li   s2, 0
+    xori s3, s3, 1
+send_announce:
+    beqz s7, send_signal
+    ld   t0, 120(s11)
+    slli t1, s3, 32
+    or   t1, t1, s2
+    sd   t1, 0(t0)
+    j    send_done
+send_signal:
+    ld   t0, 40(s11)
+    li   t1, 1
+    sd   t1, 24(t0)
+send_done:
+    marker 0x4f0
+    ret
+
+receive:
+    mv   a1, a0
+    ld   t0, 32(s11)
+    addi t0, t0, -1
+    bnez t0, receive_queue
+
+    ld   t0, 40(s11)            # FIFO: wait for a packet in STATUS
+    marker 0x4e3
+receive_fifo_wait:
+    ld   t1, 0(t0)
+    andi t1, t1, 2
+    beqz t1, receive_fifo_wait
+    marker 0x4f0
+    marker 0x4e4
+    ld   a0, 16(t0)
+    srli t2, a0, 16
+    andi t2, t2, 0xff
+receive_fifo_payload:
+    bge  zero, t2, receive_done
+    ld   t1, 16(t0)
+    sd   t1, 0(a1)
+    addi a1, a1, 8
+    addi t2, t2, -8
+    j    receive_fifo_payload
+
+receive_queue:
+    ld   t0, 96(s11)
+    slli t1, s5, 8
+    add  t0, t0, t1
+    marker 0x4e3
+receive_entry_wait:
+    ld   a0, 0(t0)              # valid: the bit is this pass's sense
+    srli t1, a0, 63
+    bne  t1, s6, receive_entry_wait
+    marker 0x4f0
+    marker 0x4e4
+    slli a0, a0, 1
+    srli a0, a0, 1
+    srli t2, a0, 16
+    andi t2, t2, 0xff
+receive_entry_payload:
+    bge  zero, t2, receive_advance
+    ld   t1, 8(t0)
+    sd   t1, 0(a1)
+    addi t0, t0, 8
+    addi a1, a1, 8
+    addi t2, t2, -8
+    j    receive_entry_payload
+receive_advance:
+    addi s5, s5, 1
+    ld   t0, 104(s11)
+    bne  s5, t0, receive_consumed
+    li   s5, 0
+    xori s6, s6, 1
+receive_consumed:
+    ld   t0, 136(s11)
+    slli t1, s6, 32
+    or   t1, t1, s5
+    sd   t1, 0(t0)
+receive_done:
+    marker 0x4f0
+    ret
+";
+
+/// A program whose nodes 0 and 1 exchange `turns` messages of `bytes` of
+/// payload in each direction. Each message's doublewords count up from the
+/// turn's number, and the receiver checks all of them. Node 0 reports the
+/// cycles of all turns as `cycles`.
+pub fn ping_pong(turns: u64, bytes: u64) -> String {
+    format!(
+        "
+    call start
+    li   s0, {turns}
+    li   s1, 0
+    csrrs s10, cycle, zero
+turn:
+    bge  s1, s0, finished
+    bnez s8, answer
+    call say
+    call hear
+    j    next
+answer:
+    call hear
+    call say
+next:
+    addi s1, s1, 1
+    j    turn
+finished:
+    csrrs t0, cycle, zero
+    sub  s10, t0, s10
+    report cycles, s10
+    exit 0
+
+say:                            # payload: turn, turn + 1, ...
+    mv   a6, ra
+    li   a1, {data}
+    li   t0, {bytes}
+    mv   t1, a1
+    mv   t2, s1
+say_word:
+    bge  zero, t0, say_send
+    sd   t2, 0(t1)
+    addi t1, t1, 8
+    addi t2, t2, 1
+    addi t0, t0, -8
+    j    say_word
+say_send:
+    xori a0, s8, 1              # the other node
+    li   t0, {length}
+    or   a0, a0, t0
+    call send
+    jr   a6
+
+hear:
+    mv   a6, ra
+    li   a0, {buffer}
+    call receive
+    xori t0, s8, 1
+    li   t1, {length}
+    or   t0, t0, t1
+    bne  a0, t0, wrong
+    li   t0, {bytes}
+    li   t1, {buffer}
+    mv   t2, s1
+hear_word:
+    bge  zero, t0, hear_done
+    ld   t3, 0(t1)
+    bne  t3, t2, wrong
+    addi t1, t1, 8
+    addi t2, t2, 1
+    addi t0, t0, -8
+    j    hear_word
+hear_done:
+    jr   a6
+wrong:
+    exit 9
+{LIBRARY}",
+        data = super::DATA,
+        buffer = super::DATA + 0x1000,
+        length = header(0, bytes),
+    )
+    .replace("cycle, zero", "0xc00, zero")
+}
+
+/// A header for `bytes` of payload: one packet, the only one of its message,
+/// for handler 7.
+pub fn header(peer: u64, bytes: u64) -> u64 {
+    peer | bytes << 16 | 7 << 24 | 1 << 55
+}

@@ -1,0 +1,144 @@
+//! What tests and benches of whole machines share: guest programs without a
+//! compiler, and runs of them.
+//!
+//! A guest is written in the notation of [`narthex_cores::assemble`], with two
+//! more lines:
+//!
+//! | line | meaning |
+//! | --- | --- |
+//! | `report NAME, REGISTER` | reports the register's integer under that name |
+//! | `exit CODE` | ends the program |
+//!
+//! Both are system calls and use a0, a1, a2, a7 (and fa0). The code begins at
+//! [`CODE`], writable data at [`DATA`], data that may only be read at [`NAMES`].
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+pub mod elf;
+pub mod messages;
+
+use narthex_cores::assemble::assemble;
+use narthex_machine::{Failure, RunRequest, run};
+use serde_json::Value;
+
+use elf::{EXECUTE, READ, Segment, WRITE};
+
+/// Where the program's instructions are.
+pub const CODE: u64 = 0x1_0000;
+/// 64 KiB that the program may write, zero at first.
+pub const DATA: u64 = 0x10_0000;
+/// The names of what the program reports; read-only.
+pub const NAMES: u64 = 0x20_0000;
+
+/// Bytes at [`DATA`].
+const DATA_BYTES: u64 = 0x1_0000;
+/// Linux's number of the system call that ends the program.
+const EXIT: u64 = 93;
+/// Narthex's number of the system call that reports a figure.
+const REPORT: u64 = 0x4e00;
+
+/// An ELF file with the program.
+pub fn program(source: &str) -> Vec<u8> {
+    let mut names = vec![0];
+    let lines: Vec<String> = source.lines().map(|line| expand(line, &mut names)).collect();
+    let code = assemble(CODE, &lines.join("\n")).unwrap_or_else(|error| panic!("{error} of\n{}", lines.join("\n")));
+    elf::file(
+        CODE,
+        &[
+            Segment { address: CODE, memory_bytes: code.len() as u64, bytes: code, flags: READ | EXECUTE },
+            Segment { address: DATA, memory_bytes: DATA_BYTES, bytes: Vec::new(), flags: READ | WRITE },
+            Segment { address: NAMES, memory_bytes: names.len() as u64, bytes: names, flags: READ },
+        ],
+    )
+}
+
+/// Writes the lines that the assembler does not know as those that it does.
+fn expand(line: &str, names: &mut Vec<u8>) -> String {
+    let code = line.split('#').next().unwrap_or("").trim();
+    match code.split_once(' ') {
+        Some(("exit", code)) => format!("li a0, {}; li a7, {EXIT}; ecall", code.trim()),
+        Some(("report", rest)) => {
+            let (name, register) = rest.split_once(',').expect("report NAME, REGISTER");
+            let address = NAMES + names.len() as u64;
+            names.extend(name.trim().as_bytes());
+            names.push(0);
+            format!(
+                "fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall"
+            )
+        }
+        _ => code.to_owned(),
+    }
+    .replace(';', "\n")
+}
+
+/// A run of two nodes of `machine` over `interface`.
+pub fn request(machine: &str, interface: &str) -> RunRequest {
+    RunRequest {
+        program: "guest".into(),
+        args: Vec::new(),
+        machine: machine.into(),
+        interface: interface.into(),
+        nodes: Some(2),
+        set: Vec::new(),
+        threads: 1,
+        seed: None,
+    }
+}
+
+/// The same run with a change to the machine.
+pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
+    request.set.push(setting.into());
+    request
+}
+
+/// One node of `machine`, for what needs no messages.
+pub fn alone(machine: &str) -> RunRequest {
+    RunRequest { nodes: Some(1), ..request(machine, "NI2w") }
+}
+
+/// The result of a run; its ledgers have been added up.
+pub fn result(request: &RunRequest, source: &str) -> Value {
+    let document = run_elf(request, &program(source))
+        .unwrap_or_else(|failure| panic!("exit code {}: {failure}", failure.exit_code));
+    assert_ledgers_add_up(&document);
+    document
+}
+
+/// The failure of a run.
+pub fn failure(request: &RunRequest, source: &str) -> Failure {
+    match run_elf(request, &program(source)) {
+        Err(failure) => failure,
+        Ok(document) => panic!("the run was to fail, and ended with {document:#}"),
+    }
+}
+
+/// Runs an ELF file.
+pub fn run_elf(request: &RunRequest, elf: &[u8]) -> Result<Value, Failure> {
+    run(request, elf, &mut |_| true)
+}
+
+/// The integer that a node reported last under a name.
+pub fn reported(document: &Value, node: u64, name: &str) -> i64 {
+    let reports = document["reports"].as_array().expect("a list");
+    let report = reports.iter().rev().find(|report| report["node"] == node && report["name"] == name);
+    let report = report.unwrap_or_else(|| panic!("node {node} reports no {name}: {}", document["reports"]));
+    report["value"].as_f64().expect("a number") as i64
+}
+
+/// A statistic of a node.
+pub fn statistic(document: &Value, node: usize, name: &str) -> u64 {
+    let statistics = &document["nodes"][node]["statistics"];
+    statistics[name].as_u64().unwrap_or_else(|| panic!("there is no statistic {name}: {statistics}"))
+}
+
+/// Every processor's time is accounted for, to the picosecond.
+pub fn assert_ledgers_add_up(document: &Value) {
+    let simulated = document["simulated_ps"].as_u64().expect("a time");
+    for node in document["nodes"].as_array().expect("a list") {
+        for processor in node["processors"].as_array().expect("a list") {
+            let ledger = processor["ledger_ps"].as_object().expect("categories");
+            let sum: u64 = ledger.values().map(|time| time.as_u64().expect("a time")).sum();
+            assert_eq!(sum, simulated, "node {}: {ledger:?}", node["node"]);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+"""Files that belong to the package: guest sources and experiments.
+
+In a checkout `narthex/guest` and `narthex/experiments` are links to the
+folders at its root; in an installed wheel they are copies of them.
+"""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+GUEST = _PACKAGE / "guest"
+"""C sources that run on the simulated processors: runtime, messaging, programs."""
+
+EXPERIMENTS = _PACKAGE / "experiments"
+"""`PAPER/NAME.toml`, one per published table, and `published/PAPER.csv`."""

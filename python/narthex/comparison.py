@@ -1,0 +1,130 @@
+"""Runs the same binary over several network interfaces and ranks them."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from narthex import _native
+from narthex.errors import NarthexError
+from narthex.programs import find
+from narthex.results import Result
+from narthex.running import DEFAULT_MACHINE, Observer, run
+
+if TYPE_CHECKING:
+    import polars
+
+SIMULATED_TIME = "simulated time"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs of one program, best first."""
+
+    measure: str
+    """What they are ranked by: a report's name, or "simulated time"."""
+    unit: str
+    results: list[Result]
+
+    def measured(self, result: Result) -> float:
+        """Return the value by which a run is ranked."""
+        return result.simulated_us if self.measure == SIMULATED_TIME else result.value(self.measure)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the ranking: rank, interface, value, unit, and times the best."""
+        best = self.measured(self.results[0])
+        rows = []
+        for rank, result in enumerate(self.results, start=1):
+            value = self.measured(result)
+            ratio = max(value, best) / min(value, best) if min(value, best) > 0 else None
+            rows.append(
+                {
+                    "rank": rank,
+                    "interface": result.interface,
+                    "measure": self.measure,
+                    "value": value,
+                    "unit": self.unit,
+                    "times_best": ratio,
+                }
+            )
+        return rows
+
+    @property
+    def frame(self) -> "polars.DataFrame":
+        """The ranking as a Polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What `--json` writes: the ranking and every run's own document."""
+        return {
+            "schema": 1,
+            "version": _native.__version__,
+            "rows": self.rows(),
+            "runs": [result.document for result in self.results],
+        }
+
+
+def interface_names() -> list[str]:
+    """Return the interfaces that a run can be given, as the taxonomy spells them."""
+    return [entry["name"] for entry in json.loads(_native.list("interfaces"))]
+
+
+def compare(
+    program: str,
+    *args: object,
+    interfaces: Sequence[str] | str = "all",
+    by: str | None = None,
+    machine: str = DEFAULT_MACHINE,
+    nodes: int | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    threads: int = 1,
+    seed: int = 1,
+    observer: Callable[[str], Observer | None] = lambda _interface: None,
+) -> Comparison:
+    """Run a program on several interfaces and rank them.
+
+    `interfaces` is "all" or a list of names. They are ranked by what the
+    program reports under the name `by`, or else by its first report, or by
+    simulated time where it reports nothing. Rates (units "per second") rank
+    from the largest, all else from the smallest.
+    """
+    names = interface_names() if interfaces == "all" else list(interfaces)
+    if not names:
+        raise NarthexError("compare needs at least one interface")
+    guest = find(program)
+    results = [
+        run(
+            guest,
+            *args,
+            machine=machine,
+            interface=name,
+            nodes=nodes,
+            set=set,
+            threads=threads,
+            seed=seed,
+            observer=observer(name),
+        )
+        for name in names
+    ]
+    return rank(results, by)
+
+
+def rank(results: list[Result], by: str | None) -> Comparison:
+    """Order runs by a report's value, best first; ties keep their order."""
+    measure, unit = _measure(results[0], by)
+    comparison = Comparison(measure, unit, results)
+    ordered = sorted(results, key=comparison.measured, reverse=unit.endswith("/s"))
+    return Comparison(measure, unit, ordered)
+
+
+def _measure(result: Result, by: str | None) -> tuple[str, str]:
+    """Choose what to rank by, and find its unit."""
+    reports = {report["name"]: report["unit"] for report in reversed(result.document["reports"])}
+    if by is None:
+        by = result.document["reports"][0]["name"] if reports else SIMULATED_TIME
+    if by != SIMULATED_TIME and by not in reports:
+        result.value(by)  # raises, naming what there is
+    return by, reports.get(by, "us")

@@ -1,0 +1,36 @@
+"""The one exception that Narthex raises on purpose, and its exit codes."""
+
+import difflib
+from collections.abc import Iterable
+
+GUEST_FAILED = 1
+"""The simulated program failed: a fault, a failed check, a status other than 0."""
+
+USAGE = 2
+"""Wrong usage or configuration; nothing was simulated."""
+
+NO_PROGRESS = 3
+"""The simulated machine made no progress: a deadlock or a livelock."""
+
+CLAIM_FAILED = 4
+"""An experiment ran, and a published claim did not hold."""
+
+
+class NarthexError(Exception):
+    """Something that the user can mend; the message names the thing and the remedy."""
+
+    def __init__(self, message: str, exit_code: int = USAGE) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        """What the command line exits with."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> NarthexError:
+    """Make the error for a name that does not exist, with the nearest that does."""
+    names = sorted(known)
+    by_folded = {known_name.casefold(): known_name for known_name in names}
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
+    message = f"there is no {kind} '{name}'"
+    if near:
+        message += f"; did you mean '{by_folded[near[0]]}'?"
+    return NarthexError(f"{message} (there are: {', '.join(names) or 'none'})")

@@ -1,0 +1,132 @@
+"""What a run returns: its document, and views of it as Polars frames."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from narthex.errors import NarthexError
+
+if TYPE_CHECKING:
+    import polars
+
+PS_PER_US = 1_000_000
+
+
+class Result:
+    """The outcome of one run.
+
+    `document` is exactly what `--json` writes: the schema's number, the
+    tool's version, the binary's hash, the resolved machine and all results.
+    The frames are views of it, made when they are asked for.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+
+    @property
+    def program(self) -> str:
+        """The program's name."""
+        return self.document["program"]
+
+    @property
+    def interface(self) -> str:
+        """The network interface, as the taxonomy spells it."""
+        return self.document["interface"]
+
+    @property
+    def simulated_us(self) -> float:
+        """Simulated time from the start to the last node's end, in microseconds."""
+        return self.document["simulated_ps"] / PS_PER_US
+
+    @property
+    def reports(self) -> "polars.DataFrame":
+        """What the program reported: node, name, value, unit."""
+        import polars as pl
+
+        schema = {"node": pl.Int64, "name": pl.String, "value": pl.Float64, "unit": pl.String}
+        rows = [[report[key] for key in schema] for report in self.document["reports"]]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def ledger(self) -> "polars.DataFrame":
+        """Where the time went: node, processor, activity, category, time_ps.
+
+        The rows of a processor add up to its elapsed time, to the picosecond.
+        """
+        import polars as pl
+
+        schema = {
+            "node": pl.Int64,
+            "processor": pl.Int64,
+            "activity": pl.String,
+            "category": pl.String,
+            "time_ps": pl.Int64,
+        }
+        return pl.DataFrame(list(ledger_rows(self.document)), schema=schema, orient="row")
+
+    @property
+    def statistics(self) -> "polars.DataFrame":
+        """All counters: node, name (its path, joined with dots), value."""
+        import polars as pl
+
+        rows = [
+            (node["node"], name, float(value))
+            for node in self.document["nodes"]
+            for name, value in _leaves(node["statistics"])
+        ]
+        schema = {"node": pl.Int64, "name": pl.String, "value": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def output(self) -> "polars.DataFrame":
+        """What the program wrote: node, stream, text."""
+        import polars as pl
+
+        schema = {"node": pl.Int64, "stream": pl.String, "text": pl.String}
+        rows = [[piece[key] for key in schema] for piece in self.document["output"]]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def value(self, name: str) -> float:
+        """Return the mean over the nodes of what was reported under `name`."""
+        values = [report["value"] for report in self.document["reports"] if report["name"] == name]
+        if not values:
+            known = sorted({report["name"] for report in self.document["reports"]})
+            raise NarthexError(
+                f"program '{self.program}' reported no '{name}'"
+                f" (it reported: {', '.join(known) or 'nothing'})"
+            )
+        return sum(values) / len(values)
+
+    def to_json(self) -> str:
+        """Return the document as text, as `--json` writes it."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<narthex.Result of {self.program} on {self.interface}:"
+            f" {self.simulated_us:.3f} us simulated, {len(self.document['reports'])} reports>"
+        )
+
+
+def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, int]]:
+    """Yield (node, processor, activity, category, time in ps) of a run's document."""
+    for node in document["nodes"]:
+        for index, processor in enumerate(node["processors"]):
+            for key, time_ps in processor["ledger_ps"].items():
+                activity, _, category = key.partition("/")
+                yield node["node"], index, activity, category, time_ps
+
+
+def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers of nested objects, each with its path.
+
+    A statistic that carries its unit, {"value": ..., "unit": ...}, is one leaf.
+    """
+    for key, value in tree.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and isinstance(value.get("value"), int | float):
+            yield path, value["value"]
+        elif isinstance(value, dict):
+            yield from _leaves(value, f"{path}.")
+        elif isinstance(value, int | float):
+            yield path, value

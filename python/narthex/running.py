@@ -1,0 +1,54 @@
+"""Runs one program on one simulated machine."""
+
+import json
+from collections.abc import Callable, Sequence
+
+from narthex import _native
+from narthex.programs import Program, find
+from narthex.results import Result
+
+Observer = Callable[[int, float], bool]
+"""Called a few times a second with the simulated time in picoseconds and the
+share of the run that is known to be done; a false value interrupts the run."""
+
+DEFAULT_MACHINE = "hpca98"
+DEFAULT_INTERFACE = "CNI32Qm"
+
+
+def run(
+    program: str | Program,
+    *args: object,
+    machine: str = DEFAULT_MACHINE,
+    interface: str = DEFAULT_INTERFACE,
+    nodes: int | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    threads: int = 1,
+    seed: int = 1,
+    observer: Observer | None = None,
+) -> Result:
+    """Run a program and return what it reported and where the time went.
+
+    `program` is the name of a program that comes with Narthex, an ELF file, or
+    a C or C++ source file; `args` are its arguments. `machine` is a preset or
+    a file, `interface` a name of the taxonomy in any case; `nodes` replaces
+    the machine's number of nodes, and each of `set` one of its parameters
+    ("bus.clock=125MHz"). The same arguments give the same bits, whatever the
+    number of `threads`.
+
+    >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
+
+    Raises `NarthexError` when the program fails, makes no progress, or
+    something is wrong with the arguments.
+    """
+    guest = find(program) if isinstance(program, str) else program
+    request = {
+        "program": guest.name,
+        "args": [str(argument) for argument in args],
+        "machine": machine,
+        "interface": interface,
+        "nodes": nodes,
+        "set": list(set),
+        "threads": threads,
+        "seed": seed,
+    }
+    return Result(json.loads(_native.run(json.dumps(request), guest.elf(), observer)))

@@ -1,0 +1,116 @@
+"""The language of claims: comparisons of measured values, and nothing else.
+
+    'CNI32Qm' < 'CNI512Q' < 'NI2w'
+    'NI2w' / 'CNI32Qm' - 1 <= 3.42
+    max('CNI512Q', 'CNI32Qm') < 'NI2w'
+    'CNI32Qm' < 'CNI32Qm @ 4096 bytes'
+
+A text stands for the measured value of that interface at the workload that is
+looked at, or at the workload named behind `@`. Comparisons (chained as in
+mathematics), `and`, `or`, `not`, + - * /, numbers, parentheses, `min`, `max`
+and `abs`: the grammar is Python's, read by its parser and walked here node by
+node, so a claim cannot do anything else, whoever wrote the file.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from narthex.errors import NarthexError, unknown
+
+Values = Mapping[tuple[str, str], float]
+"""Measured values by (interface, workload)."""
+
+_OPERATIONS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_RELATIONS: dict[type, Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max, "abs": abs}
+
+
+def check(
+    expression: str, interfaces: Sequence[str], workloads: Sequence[str], place: str = "claim"
+) -> None:
+    """Refuse an expression that is not of the language or names what is not measured."""
+    values = {(interface, workload): 1.0 for interface in interfaces for workload in workloads}
+    try:
+        holds(expression, values, workloads[0])
+    except ZeroDivisionError:
+        pass  # only with these made-up values
+    except NarthexError as error:
+        raise NarthexError(f"{place}: {error}") from None
+
+
+def holds(expression: str, values: Values, workload: str) -> bool:
+    """Evaluate a claim at one workload."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NarthexError(f"'{expression}' is not an expression: {error}") from None
+    return _truth(tree, values, workload)
+
+
+def _truth(tree: ast.expr, values: Values, workload: str) -> bool:
+    """Evaluate a condition. Every part is looked at, so a wrong name never hides."""
+    match tree:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return all([_truth(part, values, workload) for part in parts])
+        case ast.BoolOp(op=ast.Or(), values=parts):
+            return any([_truth(part, values, workload) for part in parts])
+        case ast.UnaryOp(op=ast.Not(), operand=part):
+            return not _truth(part, values, workload)
+        case ast.Compare(left=left, ops=relations, comparators=others):
+            numbers = [_number(part, values, workload) for part in (left, *others)]
+            return all(
+                _relation(relation)(smaller, larger)
+                for relation, smaller, larger in zip(relations, numbers, numbers[1:], strict=False)
+            )
+    raise NarthexError(f"'{ast.unparse(tree)}' is not a comparison")
+
+
+def _relation(relation: ast.cmpop) -> Callable[[float, float], bool]:
+    if type(relation) not in _RELATIONS:
+        raise NarthexError("a claim compares with <, <=, > or >=: measured values are never equal")
+    return _RELATIONS[type(relation)]
+
+
+def _number(tree: ast.expr, values: Values, workload: str) -> float:
+    """Evaluate a value."""
+    match tree:
+        case ast.Constant(value=str() as name):
+            return _measured(name, values, workload)
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub(), operand=part):
+            return -_number(part, values, workload)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+            apply = _OPERATIONS[type(operation)]
+            return apply(_number(left, values, workload), _number(right, values, workload))
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as parts, keywords=[]) if (
+            name in _FUNCTIONS and (name != "abs" or len(parts) == 1)
+        ):
+            numbers = [_number(part, values, workload) for part in parts]
+            return abs(numbers[0]) if name == "abs" else _FUNCTIONS[name](numbers)
+    raise NarthexError(f"'{ast.unparse(tree)}' is not a value that a claim can use")
+
+
+def _measured(name: str, values: Values, workload: str) -> float:
+    """Look a measured value up: 'INTERFACE' or 'INTERFACE @ WORKLOAD'."""
+    interface, at, other = (part.strip() for part in name.partition("@"))
+    key = (interface, other if at else workload)
+    if key in values:
+        return values[key]
+    interfaces = {interface for interface, _ in values}
+    if interface not in interfaces:
+        raise unknown("measured interface", interface, interfaces)
+    raise unknown("measured workload", key[1], {workload for _, workload in values})
