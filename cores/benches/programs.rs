@@ -1,9 +1,18 @@
 //! Guest programs whose speed is measured: integers, floating point, pointers.
 //!
-//! Each runs for ever; its data are in the 4 MiB from [`DATA`] on.
+//! Each runs for ever; its data are in the 4 MiB from [`DATA`] on. They run on
+//! three machines: `functional` without time, `timed` dual-issue without
+//! caches, `cached` dual-issue with first-level caches.
 
+use narthex_cores::assemble::assemble;
 use narthex_cores::linux::{GuestMemory, Protection};
-use narthex_cores::{Code, Config, FlatMemory, Processor, Timing, assemble::assemble};
+use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop, Timing};
+use narthex_kernel::{Duration, Time};
+use narthex_memory::main_memory::MainMemory;
+use narthex_memory::pages::{PageAttributes, PageTable};
+use narthex_memory::processor_memory::{StoreBufferConfig, UncachedStores};
+use narthex_memory::transaction::{AgentId, Response};
+use narthex_memory::{ProcessorMemory, cache};
 
 /// Where the programs are.
 pub const TEXT: u64 = 0x1_0000;
@@ -155,17 +164,123 @@ pub fn dual_issue() -> Config {
     }
 }
 
-/// A processor at the start of a program.
-pub fn processor<T: Timing>(source: &str) -> Processor<T> {
+/// A processor and memory that runs a program.
+pub trait Machine {
+    /// Runs to the local time `until`.
+    fn run(&mut self, until: Time);
+    /// The processor.
+    fn now(&self) -> Time;
+    /// Instructions retired.
+    fn retired(&self) -> u64;
+}
+
+/// A processor over memory without caches.
+pub struct Flat<T> {
+    processor: Processor<T>,
+    memory: FlatMemory,
+}
+
+impl<T: Timing> Flat<T> {
+    /// At the start of a program.
+    pub fn new(source: &str) -> Self {
+        let (processor, code) = processor(source);
+        let mut memory = FlatMemory::with_range(DATA, DATA_BYTES);
+        memory.map(TEXT, 0x1000, Protection { read: true, write: false, execute: true });
+        memory.write(TEXT, &code).expect("the text is mapped");
+        Flat { processor, memory }
+    }
+}
+
+impl<T: Timing> Machine for Flat<T> {
+    fn run(&mut self, until: Time) {
+        assert_eq!(self.processor.run(&mut self.memory, until), Stop::Horizon);
+    }
+    fn now(&self) -> Time {
+        self.processor.now()
+    }
+    fn retired(&self) -> u64 {
+        self.processor.retired()
+    }
+}
+
+/// A dual-issue processor with first-level caches over memory that answers
+/// every miss after 60 ns.
+pub struct Cached {
+    processor: Processor<InOrder>,
+    caches: ProcessorMemory,
+    pages: PageTable,
+    memory: MainMemory,
+}
+
+impl Cached {
+    /// At the start of a program.
+    pub fn new(source: &str) -> Self {
+        let (processor, code) = processor(source);
+        let cache = cache::Config {
+            size: "32KiB".parse().expect("a size"),
+            associativity: 2,
+            block: "64B".parse().expect("a size"),
+            protocol: "MOESI".into(),
+        };
+        let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
+        let supply = Duration::from_ns(12);
+        let caches = ProcessorMemory::new(AgentId(0), &cache, Some(&cache), &store_buffer, supply);
+        let mut pages = PageTable::default();
+        pages.map(DATA, DATA_BYTES, PageAttributes::DATA);
+        pages.map(TEXT, 0x1000, PageAttributes { executable: true, ..PageAttributes::READ_ONLY });
+        let mut memory = MainMemory::default();
+        memory.write(TEXT, &code);
+        Cached { processor, caches, pages, memory }
+    }
+
+    /// Carries out what the caches ask for, until the processor may go on.
+    fn answer(&mut self) {
+        while let Some(transaction) = self.caches.issue() {
+            if let Some(data) = &transaction.data {
+                self.memory.write(transaction.address, data);
+            }
+            let fetched = transaction.kind.fetches_block();
+            let data = fetched.then(|| self.memory.read_block(transaction.address, 64));
+            if self.caches.complete(&transaction, &Response { data, value: 0, shared: false }) {
+                break;
+            }
+        }
+        self.processor.resume_at(self.processor.now() + Duration::from_ns(60));
+    }
+}
+
+impl Machine for Cached {
+    fn run(&mut self, until: Time) {
+        loop {
+            let mut port = self.caches.port(&self.pages, &self.memory);
+            match self.processor.run(&mut port, until) {
+                Stop::Wait => self.answer(),
+                stop => return assert_eq!(stop, Stop::Horizon),
+            }
+        }
+    }
+    fn now(&self) -> Time {
+        self.processor.now()
+    }
+    fn retired(&self) -> u64 {
+        self.processor.retired()
+    }
+}
+
+/// A processor at the start of a program, and the program.
+fn processor<T: Timing>(source: &str) -> (Processor<T>, Vec<u8>) {
     let code = assemble(TEXT, source).expect("the program is in order");
     let mut processor = Processor::new(&dual_issue(), Code::new(TEXT, &code).into());
     processor.set_pc(TEXT);
-    processor
+    (processor, code)
 }
 
-/// A program's memory without caches.
-pub fn flat_memory() -> FlatMemory {
-    let mut memory = FlatMemory::with_range(DATA, DATA_BYTES);
-    memory.map(TEXT, 0x1000, Protection { read: true, write: false, execute: true });
-    memory
-}
+/// A way to execute a program.
+pub type Make = fn(&str) -> Box<dyn Machine>;
+
+/// The ways to execute a program, by name.
+pub const MACHINES: [(&str, Make); 3] = [
+    ("functional", |source| Box::new(Flat::<Functional>::new(source))),
+    ("timed", |source| Box::new(Flat::<InOrder>::new(source))),
+    ("cached", |source| Box::new(Cached::new(source))),
+];

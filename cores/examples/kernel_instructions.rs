@@ -2,53 +2,43 @@
 //! can count host instructions for each guest instruction:
 //!
 //! ```text
-//! cargo build --release --example kernel_instructions
-//! valgrind --tool=callgrind target/release/examples/kernel_instructions timed float 10000000
+//! cargo build --release -p narthex-cores --example kernel_instructions
+//! valgrind --tool=callgrind target/release/examples/kernel_instructions cached float 10000000
 //! ```
 //!
 //! Run it with two counts and take the difference, to leave out the start.
 
-#[allow(dead_code)]
 #[path = "../benches/programs.rs"]
 mod programs;
 
+use std::process::ExitCode;
 use std::time::Instant;
 
-use narthex_cores::{Functional, InOrder, Stop, Timing};
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Duration;
 
-fn main() {
+const USAGE: &str =
+    "usage: kernel_instructions functional|timed|cached integer|float|pointers COUNT";
+
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [timing, program, count] = arguments.as_slice() else {
-        eprintln!("usage: kernel_instructions functional|timed integer|float|pointers COUNT");
-        std::process::exit(2);
+    let Some((make, source, count)) = selection(&arguments) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
     };
-    let (Some((_, source)), Ok(count)) =
-        (programs::PROGRAMS.iter().find(|(name, _)| name == program), count.parse())
-    else {
-        eprintln!("kernel_instructions: {program} is no program, or {count} is no number");
-        std::process::exit(2);
-    };
-    match timing.as_str() {
-        "timed" => run::<InOrder>(source, count),
-        _ => run::<Functional>(source, count),
+    let mut machine = make(source);
+    let start = Instant::now();
+    while machine.retired() < count {
+        machine.run(machine.now() + Duration::from_ns(100_000));
     }
+    let (seconds, retired) = (start.elapsed().as_secs_f64(), machine.retired());
+    let speed = retired as f64 / seconds / 1e6;
+    println!("{retired} instructions, {}, {speed:.0} million instructions a second", machine.now());
+    ExitCode::SUCCESS
 }
 
-fn run<T: Timing>(source: &str, count: u64) {
-    let mut memory = programs::flat_memory();
-    let mut processor = programs::processor::<T>(source);
-    let start = Instant::now();
-    while processor.retired() < count {
-        let until = processor.now() + Duration::from_ns(100_000);
-        assert_eq!(processor.run(&mut memory, until), Stop::Horizon);
-    }
-    let seconds = start.elapsed().as_secs_f64();
-    let retired = processor.retired();
-    println!(
-        "{retired} instructions, {} cycles, {:.0} million instructions a second",
-        processor.cycles(),
-        retired as f64 / seconds / 1e6
-    );
-    assert!(processor.now() > Time::ZERO);
+fn selection(arguments: &[String]) -> Option<(programs::Make, &'static str, u64)> {
+    let [machine, program, count] = arguments else { return None };
+    let (_, make) = programs::MACHINES.into_iter().find(|(name, _)| name == machine)?;
+    let (_, source) = programs::PROGRAMS.into_iter().find(|(name, _)| name == program)?;
+    Some((make, source, count.parse().ok()?))
 }

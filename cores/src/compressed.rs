@@ -63,7 +63,7 @@ fn quadrant_1(h: u32) -> Option<u32> {
         0b001 => (rd != 0).then(|| i_type(immediate, rd, 0, rd, IMMEDIATE_WORD)),
         0b010 => Some(i_type(immediate, 0, 0, rd, IMMEDIATE)),
         0b011 if rd == SP => add_to_stack_pointer(h),
-        0b011 => (immediate != 0).then(|| (immediate << 12) | rd << 7 | LUI),
+        0b011 => (immediate != 0).then_some(immediate << 12 | rd << 7 | LUI),
         0b100 => arithmetic(h),
         0b101 => Some(j_type(jump_distance(h), 0)),
         0b110 => Some(b_type(branch_distance(h), short(h, 7), 0)),

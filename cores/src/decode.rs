@@ -98,6 +98,16 @@ mod tests {
             let operation = decode(bits, pc, &(0x1000..0x2000));
             prop_assert!(operation.code < 1024);
         }
+
+        #[test]
+        fn a_compressed_instruction_decodes_as_the_one_it_stands_for(halfword: u16) {
+            if let Some(bits) = compressed::expand(halfword) {
+                let block = 0..0x10_0000;
+                let short = decode(halfword.into(), 0x8_0010, &block);
+                let long = decode(bits, 0x8_0010, &block);
+                prop_assert_eq!(short, Operation { code: long.code + SHORT, ..long });
+            }
+        }
     }
 
     #[test]

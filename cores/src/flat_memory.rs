@@ -59,8 +59,7 @@ struct Recent {
 }
 
 impl Recent {
-    const NONE: Recent =
-        Recent { tags: [NO_TAG; ENTRIES], bases: [std::ptr::null_mut(); ENTRIES] };
+    const NONE: Recent = Recent { tags: [NO_TAG; ENTRIES], bases: [std::ptr::null_mut(); ENTRIES] };
 
     fn set(&mut self, page: u64, base: Option<*mut u8>) {
         self.tags[index(page)] = if base.is_some() { page } else { NO_TAG };
@@ -73,8 +72,7 @@ impl Recent {
     fn find<const SIZE: usize>(&self, address: u64) -> Option<*mut u8> {
         let index = index(address);
         let base = self.bases[index];
-        (page_if_aligned::<SIZE>(address) == self.tags[index])
-            .then(|| base.wrapping_add(address as usize))
+        (page_if_aligned::<SIZE>(address) == self.tags[index]).then(|| base.wrapping_add(address as usize))
     }
 }
 

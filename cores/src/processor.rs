@@ -7,7 +7,7 @@ use narthex_memory::Port;
 
 use crate::code::{Code, CodeView};
 use crate::config::Config;
-use crate::execute::{Core, Exit, Table, Window, fetch};
+use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
 use crate::extensions::LEAVE;
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation};
 use crate::stop::{Fault, Stop};
@@ -63,6 +63,7 @@ impl<T: Timing> Processor<T> {
             t: 0,
             count: 0,
             entering: true,
+            fetched_line: NO_LINE,
             exit: Exit::Continue,
             code: CodeView::new(code),
         };
@@ -76,7 +77,7 @@ impl<T: Timing> Processor<T> {
     /// only there.
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
         self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
-        self.core.code.executes_first(port.code_version());
+        self.begin(port);
         if self.must_execute {
             self.must_execute = false;
             if let Exit::Stop(stop) = self.step_regardless(port) {
@@ -94,7 +95,7 @@ impl<T: Timing> Processor<T> {
     /// Executes one instruction; nothing if it executed without a stop.
     pub fn step<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
         self.must_execute = false;
-        self.core.code.executes_first(port.code_version());
+        self.begin(port);
         let retired = self.retired();
         loop {
             if let Exit::Stop(stop) = self.step_regardless(port) {
@@ -118,6 +119,12 @@ impl<T: Timing> Processor<T> {
             self.core.t = slot;
         }
         self.must_execute = true;
+    }
+
+    /// Others may have changed caches and code since the last run.
+    fn begin<P: Port>(&mut self, port: &mut P) {
+        self.core.fetched_line = NO_LINE;
+        self.core.code.executes_first(port.code_version());
     }
 
     /// One instruction, whatever the time.
@@ -144,6 +151,7 @@ impl<T: Timing> Processor<T> {
             if !port.fetch_hit(pc) && !fetch(core, port, pc) {
                 return core.exit;
             }
+            core.fetched(pc);
         }
         core.entering = false;
         let (t, count) = (core.t, core.count);

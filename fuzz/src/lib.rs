@@ -4,7 +4,7 @@
 //!
 //! Reading order: [`generate`] draws a [`program`] out of instructions that
 //! [`encode`] knows and [`values`] on which implementations differ; [`elf`]
-//! makes a file of it. [`simulator`] and [`reference`] (QEMU in user mode) run
+//! makes a file of it. [`simulator`] and [`mod@reference`] (QEMU in user mode) run
 //! the file; [`compare`] finds the first record that differs, and [`shrink`]
 //! removes whatever is not needed for the difference.
 //!

@@ -51,8 +51,8 @@ struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes) {
 
 size_t narthex_reserve(void *memory, size_t memory_bytes, size_t bytes) {
     narthex_check(memory && (uintptr_t)memory % ALIGNMENT_BYTES == 0,
-                  "node %d reserves memory at %p, which is not aligned to %d bytes",
-                  narthex_node(), memory, ALIGNMENT_BYTES);
+                  "node %d reserves memory at %p, which is not aligned to %d bytes", narthex_node(),
+                  memory, ALIGNMENT_BYTES);
     narthex_check(bytes <= narthex_payload_limit(),
                   "node %d reserves memory for payloads of %zu bytes: the limit is %zu",
                   narthex_node(), bytes, narthex_payload_limit());

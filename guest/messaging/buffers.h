@@ -3,7 +3,8 @@
  * Every message is copied out of the network interface into a buffer of this process before its
  * handler runs, as in the papers ("copying a message from the NI to a user-level buffer",
  * ni-design-hpca98 Section 6.1.1). Spare buffers wait on a list and the one used last is taken
- * first, so that a program that keeps none receives into the same, cached memory again and again. */
+ * first, so that a program that keeps none receives into the same, cached memory again and again.
+ */
 #ifndef NARTHEX_MESSAGING_BUFFERS_H
 #define NARTHEX_MESSAGING_BUFFERS_H
 

@@ -10,7 +10,8 @@
  *   by its highest bit whether the entry holds a new packet. A poll that finds nothing hits in the
  *   cache.
  * Sense reverse. What the valid bit must be to mean "valid" changes with each pass over the queue:
- *   1 on odd passes, 0 on even ones. So the receiver never clears it, and never writes to the queue.
+ *   1 on odd passes, 0 on even ones. So the receiver never clears it, and never writes to the
+ * queue.
  *
  * A pointer word in memory holds the index of an entry in bits 0-31 and the sense of the pass in
  * bit 32. The processor runs in order and its stores become visible in order, so no fence is

@@ -26,6 +26,14 @@
 
 enum { POLL_LIMIT_PACKETS = 32 };
 
+/* For what a message of one packet does not need: inlined, it would make every poll and every send
+ * save the registers that only it uses. */
+#ifdef __GNUC__
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE
+#endif
+
 /* A packet saved while a send was blocked. */
 struct saved_packet {
     struct saved_packet *next;
@@ -139,7 +147,7 @@ static void save_arrivals(void) {
     LEAVE();
 }
 
-static void wait_for_room(void) {
+static OUT_OF_LINE void wait_for_room(void) {
     ENTER(ACTIVITY_WAIT_TO_SEND);
     do {
         if (!machine->overflows_to_memory)
@@ -156,7 +164,7 @@ static inline void send_packet(uint64_t header, const void *payload, size_t byte
     driver.send(header | (uint64_t)bytes << 16, payload, bytes);
 }
 
-static void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
+static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
     for (; bytes > payload_bytes; bytes -= payload_bytes) {
         send_packet(header, payload, payload_bytes);
         payload += payload_bytes;
@@ -165,7 +173,8 @@ static void send_in_packets(uint64_t header, const char *payload, size_t bytes) 
     send_packet(header | HEADER_LAST, payload, bytes);
 }
 
-static void check_arguments(int destination, int handler, const void *payload, size_t bytes) {
+static OUT_OF_LINE void check_arguments(int destination, int handler, const void *payload,
+                                        size_t bytes) {
     narthex_check(destination >= 0 && destination < nodes,
                   "node %d cannot send to node %d: nodes are 0 to %d", node, destination,
                   nodes - 1);
@@ -181,8 +190,8 @@ static void check_arguments(int destination, int handler, const void *payload, s
 
 void send_message(int destination, int handler, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
-    uint64_t header = (uint64_t)destination | (uint64_t)handler << 24 |
-                      (uint64_t)next_message++ << 32;
+    uint64_t header =
+        (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
     else
@@ -199,7 +208,7 @@ void narthex_send(int destination, int handler, const void *payload, size_t byte
 
 /* Receiving */
 
-static void fail_unregistered(uint64_t header) {
+static OUT_OF_LINE void fail_unregistered(uint64_t header) {
     narthex_fail("node %d received a message from node %d for handler %d, which it has not "
                  "registered",
                  node, header_peer(header), header_handler(header));
@@ -259,8 +268,9 @@ static struct partial_message *find_partial(uint64_t header, size_t bytes) {
     return begin_partial(key, bytes);
 }
 
-/* Adds a packet to its message; returns 1 when that completed the message, which is then handled. */
-static int receive_part(uint64_t header, const struct saved_packet *from) {
+/* Adds a packet to its message; returns 1 when that completed the message, which is then handled.
+ */
+static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *from) {
     size_t offset = header_index(header) * payload_bytes;
     size_t end = offset + header_bytes(header);
     struct partial_message *message = find_partial(header, end);
@@ -288,7 +298,7 @@ static inline int receive_packet(uint64_t header, const struct saved_packet *fro
     return 1;
 }
 
-static int receive_saved(void) {
+static OUT_OF_LINE int receive_saved(void) {
     struct saved_packet *packet = saved;
     saved = packet->next;
     if (!saved)

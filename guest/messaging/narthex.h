@@ -56,7 +56,8 @@ size_t narthex_payload_limit(void);
 
 /* Sends `bytes` bytes at `payload` to node `destination` (which may be this one), to be handled
  * there by handler `handler`. Returns when the network interface has taken all of it; the payload
- * may then change. Waits while the interface has no room. Fails when an argument is out of range. */
+ * may then change. Waits while the interface has no room. Fails when an argument is out of range.
+ */
 void narthex_send(int destination, int handler, const void *payload, size_t bytes);
 
 /* Handles the messages that have arrived and returns how many; at most a few dozen packets a call,

@@ -19,15 +19,14 @@ pub const SEND_HEAD: u64 = 0x5000_2100;
 pub const RECEIVE_HEAD: u64 = 0x5000_2200;
 /// The blocks of the three pointers.
 pub const POINTERS: std::ops::Range<u64> = SEND_TAIL..SEND_TAIL + 0x1000;
-/// The send queue. Pointers and queues lie at different distances from the
-/// multiples of a cache's size, as an operating system that colours pages would
-/// place them: in a direct-mapped cache the two queues would else replace each
-/// other's entries.
-pub const SEND_QUEUE: u64 = 0x5101_0000;
+/// The send queue. The queues lie where an operating system that colours pages
+/// would place them: in a direct-mapped cache of 1 MiB or 256 KiB they replace
+/// neither each other's entries nor the first data of a program.
+pub const SEND_QUEUE: u64 = 0x510b_0000;
 /// The receive queue.
-pub const RECEIVE_QUEUE: u64 = 0x5182_0000;
+pub const RECEIVE_QUEUE: u64 = 0x518a_0000;
 /// Most bytes that a queue may have.
-pub const LARGEST_QUEUE_BYTES: u64 = 0x80_0000;
+pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
 
 /// What a load of [`STATUS`] shows: there is room for a packet.
 pub const STATUS_CAN_SEND: u64 = 1;

@@ -81,7 +81,7 @@ def compare(
     nodes: int | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
     threads: int = 1,
-    seed: int = 1,
+    seed: int | None = None,
     observer: Callable[[str], Observer | None] = lambda _interface: None,
 ) -> Comparison:
     """Run a program on several interfaces and rank them.

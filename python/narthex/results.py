@@ -86,15 +86,20 @@ class Result:
         rows = [[piece[key] for key in schema] for piece in self.document["output"]]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def value(self, name: str) -> float:
-        """Return the mean over the nodes of what was reported under `name`."""
-        values = [report["value"] for report in self.document["reports"] if report["name"] == name]
-        if not values:
+    def reported(self, name: str) -> list[dict[str, Any]]:
+        """Return the reports under `name`, one for each time a node made it."""
+        reports = [report for report in self.document["reports"] if report["name"] == name]
+        if not reports:
             known = sorted({report["name"] for report in self.document["reports"]})
             raise NarthexError(
                 f"program '{self.program}' reported no '{name}'"
                 f" (it reported: {', '.join(known) or 'nothing'})"
             )
+        return reports
+
+    def value(self, name: str) -> float:
+        """Return the mean of what was reported under `name`."""
+        values = [report["value"] for report in self.reported(name)]
         return sum(values) / len(values)
 
     def to_json(self) -> str:

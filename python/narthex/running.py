@@ -7,9 +7,12 @@ from narthex import _native
 from narthex.programs import Program, find
 from narthex.results import Result
 
-Observer = Callable[[int, float], bool]
-"""Called a few times a second with the simulated time in picoseconds and the
-share of the run that is known to be done; a false value interrupts the run."""
+Observer = Callable[[int], bool]
+"""Called several times a second with the simulated time in picoseconds; a
+false value interrupts the run."""
+
+Output = Callable[[int, str, bytes], object]
+"""Called with what the program writes: node, "stdout" or "stderr", bytes."""
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"
@@ -23,8 +26,9 @@ def run(
     nodes: int | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
     threads: int = 1,
-    seed: int = 1,
+    seed: int | None = None,
     observer: Observer | None = None,
+    output: Output | None = None,
 ) -> Result:
     """Run a program and return what it reported and where the time went.
 
@@ -32,7 +36,7 @@ def run(
     a C or C++ source file; `args` are its arguments. `machine` is a preset or
     a file, `interface` a name of the taxonomy in any case; `nodes` replaces
     the machine's number of nodes, and each of `set` one of its parameters
-    ("bus.clock=125MHz"). The same arguments give the same bits, whatever the
+    ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments give the same bits, whatever the
     number of `threads`.
 
     >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
@@ -51,4 +55,4 @@ def run(
         "threads": threads,
         "seed": seed,
     }
-    return Result(json.loads(_native.run(json.dumps(request), guest.elf(), observer)))
+    return Result(json.loads(_native.run(json.dumps(request), guest.elf(), observer, output)))

@@ -8,9 +8,19 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use narthex_machine::{Failure, RunRequest};
+use narthex_machine::{Failure, OutputStream, Progress, RunRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::Value;
+
+/// A document as text, or a failure as an exception.
+fn text(py: Python<'_>, result: Result<Value, Failure>) -> PyResult<String> {
+    match result {
+        Ok(document) => Ok(document.to_string()),
+        Err(failure) => Err(raise(py, &failure)),
+    }
+}
 
 /// A failure as the Python package's own exception.
 fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
@@ -23,61 +33,88 @@ fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
 
 /// The named things of a kind, as a JSON document: `interfaces` or `machines`.
 #[pyfunction]
-fn list(kind: &str) -> String {
-    narthex_machine::list(kind).to_string()
+fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
+    text(py, narthex_machine::list(kind))
 }
 
 /// Runs a program on the simulated machine and returns the result's document.
 ///
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
-/// free meanwhile. A few times a second `observer(simulated_time_ps,
-/// progress)` is called, if there is one; the run is interrupted when it
-/// raises, returns a false value, or a signal's handler raises (Ctrl-C).
+/// free meanwhile. `output(node, stream, bytes)` is called for what the
+/// program writes, `observer(simulated_time_ps)` several times a second. The
+/// run is interrupted when the observer returns a false value, or when one of
+/// the two or a signal's handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None))]
-fn run(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: RunRequest =
-        serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
+#[pyo3(signature = (request, elf, observer=None, output=None))]
+fn run(
+    py: Python<'_>,
+    request: &str,
+    elf: &[u8],
+    observer: Option<Py<PyAny>>,
+    output: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let request: RunRequest = serde_json::from_str(request)
+        .map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
-        narthex_machine::run(&request, elf, &mut |time_ps, progress| {
-            Python::attach(|py| match observe(py, observer.as_ref(), time_ps, progress) {
-                Ok(goes_on) => goes_on,
-                Err(error) => {
-                    interruption = Some(error);
-                    false
+        narthex_machine::run(&request, elf, &mut |progress| {
+            let goes_on = Python::attach(|py| match progress {
+                Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
+                Progress::Output { node, stream, bytes } => {
+                    write(py, output.as_ref(), node, stream, bytes)
                 }
-            })
+            });
+            goes_on.unwrap_or_else(|error| {
+                interruption.get_or_insert(error);
+                false
+            }) && interruption.is_none()
         })
     });
-    if let Some(error) = interruption {
-        return Err(error);
+    match interruption {
+        Some(error) => Err(error),
+        None => text(py, result),
     }
-    result.map(|document| document.to_string()).map_err(|failure| raise(py, &failure))
 }
 
 /// Whether the run goes on.
-fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, time_ps: u64, progress: f64) -> PyResult<bool> {
+fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, now_ps: u64) -> PyResult<bool> {
     py.check_signals()?;
     match observer {
         None => Ok(true),
-        Some(observer) => observer.call1(py, (time_ps, progress))?.is_truthy(py),
+        Some(observer) => observer.call1(py, (now_ps,))?.is_truthy(py),
     }
+}
+
+/// Hands on what a program wrote; that never ends a run but by raising.
+fn write(
+    py: Python<'_>,
+    output: Option<&Py<PyAny>>,
+    node: usize,
+    stream: OutputStream,
+    bytes: &[u8],
+) -> PyResult<bool> {
+    let Some(output) = output else {
+        return Ok(true);
+    };
+    let stream = match stream {
+        OutputStream::Output => "stdout",
+        OutputStream::Error => "stderr",
+    };
+    output.call1(py, (node, stream, PyBytes::new(py, bytes)))?;
+    Ok(true)
 }
 
 /// Explores every state of a coherence protocol; the report's document.
 #[pyfunction]
 fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
     let report = py.detach(|| narthex_machine::check_protocol(name));
-    report.map(|document| document.to_string()).map_err(|failure| raise(py, &failure))
+    text(py, report)
 }
 
 /// A machine with everything resolved, and where each value comes from.
 #[pyfunction]
 fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) -> PyResult<String> {
-    narthex_machine::machine_show(name, &sets, sources)
-        .map(|document| document.to_string())
-        .map_err(|failure| raise(py, &failure))
+    text(py, narthex_machine::machine_show(name, &sets, sources))
 }
 
 /// The JSON Schema of a machine's file.

@@ -130,9 +130,7 @@ impl<F: Real, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool> Careful
         let a = if NEGATE_PRODUCT { a ^ sign } else { a };
         let c = if NEGATE_ADDEND { c ^ sign } else { c };
         let [x, y, z] = [a, b, c].map(F::from_low_bits);
-        prove(quick::multiply_add(mode, x, y, z), || {
-            exact::multiply_add(F::FORMAT, mode, a, b, c)
-        })
+        prove(quick::multiply_add(mode, x, y, z), || exact::multiply_add(F::FORMAT, mode, a, b, c))
     }
 }
 
@@ -193,9 +191,7 @@ impl<F: Real, I: Integer> Careful for FromInteger<F, I> {
     fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
         let value: i128 = I::from_register(a).into();
         let small = value.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
-        prove(small.then(|| F::from_small(value as i64)), || {
-            exact::from_integer(F::FORMAT, mode, value)
-        })
+        prove(small.then(|| F::from_small(value as i64)), || exact::from_integer(F::FORMAT, mode, value))
     }
 }
 

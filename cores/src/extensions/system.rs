@@ -2,7 +2,7 @@
 
 use narthex_memory::Port;
 
-use crate::execute::{Context, Core, Exit, horizon, instructions};
+use crate::execute::{Context, Core, Exit, NO_LINE, horizon, instructions};
 use crate::operation::Operation;
 use crate::stop::{FaultKind, Stop};
 use crate::timing::Timing;
@@ -73,6 +73,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         let version = self.port.code_version();
         self.core.code.executes_version(version);
         self.core.window.bytes = 0;
+        self.core.fetched_line = NO_LINE;
     }
 }
 

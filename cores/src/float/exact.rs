@@ -210,7 +210,7 @@ pub(crate) fn divide(format: Format, mode: Rounding, a: u64, b: u64) -> Rounded 
 fn quotient(negative: bool, a: Number, b: Number) -> Number {
     let a = aligned(a);
     let quotient = a.significand / b.significand;
-    let lost = a.significand % b.significand != 0;
+    let lost = !a.significand.is_multiple_of(b.significand);
     // The dividend has 126 bits and the divisor at most 53: 73 bits remain, one
     // of which may be given to the sticky bit.
     let significand = quotient << 1 | u128::from(lost);

@@ -189,8 +189,7 @@ mod tests {
     fn the_instruction_computes_what_the_library_does() {
         if host_fuses() {
             // SAFETY: the host has the instruction.
-            let (double, single) =
-                unsafe { ((1.0 + f64::EPSILON).fused(3.0, -3.0), 3f32.fused(5.0, 7.0)) };
+            let (double, single) = unsafe { ((1.0 + f64::EPSILON).fused(3.0, -3.0), 3f32.fused(5.0, 7.0)) };
             assert_eq!((double, single), (3.0 * f64::EPSILON, 22.0));
         }
     }

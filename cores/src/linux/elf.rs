@@ -291,7 +291,7 @@ impl Program {
     /// The line of source that was compiled to the instruction at `address`.
     /// Reads the file's debug information anew; meant for messages.
     pub fn source_line(&self, address: u64) -> Option<SourceLine> {
-        source::line(&self.file, address)
+        if self.holds(address) { source::line(&self.file, address) } else { None }
     }
 
     fn holds(&self, address: u64) -> bool {
@@ -403,7 +403,9 @@ impl<'a> Reader<'a> {
         }
         check_inside(self.file, &format!("segment {index}"), offset, file_bytes)?;
         check_place(index, address, memory_bytes)?;
-        let bytes = self.file[offset as usize..][..file_bytes as usize].to_vec();
+        // Where the file has no bytes for it, its place in the file means nothing.
+        let rest = self.file.get(offset as usize..).unwrap_or_default();
+        let bytes = rest[..file_bytes as usize].to_vec();
         let flags = header.p_flags(LittleEndian);
         let has = |flag| flags & flag == flag;
         let protection = Protection { read: has(elf::PF_R), write: has(elf::PF_W), execute: has(elf::PF_X) };

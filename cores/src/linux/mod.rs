@@ -6,7 +6,7 @@
 //!
 //! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
 //! 2. [`address_space`] keeps the books of the program's memory;
-//! 3. [`start`] puts the program, its arguments and its stack into memory;
+//! 3. [`mod@start`] puts the program, its arguments and its stack into memory;
 //! 4. [`calls`] answers its system calls ([`numbers`] names them);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.
 //!
@@ -30,7 +30,7 @@ pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Plac
 pub use calls::{CallResult, Effect, NarthexCall, OutputStream, SystemCalls};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
 pub use plain::{End, PlainProcess};
-pub use report::FaultReport;
+pub use report::{FaultReport, write_registers};
 pub use source::SourceLine;
 pub use start::{Invocation, StartError, Started, start};
 

@@ -58,11 +58,7 @@ impl fmt::Display for FaultReport<'_> {
         if let Some(explanation) = self.explanation() {
             writeln!(f, "  {explanation}")?;
         }
-        registers(f, &INTEGER_NAMES, self.integers)?;
-        if self.floats.iter().any(|value| *value != 0) {
-            registers(f, &FLOAT_NAMES, self.floats)?;
-        }
-        Ok(())
+        write_registers(f, self.integers, self.floats)
     }
 }
 
@@ -96,14 +92,24 @@ impl FaultReport<'_> {
     }
 }
 
-fn registers(f: &mut fmt::Formatter<'_>, names: &[&str; 32], values: &[u64; 32]) -> fmt::Result {
+/// Writes what the integer registers hold, and the floating-point ones unless
+/// all of them are zero.
+pub fn write_registers(text: &mut impl fmt::Write, integers: &[u64; 32], floats: &[u64; 32]) -> fmt::Result {
+    write_file(text, &INTEGER_NAMES, integers)?;
+    if floats.iter().any(|value| *value != 0) {
+        write_file(text, &FLOAT_NAMES, floats)?;
+    }
+    Ok(())
+}
+
+fn write_file(text: &mut impl fmt::Write, names: &[&str; 32], values: &[u64; 32]) -> fmt::Result {
     for row in 0..32 / COLUMNS {
         let cell = |column: usize| {
             let index = row * COLUMNS + column;
             format!("{:>4} {:016x}", names[index], values[index])
         };
         let cells: Vec<String> = (0..COLUMNS).map(cell).collect();
-        writeln!(f, "  {}", cells.join("  "))?;
+        writeln!(text, "  {}", cells.join("  "))?;
     }
     Ok(())
 }

@@ -30,6 +30,8 @@ impl fmt::Display for SourceLine {
 
 /// The line that was compiled to the instruction at `address` in the ELF `file`.
 pub fn line(file: &[u8], address: u64) -> Option<SourceLine> {
+    // No instruction ends behind the last address.
+    address.checked_add(1)?;
     let elf = ElfFile64::<object::LittleEndian>::parse(file).ok()?;
     let section = |id: gimli::SectionId| -> Result<_, gimli::Error> {
         let bytes = elf.section_by_name(id.name()).and_then(|section| section.data().ok());

@@ -8,10 +8,12 @@ namespace {
 
 constexpr int greeting = 1;
 std::vector<int> visited;
+bool greeted = false;
 
 void on_greeting(int, const void *payload, size_t bytes) {
     const int *first = static_cast<const int *>(payload);
     visited.assign(first, first + bytes / sizeof(int));
+    greeted = true;
 }
 
 void pass_on() {
@@ -26,13 +28,13 @@ int main() {
     narthex_register_handler(greeting, on_greeting);
     if (narthex_node() == 0)
         pass_on();
-    while (visited.empty() || (narthex_node() == 0 && visited.size() == 1 && narthex_nodes() > 1))
+    while (!greeted)
         narthex_poll();
-    if (narthex_node() != 0) {
+    if (narthex_node() == 0) {
+        std::printf("hello from node 0: the greeting visited %zu nodes\n", visited.size());
+    } else {
         std::printf("hello from node %d, after %zu others\n", narthex_node(), visited.size());
         pass_on();
-    } else {
-        std::printf("hello from node 0: the greeting visited %zu nodes\n", visited.size());
     }
     narthex_barrier();
     return 0;

@@ -13,9 +13,9 @@
 enum { REQUEST = 1, REPLY = 2, LARGEST_PAUSE_CYCLES = 1023 };
 
 static long rounds;
-static long answered;         /* rounds so far, on node 1 */
-static bool reply_arrived;    /* on node 0 */
-static uint64_t arrival_ns;   /* of the reply */
+static long answered;       /* rounds so far, on node 1 */
+static bool reply_arrived;  /* on node 0 */
+static uint64_t arrival_ns; /* of the reply */
 static uint64_t current_round;
 
 static void on_request(int source, const void *payload, size_t bytes) {

@@ -1,7 +1,7 @@
 //! The receive engine of a coherent interface.
 //!
 //! ```text
-//!   packet ──► room in the queue? ──► engine_time ──► last block … first block ──► tail + 1
+//!   packet ──► room in the queue? ──► preparation ──► last block … first block ──► tail + 1
 //!                  │ no: read the head pointer;          each: make the processor's
 //!                  ▼     still no: wait for it to change copy go, then new bytes
 //! ```
@@ -78,7 +78,8 @@ pub struct CachableQueueReceive {
     copies: Copies,
     pointers: Pointers,
     register_delay: Duration,
-    engine_time: Duration,
+    /// From a packet's arrival to its first block on the bus.
+    preparation_time: Duration,
     is_home: bool,
     /// Messages deposited so far.
     tail: u64,
@@ -106,8 +107,11 @@ pub struct ReceiveParts {
     pub pointers: Pointers,
     /// The time that a register access takes beyond the bus's own cycles.
     pub register_delay: Duration,
-    /// The time from a packet's arrival to its first block.
+    /// The time that the engine works on a packet.
     pub engine_time: Duration,
+    /// The time until the packet is in the interface's memory. Its blocks follow
+    /// each other without a gap, so this counts once a message.
+    pub write_time: Duration,
 }
 
 impl CachableQueueReceive {
@@ -120,7 +124,7 @@ impl CachableQueueReceive {
             copies: parts.copies,
             pointers: parts.pointers,
             register_delay: parts.register_delay,
-            engine_time: parts.engine_time,
+            preparation_time: parts.engine_time + parts.write_time,
             is_home,
             tail: 0,
             head: 0,
@@ -173,7 +177,7 @@ impl CachableQueueReceive {
         }
         let packet = context.network.take().expect("a packet waits");
         let bytes = (Header::BYTES + packet.payload.len()) as u64;
-        let ready = context.timer_after(self.engine_time);
+        let ready = context.timer_after(self.preparation_time);
         let blocks_left = bytes.div_ceil(self.queue.block_bytes);
         self.deposit = Some(Deposit { packet, ready, to_memory: None, blocks_left });
         true

@@ -77,6 +77,7 @@ fn receive(setup: &Setup<'_>) -> Built {
         pointers: Pointers::new(setup.agent, setup.protocol, setup.block_bytes as usize),
         register_delay: config.register_access_time,
         engine_time: config.engine_time,
+        write_time: config.memory_access_time,
     })))
 }
 

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{Effect, FaultReport, NarthexCall, OutputStream};
+use narthex_cores::linux::{Effect, FaultReport, NarthexCall, OutputStream, write_registers};
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
@@ -135,7 +135,9 @@ impl Node {
         for (label, address) in places {
             let _ = writeln!(text, "  {label:<12}{}", self.location(address));
         }
-        let _ = write!(text, "  simulated time {now}");
+        let _ = writeln!(text, "  simulated time {now}");
+        let (integers, floats) = self.registers(index);
+        let _ = write_registers(&mut text, &integers, &floats);
         self.end(now, Ended::Failed(text));
     }
 
@@ -143,17 +145,24 @@ impl Node {
     pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
         let processor = &self.units[index].processor;
         let now = processor.now();
+        let (integers, floats) = self.registers(index);
         let report = FaultReport {
             node: usize::from(self.id.0),
             processor: index,
             fault: *fault,
-            integers: &std::array::from_fn(|register| processor.x(register)),
-            floats: &std::array::from_fn(|register| processor.f(register)),
+            integers: &integers,
+            floats: &floats,
             program: &self.program,
             space: self.calls.space(),
         };
         let text = report.to_string();
         self.end(now, Ended::Failed(text));
+    }
+
+    /// The integer and the floating-point registers of a processor.
+    fn registers(&self, index: usize) -> ([u64; 32], [u64; 32]) {
+        let processor = &self.units[index].processor;
+        (std::array::from_fn(|number| processor.x(number)), std::array::from_fn(|number| processor.f(number)))
     }
 
     /// An address with its function and source line, as far as known.

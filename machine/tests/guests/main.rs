@@ -3,7 +3,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bad_requests;
+mod coherence;
 mod determinism;
+mod faults;
+mod no_progress;
+mod packets;
+mod timing;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 3] = ["NI2w", "CNI512Q", "CNI32Qm"];

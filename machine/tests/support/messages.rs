@@ -55,17 +55,18 @@ send_fifo_payload:
     j    send_fifo_payload
 
 send_queue:
-    slli t1, s3, 32             # full: same index as the head, other sense
-    or   t1, t1, s2
-    xor  t1, t1, s4
-    li   t2, 1
+    li   t2, 1                  # full: same index as the head, other sense
     slli t2, t2, 32
-    bne  t1, t2, send_entry
-    marker 0x4e2
+    slli t1, s3, 32
+    or   t1, t1, s2
+    xor  t1, t1, t2             # the head of a full queue
+    bne  t1, s4, send_entry
     ld   t0, 128(s11)
+    marker 0x4e2
+send_queue_wait:
     ld   s4, 0(t0)
+    beq  s4, t1, send_queue_wait
     marker 0x4f0
-    j    send_queue
 send_entry:
     ld   t0, 80(s11)
     slli t1, s2, 8

@@ -1,15 +1,16 @@
 //! What tests and benches of whole machines share: guest programs without a
 //! compiler, and runs of them.
 //!
-//! A guest is written in the notation of [`narthex_cores::assemble`], with two
+//! A guest is written in the notation of [`narthex_cores::assemble`], with three
 //! more lines:
 //!
 //! | line | meaning |
 //! | --- | --- |
-//! | `report NAME, REGISTER` | reports the register's integer under that name |
+//! | `report NAME, REGISTER` | reports the register's integer, up to 53 bits, under that name |
+//! | `report_word NAME, REGISTER` | reports all 64 bits; see [`reported_word`] |
 //! | `exit CODE` | ends the program |
 //!
-//! Both are system calls and use a0, a1, a2, a7 (and fa0). The code begins at
+//! They are system calls and use a0 to a3, a7 and fa0. The code begins at
 //! [`CODE`], writable data at [`DATA`], data that may only be read at [`NAMES`].
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
@@ -55,20 +56,33 @@ pub fn program(source: &str) -> Vec<u8> {
 /// Writes the lines that the assembler does not know as those that it does.
 fn expand(line: &str, names: &mut Vec<u8>) -> String {
     let code = line.split('#').next().unwrap_or("").trim();
+    let operands = |rest: &str| {
+        let (name, register) = rest.split_once(',').expect("a name and a register");
+        (name.trim().to_owned(), register.trim().to_owned())
+    };
     match code.split_once(' ') {
         Some(("exit", code)) => format!("li a0, {}; li a7, {EXIT}; ecall", code.trim()),
         Some(("report", rest)) => {
-            let (name, register) = rest.split_once(',').expect("report NAME, REGISTER");
-            let address = NAMES + names.len() as u64;
-            names.extend(name.trim().as_bytes());
-            names.push(0);
-            format!(
-                "fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall"
-            )
+            let (name, register) = operands(rest);
+            report(&name, &register, names)
+        }
+        Some(("report_word", rest)) => {
+            let (name, register) = operands(rest);
+            let upper = report(&format!("{name}.upper"), "a3", names);
+            let lower = report(&format!("{name}.lower"), "a3", names);
+            format!("srli a3, {register}, 32; {upper}; slli a3, {register}, 32; srli a3, a3, 32; {lower}")
         }
         _ => code.to_owned(),
     }
     .replace(';', "\n")
+}
+
+/// The system call that reports a register's integer.
+fn report(name: &str, register: &str, names: &mut Vec<u8>) -> String {
+    let address = NAMES + names.len() as u64;
+    names.extend(name.as_bytes());
+    names.push(0);
+    format!("fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall")
 }
 
 /// A run of two nodes of `machine` over `interface`.
@@ -123,6 +137,12 @@ pub fn reported(document: &Value, node: u64, name: &str) -> i64 {
     let report = reports.iter().rev().find(|report| report["node"] == node && report["name"] == name);
     let report = report.unwrap_or_else(|| panic!("node {node} reports no {name}: {}", document["reports"]));
     report["value"].as_f64().expect("a number") as i64
+}
+
+/// The 64 bits that a node reported last under a name.
+pub fn reported_word(document: &Value, node: u64, name: &str) -> u64 {
+    let half = |half: &str| reported(document, node, &format!("{name}.{half}")) as u64;
+    half("upper") << 32 | half("lower")
 }
 
 /// A statistic of a node.

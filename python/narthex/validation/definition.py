@@ -49,9 +49,11 @@ class Experiment:
     """Where the interfaces sit: memory-bus, io-bus, cache-bus, register, chip."""
     report: str
     """The name under which the program reports the value."""
+    spread: str
+    """The name under which it reports how the value varies within a run, if it does."""
     unit: str
     seeds: list[int]
-    """One run for each; the value is their mean, the spread their range."""
+    """One run for each; the value is their mean."""
     interfaces: list[str]
     workload: list[Workload]
     claim: list[ClaimDefinition]
@@ -81,7 +83,7 @@ def parse(name: str, file: Path) -> Experiment:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise NarthexError(f"{file}: {error}") from error
-    table = {"set": [], "seeds": [1], "nodes": 2, "claim": [], **table, "name": name}
+    table = {"set": [], "seeds": [1], "nodes": 2, "claim": [], "spread": "", **table, "name": name}
     table["workload"] = [
         _typed(Workload, entry, f"{file}: workload") for entry in _list(table, "workload", file)
     ]

@@ -11,11 +11,14 @@ from narthex.programs import Program, find
 from narthex.results import Result
 from narthex.running import run
 from narthex.validation.definition import Experiment, Workload, load
-from narthex.validation.outcome import Outcome, Samples, assess
+from narthex.validation.outcome import Outcome, Sample, Samples, assess
 from narthex.validation.published import read
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs and of all runs."""
+
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+"""Units of time, which papers and programs choose differently."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,17 @@ def experiment(
     definition = load(name)
     if set:
         definition = replace(definition, set=[*definition.set, *set])
-    samples: Samples = defaultdict(list)
     cells = list(_cells(definition))
     results = _run_all(definition, cells, jobs, progress)
+    samples: Samples = defaultdict(list)
     for cell, result in zip(cells, results, strict=True):
-        samples[cell.interface, cell.workload.name].append(_value(definition, cell, result))
-    return assess(definition, samples, read(definition.name), _machine(results[0]))
+        sample = Sample(
+            _value(definition, definition.report, result),
+            _value(definition, definition.spread, result) if definition.spread else None,
+        )
+        samples[cell.interface, cell.workload.name].append(sample)
+    machine = results[0].document["machine"]
+    return assess(definition, samples, read(definition.name), machine)
 
 
 def _cells(definition: Experiment) -> Iterator[Cell]:
@@ -88,26 +96,19 @@ def _run(definition: Experiment, program: Program, cell: Cell, stop: Event) -> R
         nodes=definition.nodes,
         set=definition.set,
         seed=cell.seed,
-        observer=lambda _time_ps, _progress: not stop.is_set(),
+        observer=lambda _time_ps: not stop.is_set(),
     )
 
 
-def _value(definition: Experiment, cell: Cell, result: Result) -> float:
-    """Take the experiment's value from one run, and insist on its unit."""
-    value = result.value(definition.report)
-    units = {
-        report["unit"]
-        for report in result.document["reports"]
-        if report["name"] == definition.report
-    }
-    if units != {definition.unit}:
+def _value(definition: Experiment, report: str, result: Result) -> float:
+    """Take one reported value from a run, in the experiment's unit."""
+    value = result.value(report)
+    (unit, *others) = {entry["unit"] for entry in result.reported(report)}
+    if unit == definition.unit and not others:
+        return value
+    if others or unit not in _NANOSECONDS or definition.unit not in _NANOSECONDS:
         raise NarthexError(
-            f"{definition.name}: program '{definition.program}' reported '{definition.report}'"
-            f" in {', '.join(sorted(units))} on {cell.interface}, not in {definition.unit}"
+            f"{definition.name}: program '{definition.program}' reported '{report}'"
+            f" in {' and '.join([unit, *others])} on {result.interface}, not in {definition.unit}"
         )
-    return value
-
-
-def _machine(result: Result) -> dict[str, object]:
-    """Return the resolved machine; the same for all runs but for the interface."""
-    return result.document["machine"]
+    return value * _NANOSECONDS[unit] / _NANOSECONDS[definition.unit]

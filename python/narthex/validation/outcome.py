@@ -12,8 +12,18 @@ from narthex.validation.published import Key, Published
 if TYPE_CHECKING:
     import polars
 
-Samples = dict[tuple[str, str], list[float]]
-"""By (interface, workload): one value for each seed."""
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run of a cell reported."""
+
+    value: float
+    spread: float | None
+    """How the value varied within the run, where the program tells."""
+
+
+Samples = dict[tuple[str, str], list[Sample]]
+"""By (interface, workload): one for each seed."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,8 @@ class Row:
     """Mean over the seeds."""
     unit: str
     spread: float
-    """Largest minus smallest value over the seeds, in the same unit."""
+    """How the value varies, in its unit: the standard deviation that the program
+    reports, or else the largest minus the smallest value over the seeds."""
     published_low: float | None
     published_high: float | None
     error_percent: float | None
@@ -104,9 +115,11 @@ def _row(
     experiment: Experiment,
     interface: str,
     workload: str,
-    values: list[float],
+    samples: list[Sample],
     published: dict[Key, Published],
 ) -> Row:
+    values = [sample.value for sample in samples]
+    spreads = [sample.spread for sample in samples if sample.spread is not None]
     value = fmean(values)
     printed = published.get((interface, workload, experiment.unit))
     return Row(
@@ -116,7 +129,7 @@ def _row(
         workload=workload,
         value=value,
         unit=experiment.unit,
-        spread=max(values) - min(values),
+        spread=fmean(spreads) if spreads else max(values) - min(values),
         published_low=printed.low if printed else None,
         published_high=printed.high if printed else None,
         error_percent=printed.error_percent(value) if printed else None,

@@ -1,0 +1,140 @@
+//! The state of a processor that handlers change.
+
+use narthex_memory::port::{AccessFault, Outcome};
+
+use crate::code::CodeView;
+use crate::float::Flags;
+use crate::float::host::host_fuses;
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES};
+use crate::stop::{Fault, FaultKind, Stop};
+use crate::timing::Timing;
+
+/// What an instruction that is not finished asks of the processor's loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Go on at the program counter.
+    Continue,
+    /// Tell the owner.
+    Stop(Stop),
+}
+
+/// No line: nothing is ever fetched from there.
+pub(crate) const NO_LINE: u64 = u64::MAX;
+
+/// The addresses of the block that is executed, for register jumps.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub base: u64,
+    pub bytes: u64,
+    pub first: Cursor,
+    /// What to add to a cursor's position to get its program counter.
+    pub bias: u64,
+}
+
+// SAFETY: a window points into blocks that belong to the processor or to its
+// `Arc<Code>`; they move to another thread together with it, and shared code
+// is never written.
+unsafe impl Send for Window {}
+
+/// Everything of a processor that handlers change.
+pub(crate) struct Core<T> {
+    /// The register file; see [`operation`](crate::operation).
+    pub registers: [u64; 256],
+    /// No access is made at this slot or later.
+    pub until: u64,
+    /// The block that is executed.
+    pub window: Window,
+    /// For each rounding mode in an instruction, whether the host's arithmetic
+    /// may be used without a look at the flags.
+    pub host_rounds: [bool; 256],
+    /// The same for fused multiply-add, which not every host has.
+    pub host_fuses: [bool; 256],
+    pub timing: T,
+    /// fcsr: rounding mode and exception flags.
+    pub fcsr: u32,
+    /// Where the next instruction is.
+    pub pc: u64,
+    /// The first slot in which it may issue.
+    pub t: u64,
+    /// Instructions retired.
+    pub count: u64,
+    /// Whether the line of the next instruction must still be fetched.
+    pub entering: bool,
+    /// The line fetched last in this run: it hits again.
+    pub fetched_line: u64,
+    pub exit: Exit,
+    pub code: CodeView,
+    /// The length of a slot in picoseconds.
+    pub slot_ps: u64,
+}
+
+impl<T: Timing> Core<T> {
+    /// Puts the state that travels in arguments back, and leaves the thread of
+    /// handlers for the reason in `exit`.
+    #[inline(always)]
+    pub fn save(&mut self, cursor: Cursor, t: u64, count: u64) {
+        self.pc = self.pc_of(cursor);
+        self.t = t;
+        self.count = count;
+    }
+
+    /// Whether `pc` is in the line fetched last.
+    #[inline(always)]
+    pub fn is_fetched(&self, pc: u64) -> bool {
+        pc ^ self.fetched_line < FETCH_BLOCK_BYTES
+    }
+
+    /// Notes that the line of `pc` was fetched.
+    #[inline(always)]
+    pub fn fetched(&mut self, pc: u64) {
+        self.fetched_line = pc & !(FETCH_BLOCK_BYTES - 1);
+    }
+
+    #[inline(always)]
+    pub fn pc_of(&self, cursor: Cursor) -> u64 {
+        cursor.position().wrapping_add(self.window.bias)
+    }
+
+    /// The result of an access, or none after noting why there is none.
+    pub fn settle<V>(
+        &mut self,
+        outcome: Outcome<V>,
+        kind: fn(AccessFault) -> FaultKind,
+        address: u64,
+    ) -> Option<V> {
+        match outcome {
+            Outcome::Done(value) => return Some(value),
+            Outcome::Wait => self.exit = Exit::Stop(Stop::Wait),
+            Outcome::Fault(fault) => self.fault(kind(fault), address),
+        }
+        None
+    }
+
+    /// Notes a fault; the processor's loop adds where it happened.
+    #[cold]
+    #[inline(never)]
+    pub fn fault(&mut self, kind: FaultKind, address: u64) {
+        self.exit = Exit::Stop(Stop::Fault(Fault { kind, pc: 0, address, bits: 0 }));
+    }
+
+    /// Sets exception flags.
+    #[inline(always)]
+    pub fn raise(&mut self, flags: Flags) {
+        let fcsr = self.fcsr | flags.bits();
+        if fcsr != self.fcsr {
+            self.set_fcsr(fcsr);
+        }
+    }
+
+    /// Sets rounding mode and flags. Once the inexact flag is set, rounding to
+    /// nearest on the host raises nothing new.
+    pub fn set_fcsr(&mut self, fcsr: u32) {
+        self.fcsr = fcsr & 0xff;
+        let inexact_is_known = self.fcsr & Flags::INEXACT.bits() != 0;
+        self.host_rounds[0] = inexact_is_known;
+        self.host_rounds[7] = inexact_is_known && self.fcsr >> 5 == 0;
+        if host_fuses() {
+            self.host_fuses = self.host_rounds;
+        }
+    }
+}

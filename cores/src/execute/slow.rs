@@ -1,0 +1,177 @@
+//! The rare parts of instructions, as handlers of their own: they take the same
+//! arguments, so that the fast parts end in a jump to them, and they go on with
+//! the next instruction when they are done.
+
+use narthex_memory::Port;
+
+use super::context::Extend;
+use super::{Context, Core, Exit, Table};
+use crate::decode::ENTERS_LINE;
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
+use crate::stop::{FaultKind, Stop};
+use crate::timing::Timing;
+
+/// Comes back to the processor's loop.
+pub(super) fn pause<P, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    _: &mut P,
+    t: u64,
+    count: u64,
+    _: &Table<P, T>,
+) {
+    core.exit = Exit::Continue;
+    core.save(cursor, t, count);
+}
+
+/// Stops before an access that would be made at the horizon or later.
+#[cold]
+#[inline(never)]
+pub(crate) fn horizon<P, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    _: &mut P,
+    t: u64,
+    count: u64,
+    _: &Table<P, T>,
+) {
+    core.exit = Exit::Stop(Stop::Horizon);
+    core.save(cursor, t, count);
+}
+
+/// Stops at the target of a branch, before it is fetched.
+#[cold]
+#[inline(never)]
+pub(super) fn horizon_at_target<P, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    t: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    core.entering = true;
+    horizon(core, cursor, port, t, count, table)
+}
+
+/// The first instruction that needs a line asks for it.
+pub(super) fn enter_line<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    t: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    if t >= core.until {
+        return horizon(core, cursor, port, t, count, table);
+    }
+    let line = line_entered(core.pc_of(cursor));
+    if !core.is_fetched(line) {
+        if !port.fetch_hit(line) && !fetch(core, port, line) {
+            return core.save(cursor, t, count);
+        }
+        core.fetched(line);
+    }
+    let code = cursor.get().code - ENTERS_LINE;
+    Table::FULL.call(code, core, cursor, port, t, count, table)
+}
+
+/// The line that the instruction at `pc` enters: its own, or the next one if it
+/// lies in both.
+fn line_entered(pc: u64) -> u64 {
+    (pc + 2) & !(FETCH_BLOCK_BYTES - 1)
+}
+
+/// The target of a branch is not in the most recently used line.
+#[cold]
+#[inline(never)]
+pub(super) fn fetch_target<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    t: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    let pc = core.pc_of(cursor);
+    if !fetch(core, port, pc) {
+        core.entering = true;
+        return core.save(cursor, t, count);
+    }
+    core.fetched(pc);
+    table.dispatch(core, cursor, port, t, count)
+}
+
+/// Fetches from `address`; false if that has to wait or is not allowed.
+#[cold]
+#[inline(never)]
+pub(crate) fn fetch<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, address: u64) -> bool {
+    let outcome = port.fetch(address);
+    core.settle(outcome, FaultKind::Fetch, address).is_some()
+}
+
+/// A load that is no plain hit. `at` is the slot at which it issues.
+#[cold]
+#[inline(never)]
+pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: usize, E: Extend>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    at: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    let Operation { rd, rs1, immediate, .. } = cursor.get();
+    let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+    let Some(value) = load_through(core, port, address, SIZE) else {
+        return core.save(cursor, at, count);
+    };
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
+    context.loaded::<SIZE, E>(at, rd, value)
+}
+
+#[inline(never)]
+fn load_through<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+) -> Option<u64> {
+    let outcome = port.load(address, size);
+    core.settle(outcome, FaultKind::Load, address)
+}
+
+/// A store that is no plain hit. `at` is the slot at which it issues.
+#[cold]
+#[inline(never)]
+pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: usize>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    at: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    let Operation { rs1, rs2, immediate, .. } = cursor.get();
+    let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+    let value = core.registers[rs2 as usize];
+    if !store_through(core, port, address, SIZE, value) {
+        return core.save(cursor, at, count);
+    }
+    core.timing.occupy_with_store(at);
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
+    context.retire(at)
+}
+
+#[inline(never)]
+fn store_through<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    size: usize,
+    value: u64,
+) -> bool {
+    let outcome = port.store(address, size, value & (u64::MAX >> (64 - 8 * size)));
+    core.settle(outcome, FaultKind::Store, address).is_some()
+}

@@ -1,0 +1,127 @@
+//! A request that cannot be carried out fails before the first instruction,
+//! with exit code 2 and a message that names the thing and the remedy.
+
+use narthex_machine::{Failure, RunRequest};
+
+use crate::support::elf::{self, EXECUTE, READ, Segment, WRITE};
+use crate::support::{CODE, alone, failure, program, request, run_elf, with};
+
+/// The message of a request that is refused.
+fn refusal(request: &RunRequest) -> String {
+    usage(failure(request, "exit 0"))
+}
+
+fn refusal_of_file(elf: &[u8]) -> String {
+    usage(run_elf(&alone("hpca98"), elf).expect_err("the file is refused"))
+}
+
+fn usage(failure: Failure) -> String {
+    assert_eq!(failure.exit_code, Failure::USAGE, "{failure}");
+    failure.message
+}
+
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+}
+
+#[test]
+fn an_unknown_machine_is_answered_with_the_nearest_and_the_list() {
+    assert_says(&refusal(&alone("hpca89")), &["hpca89", "hpca98", "isca96"]);
+}
+
+#[test]
+fn an_unknown_interface_is_answered_with_the_nearest() {
+    assert_says(&refusal(&request("hpca98", "CNI32Qn")), &["CNI32Qn", "CNI32Qm"]);
+    assert_says(&refusal(&request("hpca98", "CNI512")), &["CNI512", "did you mean CNI512Q?"]);
+    assert_says(&refusal(&request("hpca98", "ethernet")), &["ethernet", "NI2w", "CNI512Q", "CNI32Qm"]);
+    assert_says(&refusal(&request("hpca98", "")), &["''", "NI2w"]);
+}
+
+#[test]
+fn an_interface_of_a_size_that_cannot_be_names_the_sizes_that_can() {
+    assert_says(&refusal(&request("hpca98", "CNI2Q")), &["CNI2Q", "at least 4 blocks"]);
+    assert_says(&refusal(&request("hpca98", "CNI2Qm")), &["CNI2Qm", "from 4"]);
+    assert_says(&refusal(&request("hpca98", "CNI6Q")), &["CNI6Q", "does not divide"]);
+    assert_says(&refusal(&request("hpca98", "CNI24Qm")), &["CNI24Qm", "a power of two"]);
+    assert_says(&refusal(&request("hpca98", "CNI4294967292Q")), &["CNI4294967292Q", "at most"]);
+    assert_says(&refusal(&request("hpca98", "NI4w")), &["NI4w", "the size is 2"]);
+}
+
+#[test]
+fn halves_that_need_different_drivers_cannot_be_joined() {
+    assert_says(&refusal(&request("hpca98", "(NI2w)S(CNI32Qm)R")), &["(NI2w)S(CNI32Qm)R", "different drivers"]);
+}
+
+#[test]
+fn an_unknown_key_is_answered_with_the_nearest() {
+    assert_says(&refusal(&with(alone("hpca98"), "bus.clok=125MHz")), &["bus.clok", "clock"]);
+    assert_says(&refusal(&with(alone("hpca98"), "buss.clock=125MHz")), &["buss", "bus"]);
+    assert_says(&refusal(&with(alone("hpca98"), "interfaces.cni_iq.engine=1ns")), &["engine", "engine_time"]);
+    assert_says(&refusal(&with(alone("hpca98"), "bus.clock")), &["bus.clock", "="]);
+}
+
+#[test]
+fn a_value_out_of_range_is_shown_with_what_is_allowed() {
+    assert_says(&refusal(&with(alone("hpca98"), "processor.issue_width=3")), &["processor.issue_width", "3", "1, 2 and 4"]);
+    assert_says(&refusal(&with(alone("hpca98"), "data_cache.size=1000B")), &["data_cache.size", "power of two"]);
+    assert_says(&refusal(&with(alone("hpca98"), "data_cache.protocol=MOSI")), &["data_cache.protocol", "MOSI", "MOESI"]);
+    assert_says(&refusal(&with(alone("hpca98"), "flow_control.buffers=0")), &["flow_control.buffers", "1 and more"]);
+    assert_says(&refusal(&with(alone("hpca98"), "network.latency=0ns")), &["network.latency", "lookahead"]);
+    assert_says(
+        &refusal(&with(alone("hpca98"), "interfaces.cni_iqm.queue_blocks=2")),
+        &["interfaces.cni_iqm.queue_blocks", "at least 4 blocks"],
+    );
+}
+
+#[test]
+fn a_wrong_unit_is_answered_with_the_right_ones() {
+    assert_says(&refusal(&with(alone("hpca98"), "bus.clock=125ns")), &["bus.clock", "125ns", "MHz"]);
+    assert_says(&refusal(&with(alone("hpca98"), "network.latency=40")), &["network.latency", "40", "ns"]);
+    assert_says(&refusal(&with(alone("hpca98"), "data_cache.size=1MHz")), &["data_cache.size", "1MHz", "KiB"]);
+}
+
+#[test]
+fn a_machine_has_between_one_and_4096_nodes() {
+    for nodes in [0, 4097, u32::MAX] {
+        let request = RunRequest { nodes: Some(nodes), ..alone("hpca98") };
+        assert_says(&refusal(&request), &["machine.nodes", &nodes.to_string(), "1 to 4096"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_whole_program_for_rv64_is_refused() {
+    let whole = program("exit 0");
+    assert_says(&refusal_of_file(&[]), &["guest", "the file is empty"]);
+    assert_says(&refusal_of_file(b"#!/bin/sh\n"), &["guest", "not an ELF program"]);
+    let mut narrow = whole.clone();
+    narrow[elf::CLASS] = 1;
+    assert_says(&refusal_of_file(&narrow), &["guest", "32-bit"]);
+}
+
+#[test]
+fn a_file_that_was_cut_anywhere_is_refused_or_lacks_nothing() {
+    let whole = program("exit 0");
+    for length in (0..whole.len()).step_by(61) {
+        match run_elf(&alone("hpca98"), &whole[..length]) {
+            Err(failure) => assert_says(&usage(failure), &["guest"]),
+            Ok(_) => panic!("{length} of {} bytes ran", whole.len()),
+        }
+    }
+}
+
+#[test]
+fn a_segment_over_the_devices_addresses_is_refused() {
+    let code = program("exit 0")[elf::PAGE..elf::PAGE + 8].to_vec();
+    for (address, memory_bytes) in [(0x5000_0000, 64), (0x4fff_f000, 0x1001), (0x5fff_f000, 64), (0x4800_0000, 0x1800_0000)] {
+        let file = elf::file(
+            CODE,
+            &[
+                Segment { address: CODE, memory_bytes: 8, bytes: code.clone(), flags: READ | EXECUTE },
+                Segment { address, memory_bytes, bytes: Vec::new(), flags: READ | WRITE },
+            ],
+        );
+        assert_says(&refusal_of_file(&file), &["guest", &format!("{address:#x}"), "0x50000000"]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What single accesses cost, to the cycle.
+//!
+//! Each scenario measures one instruction:
+//!
+//! ```text
+//!   ld a0, (block)        # a miss: over at a bus edge, E
+//!   csrrs s0, cycle       # in the same cycle as the load's second try: E
+//!   nop × padding         # two a cycle
+//!   the instruction       # asks for the bus, which is granted at an edge
+//!   csrrs s1, cycle       # in the cycle in which the instruction is done
+//! ```
+//!
+//! The memory port takes one access a cycle, so the instruction issues in the
+//! cycle after E at the earliest, and `padding` half cycles later. From there
+//! the bus is granted at its next edge, and the rest is the transaction's cost.
+
+use serde_json::Value;
+
+use crate::support::{DATA, alone, reported, request, result, statistic, with};
+use narthex_machine::RunRequest;
+
+/// Guests address a block of their own to get to a bus edge.
+const ALIGNING_BLOCK: u64 = DATA + 0x8000;
+
+/// A processor cycle of the 1998 machine is 1 ns and its bus cycle 4 of them; on
+/// the 1996 machine they are 5 ns and 2. Both issue two instructions a cycle.
+const SLOTS_PER_CYCLE: u64 = 2;
+
+/// Runs `prepare`, then measures `instruction` behind `padding` nops. Gives the
+/// cycles from E to its end, and the results.
+fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64) -> (u64, Value) {
+    let nops = "nop\n".repeat(padding as usize);
+    let document = result(request, &format!("
+        li   s2, {DATA}
+        li   s3, {ALIGNING_BLOCK}
+        li   s4, 0x50000000
+        ld   s5, 16(s4)             # this node
+        bnez s5, over
+        ld   s6, 120(s4)            # the tail pointer of the send queue
+        ld   s7, 96(s4)             # the receive queue
+        ld   s8, 80(s4)             # the send queue
+        ld   s4, 40(s4)             # the registers
+        {prepare}
+        ld   a0, 0(s3)
+        csrrs s0, 0xc00, zero
+        {nops}
+        {instruction}
+        csrrs s1, 0xc00, zero
+        sub  s1, s1, s0
+        report cycles, s1
+    over:
+        exit 0
+    "));
+    (reported(&document, 0, "cycles") as u64, document)
+}
+
+/// Checks an instruction's cost for every phase against the bus.
+fn assert_costs(request: &RunRequest, cycles_per_bus_cycle: u64, prepare: &str, instruction: &str, cost: u64) {
+    for padding in 0..=2 * cycles_per_bus_cycle * SLOTS_PER_CYCLE {
+        // The slot of cycle E in which the instruction issues, then the bus's edge.
+        let issued = SLOTS_PER_CYCLE + padding;
+        let granted = issued.next_multiple_of(cycles_per_bus_cycle * SLOTS_PER_CYCLE) / SLOTS_PER_CYCLE;
+        let (measured, _) = measure(request, prepare, instruction, padding);
+        assert_eq!(measured, granted + cost, "{instruction} behind {padding} nops");
+    }
+}
+
+fn hpca98(prepare: &str, instruction: &str, cost_ns: u64) {
+    assert_costs(&alone("hpca98"), 4, prepare, instruction, cost_ns);
+}
+
+#[test]
+fn an_uncached_load_of_status_takes_92_ns() {
+    // 1 arbitration + 1 address + 1 data + 5 extra = 8 bus cycles of 4 ns = 32 ns;
+    // the register needs 60 ns (Table 3).
+    hpca98("", "ld a0, 0(s4)", 92);
+}
+
+#[test]
+fn an_uncached_store_takes_92_ns_because_the_processor_waits_for_it() {
+    // As an uncached load: 8 bus cycles and 60 ns. The header is of a packet to
+    // this node itself, whose payload follows later.
+    hpca98("li a1, 0x80000", "sd a1, 8(s4)", 92);
+}
+
+#[test]
+fn a_load_miss_that_memory_serves_takes_136_ns() {
+    // 1 arbitration + 1 address + 2 data = 4 bus cycles of 4 ns = 16 ns; main
+    // memory needs 120 ns (Table 3).
+    hpca98("", "ld a0, 0(s2)", 136);
+}
+
+#[test]
+fn a_store_miss_takes_as_long_as_a_load_miss() {
+    hpca98("", "sd a0, 0(s2)", 136);
+}
+
+#[test]
+fn an_atomic_on_an_absent_block_takes_one_miss() {
+    hpca98("", "amoadd.d a0, a1, (s2)", 136);
+}
+
+#[test]
+fn a_load_across_two_absent_blocks_takes_two_misses() {
+    // The second miss follows the first without a pause: 136 + 136.
+    hpca98("addi s2, s2, 60", "ld a0, 0(s2)", 272);
+}
+
+#[test]
+fn a_clean_victim_costs_nothing_and_a_dirty_one_is_written_back_first() {
+    // A cache of 1 KiB: DATA and DATA + 1 KiB use the same line. The write-back
+    // takes the same 4 bus cycles and 120 ns as the read after it.
+    let small = with(alone("hpca98"), "data_cache.size=1KiB");
+    let aligning_elsewhere = "addi s2, s2, 64\n";
+    assert_costs(&small, 4, &format!("{aligning_elsewhere} ld a0, 0(s2)"), "ld a0, 1024(s2)", 136);
+    assert_costs(&small, 4, &format!("{aligning_elsewhere} sd a0, 0(s2)"), "ld a0, 1024(s2)", 272);
+    let (_, document) = measure(&small, &format!("{aligning_elsewhere} sd a0, 0(s2)"), "ld a0, 1024(s2)", 0);
+    assert_eq!(statistic(&document, 0, "bus_write_backs"), 1);
+}
+
+#[test]
+fn two_consecutive_misses_are_one_cycle_of_alignment_apart() {
+    // The first is over at an edge; the second asks a cycle later and waits for
+    // the next edge: 4 + 136 + 4 + 136, the first 4 as in every scenario.
+    let (measured, _) = measure(&alone("hpca98"), "", "ld a0, 0(s2)\n ld a1, 64(s2)", 0);
+    assert_eq!(measured, 4 + 136 + 4 + 136);
+}
+
+#[test]
+fn a_silent_step_from_exclusive_to_modified_takes_no_time() {
+    // Nobody else had the block when it was read: the store is a hit.
+    let (measured, document) = measure(&alone("hpca98"), "ld a0, 0(s2)", "sd a0, 0(s2)", 0);
+    assert_eq!(measured, 1, "the store issues in the next cycle");
+    assert_eq!(statistic(&document, 0, "bus_upgrades"), 0);
+}
+
+/// Interfaces with queues, which share the pointers with the processor.
+fn coherent(interface: &str) -> RunRequest {
+    request("hpca98", interface)
+}
+
+#[test]
+fn an_upgrade_of_a_shared_block_takes_16_ns() {
+    // 1 arbitration + 1 address + 2 extra = 4 bus cycles of 4 ns. The interface
+    // always shares the tail pointer, so the load leaves it shared; storing the
+    // value that it has announces no message.
+    assert_costs(&coherent("CNI512Q"), 4, "ld a1, 0(s6)", "sd a1, 0(s6)", 16);
+}
+
+#[test]
+fn a_block_from_a_cache_of_the_interface_takes_76_ns() {
+    // 4 bus cycles and the 60 ns of the interface's memory (Table 3): a look at an
+    // empty entry of the receive queue, which the interface answers.
+    assert_costs(&coherent("CNI32Qm"), 4, "", "ld a0, 0(s7)", 76);
+}
+
+#[test]
+fn a_block_whose_home_is_the_interface_takes_136_ns() {
+    // CNI512Q's memory is as slow as main memory (Table 3, note a).
+    assert_costs(&coherent("CNI512Q"), 4, "", "ld a0, 0(s7)", 136);
+}
+
+#[test]
+fn a_block_from_the_processors_cache_to_the_interface_takes_28_ns() {
+    // After the store to the tail pointer (an upgrade, 16 ns) the interface reads
+    // that from the processor's cache: 4 bus cycles and 12 ns. The processor's
+    // next miss waits for it: 4 + 16, then 28, then 136.
+    let (measured, _) = measure(&coherent("CNI512Q"), "ld a1, 0(s6)", "sd a1, 0(s6)\n ld a0, 0(s2)", 0);
+    assert_eq!(measured, 4 + 16 + 28 + 136);
+}
+
+#[test]
+fn the_accesses_of_the_1996_machine_take_what_its_table_2_says() {
+    // In processor cycles of 5 ns; the bus has two of them.
+    let isca96 = || alone("isca96");
+    assert_costs(&isca96(), 2, "", "ld a0, 0(s4)", 28);
+    assert_costs(&isca96(), 2, "", "ld a0, 0(s2)", 42);
+    assert_costs(&request("isca96", "CNI512Q"), 2, "", "ld a0, 0(s7)", 42);
+    assert_costs(&request("isca96", "CNI16Qm"), 2, "", "ld a0, 0(s7)", 42);
+}
+
+#[test]
+fn a_posted_store_takes_a_cycle_and_its_transaction_12() {
+    // The 1996 machine posts uncached stores. The store issues a cycle after E
+    // and the next access a cycle later, which is an edge of the bus; the store
+    // was granted at the same edge, one request earlier: 2 + 12 + 42.
+    let header = "li a1, 0x80000";
+    let (measured, _) = measure(&alone("isca96"), header, "sd a1, 8(s4)", 0);
+    assert_eq!(measured, 1);
+    let (measured, _) = measure(&alone("isca96"), header, "sd a1, 8(s4)\n ld a0, 0(s2)", 0);
+    assert_eq!(measured, 2 + 12 + 42);
+}

@@ -1,0 +1,103 @@
+"""The command line: `narthex COMMAND`.
+
+One module a group of commands; each turns arguments into one call of the
+package and prints what comes back. `console` has what they share: where JSON
+goes, progress, errors. Exit codes: 0 success, 1 the guest failed, 2 wrong
+usage or configuration, 3 no progress, 4 a published claim did not hold.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from narthex.cli import catalogue, checking, compiling, experiments, machines, runs
+from narthex.cli.console import examples, fail
+from narthex.errors import USAGE, NarthexError
+
+app = typer.Typer(
+    name="narthex",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "narthex list",
+        "narthex run roundtrip 64 1000 --interface CNI32Qm",
+        "narthex compare bandwidth 256 --interface NI2w,CNI512Q,CNI32Qm",
+        "narthex experiment hpca98/roundtrip",
+    ),
+)
+for module in (catalogue, runs, experiments, compiling, checking, machines):
+    module.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from narthex import _native
+
+        typer.echo(f"narthex {_native.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def narthex(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Simulate the host-network interface: real programs, the NI of your choice."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)
+    except NarthexError as error:
+        code = fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        code = fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except Exception as error:
+        usage = _usage_message(error)
+        if usage is None:
+            raise
+        code = fail(usage, USAGE)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage_message(error: Exception) -> str | None:
+    """Return what is wrong with the command line, if that is what `error` says."""
+    message = getattr(error, "format_message", None)
+    if message is None:
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "narthex"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return message()
+    return f"{message().rstrip('.')} (see '{command} --help')"
+
+
+def _with_json_file(arguments: list[str]) -> list[str]:
+    """Give every `--json` its file: `--json FILE`, or `-` where none follows.
+
+    A following word is the file if it can be told from another argument: it
+    ends in .json, has a slash, or is `-`. `--json=ANYTHING` always works.
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given, i = [], 0
+    while i < end:
+        given.append(arguments[i])
+        if arguments[i] == "--json":
+            following = arguments[i + 1] if i + 1 < end else ""
+            is_file = following == "-" or (
+                not following.startswith("-") and ("/" in following or following.endswith(".json"))
+            )
+            given[-1] = f"--json={following if is_file else '-'}"
+            i += is_file
+        i += 1
+    return given + arguments[end:]

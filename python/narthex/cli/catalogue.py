@@ -1,0 +1,66 @@
+"""`narthex list`: what there is."""
+
+import json
+from enum import StrEnum
+from typing import Any
+
+import typer
+
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples, print_table
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    INTERFACES = "interfaces"
+    MACHINES = "machines"
+    PROGRAMS = "programs"
+    EXPERIMENTS = "experiments"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "list",
+        epilog=examples("narthex list", "narthex list interfaces", "narthex list machines --json"),
+    )(list_)
+
+
+def list_(
+    kind: Kind | None = typer.Argument(None, help="What to list; everything if not given."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """List interfaces, machines, programs and experiments."""
+    target = JsonTarget(json_file)
+    kinds = [kind] if kind else list(Kind)
+    found = {str(kind): _entries(kind) for kind in kinds}
+    target.write({"schema": 1, **found})
+    if target.to_stdout:
+        return
+    for name, entries in found.items():
+        rows = [(entry["name"], entry["summary"]) for entry in entries]
+        print_table(name.capitalize(), ["name", "what it is"], rows)
+    if Kind.INTERFACES in kinds:
+        print("Sizes are free: CNI64Qm and NI4w are interfaces too. Case does not matter.")
+
+
+def _entries(kind: Kind) -> list[dict[str, Any]]:
+    """Return name and summary of everything of a kind."""
+    match kind:
+        case Kind.PROGRAMS:
+            from narthex import programs
+
+            return [
+                {"name": name, "summary": programs.summary(name)} for name in programs.shipped()
+            ]
+        case Kind.EXPERIMENTS:
+            from narthex import validation
+
+            loaded = [validation.load(name) for name in validation.names()]
+            return [
+                {"name": each.name, "summary": f"{each.title} ({each.source})"} for each in loaded
+            ]
+        case _:
+            from narthex import _native
+
+            return json.loads(_native.list(str(kind)))

@@ -1,0 +1,164 @@
+"""What the commands share: JSON, tables, progress, errors."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import typer
+
+from narthex.errors import USAGE, NarthexError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PATIENCE_S = 2.0
+"""Work that takes no longer shows no progress."""
+
+STDOUT = "-"
+
+JSON_OPTION = typer.Option(
+    None,
+    "--json",
+    metavar="[FILE]",
+    help="Write the result as JSON, to FILE.json or (without one, or with -) to standard output.",
+)
+SET_OPTION = typer.Option(
+    [], "--set", metavar="KEY=VALUE", help="Change a parameter of the machine; may be repeated."
+)
+
+
+def examples(*lines: str) -> str:
+    """Lay out examples for the end of a help text."""
+    return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
+
+
+def fail(message: str, code: int) -> int:
+    """Print an error; returns the exit code."""
+    print(f"narthex: {message}", file=sys.stderr)
+    return code
+
+
+class JsonTarget:
+    """Where `--json` writes; made before any work, so that a bad place is found first."""
+
+    def __init__(self, place: str | None) -> None:
+        self.wanted = place is not None
+        """Whether there is a `--json` at all."""
+        self.to_stdout = place == STDOUT
+        """Whether standard output belongs to the document alone."""
+        self._file = Path(place) if place and not self.to_stdout else None
+        if self._file:
+            _check_writable(self._file)
+
+    def write(self, document: object) -> None:
+        """Write a document, if one is wanted."""
+        if not self.wanted:
+            return
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        if self._file is None:
+            sys.stdout.write(text)
+            return
+        try:
+            self._file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise NarthexError(f"cannot write '{self._file}': {error.strerror}") from error
+
+
+def _check_writable(file: Path) -> None:
+    """Refuse a file that cannot be written, without touching it."""
+    folder = file.parent
+    remedy = "; choose another place for --json"
+    if file.is_dir():
+        raise NarthexError(f"'{file}' is a folder{remedy}", USAGE)
+    if not folder.is_dir():
+        raise NarthexError(f"the folder '{folder}' does not exist{remedy}", USAGE)
+    if not os.access(file if file.exists() else folder, os.W_OK) or _read_only(folder):
+        raise NarthexError(f"cannot write '{file}': '{folder}' is read-only{remedy}", USAGE)
+
+
+def _read_only(folder: Path) -> bool:
+    """Tell whether a folder's mode forbids everybody to write, root included by intent."""
+    return not folder.stat().st_mode & 0o222
+
+
+def console() -> "Console":
+    """Return a console for tables on standard output."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() else max(100, int(os.environ.get("COLUMNS", "100")))
+    return Console(width=wide, highlight=False, soft_wrap=False)
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()
+) -> None:
+    """Print a table; the columns named in `right` hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    console().print(table)
+
+
+class Waiting:
+    """A line on standard error that says what goes on, once it takes over two seconds.
+
+    On a terminal it is a bar, or a spinner where the end is not known; in a
+    log it is a plain line every ten seconds.
+    """
+
+    LINE_EVERY_S = 10.0
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._start = time.monotonic()
+        self._last_line = self._start
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def update(self, detail: str, done: int | None = None, total: int | None = None) -> bool:
+        """Say how far it is; returns true, so that it can be a run's observer."""
+        now = time.monotonic()
+        if now - self._start < PATIENCE_S:
+            return True
+        if sys.stderr.isatty():
+            self._show(detail, done, total)
+        elif now - self._last_line >= self.LINE_EVERY_S or self._last_line == self._start:
+            self._last_line = now
+            print(f"{self._what}: {detail}, {now - self._start:.0f} s", file=sys.stderr)
+        return True
+
+    def _show(self, detail: str, done: int | None, total: int | None) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+            from rich.progress import TimeElapsedColumn as Elapsed
+
+            columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Elapsed()]
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._what, total=total)
+            self._bar.start()
+        self._bar.update(
+            self._task, description=f"{self._what}: {detail}", completed=done, total=total
+        )

@@ -1,0 +1,213 @@
+"""`narthex run` and `narthex compare`."""
+
+import sys
+from collections import defaultdict
+from typing import Any
+
+import typer
+
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    examples,
+    print_table,
+)
+
+PROGRAM = typer.Argument(
+    ..., help="A program that comes with Narthex, an ELF file, or a C or C++ file."
+)
+ARGUMENTS = typer.Argument(
+    None, metavar="[ARGS]...", help="The program's arguments; those that begin with - behind a --."
+)
+MACHINE = typer.Option("hpca98", "--machine", "-m", help="A preset, or a machine's TOML file.")
+NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
+THREADS = typer.Option(1, "--threads", min=1, help="Host threads; they never change a result.")
+SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        "run",
+        epilog=examples(
+            "narthex run roundtrip 64 10000 --interface CNI32Qm",
+            "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
+            "narthex run ./program --interface NI2w -- -v 3",
+        ),
+    )(run)
+    app.command(
+        "compare",
+        epilog=examples(
+            "narthex compare roundtrip 64 --interface all",
+            "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
+            "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
+        ),
+    )(compare)
+
+
+def run(
+    program: str = PROGRAM,
+    args: list[str] | None = ARGUMENTS,
+    machine: str = MACHINE,
+    interface: str = typer.Option("CNI32Qm", "--interface", "-i", help="The network interface."),
+    nodes: int | None = NODES,
+    set_: list[str] = SET_OPTION,
+    threads: int = THREADS,
+    seed: int | None = SEED,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Run a program on a simulated machine and show where its time went."""
+    from narthex import running
+    from narthex.programs import find
+
+    target = JsonTarget(json_file)
+    guest = find(program)
+    with Waiting(f"Compiling {guest.name}") as waiting:
+        waiting.update("starting")
+        guest.elf()
+    printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
+    with Waiting(f"Running {guest.name} on {interface}") as waiting:
+        result = running.run(
+            guest,
+            *(args or []),
+            machine=machine,
+            interface=interface,
+            nodes=nodes,
+            set=set_,
+            threads=threads,
+            seed=seed,
+            observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
+            output=printer.write,
+        )
+    printer.finish()
+    target.write(result.document)
+    if not target.to_stdout:
+        show(result.document)
+
+
+class Printer:
+    """Prints what the program writes, as it writes it.
+
+    Once a second node writes, lines begin with the number of their node; the
+    lines before cannot be told apart any more and need not: they are one's.
+    """
+
+    def __init__(self, stdout: Any) -> None:  # noqa: ANN401 - any text stream
+        self._streams = {"stdout": stdout, "stderr": sys.stderr}
+        self._writers: set[int] = set()
+        self._parts: dict[tuple[int, str], bytes] = defaultdict(bytes)
+
+    def write(self, node: int, stream: str, data: bytes) -> None:
+        """Print the whole lines that are there."""
+        self._writers.add(node)
+        *lines, rest = (self._parts[node, stream] + data).split(b"\n")
+        self._parts[node, stream] = rest
+        for line in lines:
+            self._print(node, stream, line)
+
+    def finish(self) -> None:
+        """Print the last lines, which have no end."""
+        for (node, stream), rest in self._parts.items():
+            if rest:
+                self._print(node, stream, rest)
+
+    def _print(self, node: int, stream: str, line: bytes) -> None:
+        prefix = f"[{node}] " if len(self._writers) > 1 else ""
+        print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
+
+
+def show(document: dict[str, Any]) -> None:
+    """Print a run's reports and where the time went."""
+    reports = [
+        (report["node"], report["name"], f"{report['value']:,.2f}", report["unit"])
+        for report in document["reports"]
+    ]
+    if reports:
+        print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
+    print_table("Where the time went, in percent", *_ledger(document))
+    time_us = document["simulated_ps"] / 1e6
+    retired = sum(
+        processor["retired"] for node in document["nodes"] for processor in node["processors"]
+    )
+    print(
+        f"{document['program']} on {document['interface']}, {len(document['nodes'])} nodes:"
+        f" {time_us:,.3f} us simulated, {retired:,} instructions"
+    )
+
+
+LARGEST_NODES = 8
+"""More nodes than these are shown as their mean."""
+
+
+def _ledger(document: dict[str, Any]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Lay the ledger out: a row a category, a column a node (or their mean)."""
+    from narthex.results import ledger_rows
+
+    nodes = [str(node["node"]) for node in document["nodes"]]
+    columns = [f"node {node}" for node in nodes] if len(nodes) <= LARGEST_NODES else ["all nodes"]
+    times: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    elapsed: dict[str, int] = defaultdict(int)
+    for node, _, activity, category, time_ps in ledger_rows(document):
+        column = f"node {node}" if len(nodes) <= LARGEST_NODES else "all nodes"
+        times[activity, category][column] += time_ps
+        elapsed[column] += time_ps
+    rows = []
+    for (activity, category), shares in sorted(times.items(), key=lambda item: -sum(item[1].values())):
+        cells = [f"{100 * shares[column] / max(elapsed[column], 1):.1f}" for column in columns]
+        if any(cell != "0.0" for cell in cells):
+            rows.append([activity, category, *cells])
+    return ["activity", "spent in", *columns], rows, columns
+
+
+def compare(
+    program: str = PROGRAM,
+    args: list[str] | None = ARGUMENTS,
+    interface: str = typer.Option(
+        "all", "--interface", "-i", help="'all', or names with commas between."
+    ),
+    by: str | None = typer.Option(
+        None, "--by", help="Rank by this report; by the program's first if not given."
+    ),
+    machine: str = MACHINE,
+    nodes: int | None = NODES,
+    set_: list[str] = SET_OPTION,
+    threads: int = THREADS,
+    seed: int | None = SEED,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Run the same binary over several interfaces and rank them."""
+    from narthex import comparison
+
+    target = JsonTarget(json_file)
+    names = [name.strip() for name in interface.split(",") if name.strip()]
+    with Waiting(f"Comparing {program}") as waiting:
+        found = comparison.compare(
+            program,
+            *(args or []),
+            interfaces="all" if interface.casefold() == "all" else names,
+            by=by,
+            machine=machine,
+            nodes=nodes,
+            set=set_,
+            threads=threads,
+            seed=seed,
+            observer=lambda name: (
+                lambda time_ps: waiting.update(f"{name}, {time_ps / 1e9:.3f} ms simulated")
+            ),
+        )
+    target.write(found.document)
+    if target.to_stdout:
+        return
+    rows = [
+        (row["rank"], row["interface"], f"{row['value']:,.2f}", row["unit"], _ratio(row))
+        for row in found.rows()
+    ]
+    title = f"{' '.join([program, *(args or [])])} on {machine}, by {found.measure}"
+    columns = ["rank", "interface", found.measure, "unit", "from the best"]
+    print_table(title, columns, rows, ["rank", found.measure, "from the best"])
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return "" if row["times_best"] is None else f"{row['times_best']:.2f} x"

@@ -1,0 +1,155 @@
+"""Guests compile, and run right without the simulator: natively and under qemu."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from narthex import compiler
+from narthex.assets import GUEST
+from narthex.errors import NarthexError
+
+QEMU = shutil.which("qemu-riscv64")
+HOST_CC = shutil.which("cc")
+
+
+def run(program: Path, *arguments: object, emulated: bool) -> subprocess.CompletedProcess[str]:
+    prefix = [QEMU] if emulated else []
+    return subprocess.run(
+        [*prefix, str(program), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def build(kind: str, name: str, folder: Path) -> Path:
+    if kind == "emulated":
+        return compiler.program_path(name)
+    source = next(path for path in GUEST.rglob(f"{name}.c"))
+    library = [*GUEST.glob("runtime/*.c"), *GUEST.glob("messaging/*.c")]
+    includes = [f"-I{GUEST}", f"-I{GUEST / 'messaging'}"]
+    output = folder / name
+    command = [HOST_CC, "-O2", "-Wall", "-Wextra", "-Werror", *includes, source, *library, "-lm"]
+    subprocess.run([*map(str, command), "-o", str(output)], check=True)
+    return output
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("native", marks=pytest.mark.skipif(not HOST_CC, reason="no host compiler")),
+        pytest.param("emulated", marks=pytest.mark.skipif(not QEMU, reason="no qemu-riscv64")),
+    ]
+)
+def guest(request, tmp_path):
+    def start(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        program = build(request.param, name, tmp_path)
+        return run(program, *arguments, emulated=request.param == "emulated")
+
+    return start
+
+
+@pytest.mark.parametrize("size", [1, 8, 13, 248, 249, 4096])
+def test_every_byte_of_a_stream_arrives_whatever_the_size(guest, size):
+    done = guest("bandwidth", size, 700, 50)
+    assert done.returncode == 0, done.stderr
+    assert "bandwidth, second half:" in done.stdout
+
+
+@pytest.mark.parametrize("size", [0, 8, 64, 249, 4096])
+def test_a_round_trip_reports_its_latency(guest, size):
+    done = guest("roundtrip", size, 20, 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("round-trip latency: ")
+
+
+def test_a_blocked_sender_buffers_what_arrives_and_loses_nothing(guest):
+    done = guest("messages", 300, 5000)
+    assert done.returncode == 0, done.stderr
+    assert "node 0: 300 messages of" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["messages", "destination"], "node 0 cannot send to node 1: nodes are 0 to 0"),
+        (["messages", "payload"], "the limit is 8126464"),
+        (["messages", "number"], "node 0 registers handler 1 twice"),
+        (["messages", "lots"], 'argument 1 (count) is "lots"; allowed are whole numbers'),
+        (["faults", "handler"], "for handler 200, which it has not registered"),
+        (["faults", "check"], "one and one is not 3"),
+    ],
+)
+def test_a_wrong_call_ends_the_run_and_says_what_is_wrong(guest, arguments, message):
+    done = guest(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+@pytest.mark.skipif(not (QEMU and HOST_CC), reason="needs qemu-riscv64 and a host compiler")
+def test_arithmetic_prints_the_same_natively_and_emulated(tmp_path):
+    native = run(build("native", "arithmetic", tmp_path), emulated=False)
+    emulated = run(build("emulated", "arithmetic", tmp_path), emulated=True)
+    assert native.stdout == emulated.stdout != ""
+
+
+@pytest.mark.skipif(not QEMU, reason="no qemu-riscv64")
+def test_a_cpp_program_is_compiled_and_run():
+    done = run(compiler.program_path("hello"), emulated=True)
+    assert done.stdout == "hello from node 0: the greeting visited 1 nodes\n"
+
+
+def test_a_shipped_program_is_compiled_once():
+    said = []
+    path = compiler.program_path("roundtrip")
+    stamp = path.stat().st_mtime_ns
+    assert compiler.program_path("roundtrip", progress=said.append) == path
+    assert (path.stat().st_mtime_ns, said) == (stamp, [])
+
+
+def test_an_unknown_program_is_named_with_the_nearest_match():
+    with pytest.raises(NarthexError, match="did you mean 'roundtrip'") as caught:
+        compiler.program_path("roundtip")
+    assert caught.value.exit_code == 2
+
+
+def test_a_wrong_source_is_refused_in_the_compilers_words_and_leaves_no_file(tmp_path):
+    source = tmp_path / "wrong.c"
+    source.write_text("int main(void) { return nothing; }\n")
+    with pytest.raises(NarthexError, match="undeclared") as caught:
+        compiler.compile_program([source], tmp_path / "wrong")
+    assert "wrong.c:1:25" in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.c"]
+
+
+def test_a_missing_source_is_named(tmp_path):
+    with pytest.raises(NarthexError, match="there is no source file 'absent.c'"):
+        compiler.compile_program(["absent.c"], tmp_path / "absent")
+
+
+def test_a_file_that_is_not_a_source_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("no program")
+    with pytest.raises(NarthexError, match=r"allowed: \.c, "):
+        compiler.compile_program([tmp_path / "notes.txt"], tmp_path / "notes")
+
+
+def test_a_missing_compiler_comes_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "riscv64-nobody-gcc -static")
+    source = tmp_path / "empty.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.raises(NarthexError, match=r"riscv64-nobody-gcc.*pip install ziglang"):
+        compiler.compile_program([source], tmp_path / "empty")
+
+
+@pytest.mark.skipif(not HOST_CC, reason="no host compiler")
+def test_cc_names_another_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "cc")
+    monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "self.c"
+    source.write_text(
+        '#include <narthex.h>\nint main(void) { narthex_report("x", 2, "ns"); return 0; }\n'
+    )
+    program = compiler.compile_program([source], tmp_path / "self")
+    assert run(program, emulated=False).stdout == "x: 2 ns\n"
