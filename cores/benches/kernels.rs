@@ -15,9 +15,13 @@ fn kernels(criterion: &mut Criterion) {
         group.sample_size(20);
         for (name, source) in programs::PROGRAMS {
             let mut machine = make(source);
-            // Warm up, and find out how long so many instructions take.
-            machine.run(Time::from_ps(1_000 * INSTRUCTIONS));
-            let slice = Duration::from_ps(1_000 * INSTRUCTIONS * INSTRUCTIONS / machine.retired());
+            // Warm up, then find out how long so many instructions take.
+            let millisecond = Duration::from_ns(1_000_000);
+            machine.run(Time::ZERO + millisecond);
+            let before = machine.retired();
+            machine.run(machine.now() + millisecond);
+            let retired = machine.retired() - before;
+            let slice = Duration::from_ps(millisecond.as_ps() * INSTRUCTIONS / retired);
             group.throughput(Throughput::Elements(INSTRUCTIONS));
             group.bench_function(name, |bencher| {
                 bencher.iter(|| machine.run(machine.now() + slice));

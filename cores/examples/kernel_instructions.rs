@@ -16,8 +16,7 @@ use std::time::Instant;
 
 use narthex_kernel::Duration;
 
-const USAGE: &str =
-    "usage: kernel_instructions functional|timed|cached integer|float|pointers COUNT";
+const USAGE: &str = "usage: kernel_instructions functional|timed|cached integer|float|pointers COUNT";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -7,7 +7,7 @@
 
 enum { SMALLEST_BYTES = 256, ALIGNMENT_BYTES = 16 };
 
-static struct buffer *spare;
+struct buffer *spare_buffers;
 
 static void *allocate(size_t bytes) {
     void *memory = malloc(bytes);
@@ -24,7 +24,7 @@ static struct buffer *make(size_t bytes) {
 }
 
 struct buffer *buffer_take(size_t bytes) {
-    for (struct buffer **link = &spare; *link; link = &(*link)->next) {
+    for (struct buffer **link = &spare_buffers; *link; link = &(*link)->next) {
         struct buffer *buffer = *link;
         if (buffer->capacity >= bytes) {
             *link = buffer->next;
@@ -35,8 +35,8 @@ struct buffer *buffer_take(size_t bytes) {
 }
 
 void buffer_give(struct buffer *buffer) {
-    buffer->next = spare;
-    spare = buffer;
+    buffer->next = spare_buffers;
+    spare_buffers = buffer;
 }
 
 struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes) {

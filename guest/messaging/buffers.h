@@ -17,6 +17,9 @@ struct buffer {
     size_t capacity;     /* bytes behind this header */
 };
 
+/* The spare buffers, the one used last first. */
+extern struct buffer *spare_buffers;
+
 static inline char *buffer_data(struct buffer *buffer) {
     return (char *)(buffer + 1);
 }

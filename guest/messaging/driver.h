@@ -13,9 +13,9 @@ struct driver {
     bool (*has_room)(void);
     /* Sends one packet; only after has_room said yes. */
     void (*send)(uint64_t header, const void *payload, size_t bytes);
-    /* Whether a packet has arrived. If so, puts its header at `header`, and `receive` must follow
-     * exactly once before the next call. */
-    bool (*arrived)(uint64_t *header);
+    /* The header of the packet that has arrived, or 0 if there is none (no header is 0: a packet is
+     * full or the last of its message). After a header, `receive` must follow exactly once. */
+    uint64_t (*arrived)(void);
     /* Copies the payload of that packet to `payload` (4-byte aligned) and takes it from the
      * interface. */
     void (*receive)(void *payload, size_t bytes);

@@ -94,12 +94,9 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
 }
 
 /* Figure 5: the queue is empty unless the entry's valid bit has the sense of this pass. */
-static bool arrived(uint64_t *header) {
-    uint64_t first = *(volatile uint64_t *)head.entry;
-    if (first >> HEADER_SENSE_SHIFT != sense(head.pointer))
-        return false;
-    *header = first;
-    return true;
+static uint64_t arrived(void) {
+    uint64_t header = *(volatile uint64_t *)head.entry;
+    return header >> HEADER_SENSE_SHIFT == sense(head.pointer) ? header : 0;
 }
 
 static void receive(void *payload, size_t bytes) {

@@ -51,11 +51,8 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
     }
 }
 
-static bool arrived(uint64_t *header) {
-    if (!(load(STATUS) & STATUS_ARRIVED))
-        return false;
-    *header = load(RECEIVE);
-    return true;
+static uint64_t arrived(void) {
+    return load(STATUS) & STATUS_ARRIVED ? load(RECEIVE) : 0;
 }
 
 static void receive(void *payload, size_t bytes) {

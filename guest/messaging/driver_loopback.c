@@ -29,11 +29,8 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
         memcpy(queue[entry].payload, payload, bytes);
 }
 
-static bool arrived(uint64_t *header) {
-    if (sent == received)
-        return false;
-    *header = queue[received % ENTRIES].header;
-    return true;
+static uint64_t arrived(void) {
+    return sent == received ? 0 : queue[received % ENTRIES].header;
 }
 
 static void receive(void *payload, size_t bytes) {

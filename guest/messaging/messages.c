@@ -61,6 +61,8 @@ static bool in_handler;
 static struct buffer *current; /* holds the payload of the running handler; NULL once kept */
 static struct saved_packet *saved, **saved_end = &saved, *unused_saved;
 static struct partial_message *partial, *unused_partial;
+static size_t largest_bytes; /* of a message in parts so far: the next one gets as much room, so
+                                that its buffer need not grow packet by packet */
 
 /* Starting */
 
@@ -142,7 +144,7 @@ static void save_packet(uint64_t header) {
 static void save_arrivals(void) {
     uint64_t header;
     ENTER(ACTIVITY_BUFFERING);
-    while (driver.arrived(&header))
+    while ((header = driver.arrived()) != 0)
         save_packet(header);
     LEAVE();
 }
@@ -245,7 +247,7 @@ static struct partial_message *begin_partial(uint64_t key, size_t bytes) {
         message = malloc(sizeof *message);
     narthex_check(message, "node %d has no memory left for arriving messages", node);
     *message = (struct partial_message){.next = partial, .key = key};
-    message->buffer = buffer_take(bytes);
+    message->buffer = buffer_take(bytes < largest_bytes ? largest_bytes : bytes);
     partial = message;
     return message;
 }
@@ -284,15 +286,26 @@ static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *
     if (message->received != message->packets)
         return 0;
     end_partial(message);
+    if (message->used > largest_bytes)
+        largest_bytes = message->used;
     handle(header, message->buffer, message->used);
     return 1;
+}
+
+/* buffer_take, without a call where the spare buffer used last will do. */
+static inline struct buffer *take_buffer(size_t bytes) {
+    struct buffer *buffer = spare_buffers;
+    if (!buffer || buffer->capacity < bytes)
+        return buffer_take(bytes);
+    spare_buffers = buffer->next;
+    return buffer;
 }
 
 static inline int receive_packet(uint64_t header, const struct saved_packet *from) {
     if (!header_is_alone(header))
         return receive_part(header, from);
     size_t bytes = header_bytes(header);
-    struct buffer *buffer = buffer_take(bytes);
+    struct buffer *buffer = take_buffer(bytes);
     fetch(buffer_data(buffer), from, bytes);
     handle(header, buffer, bytes);
     return 1;
@@ -309,20 +322,21 @@ static OUT_OF_LINE int receive_saved(void) {
     return messages;
 }
 
-/* Receives one packet, if there is one, and adds the messages it completed to `messages`. */
-static inline bool poll_packet(int *messages) {
-    uint64_t header;
-    if (saved) {
+/* Saved packets come first: they arrived earlier. */
+static inline bool has_arrived(uint64_t *header) {
+    return saved || (*header = driver.arrived()) != 0;
+}
+
+/* Receives the packet that has_arrived found, and those behind it; returns the messages handled.
+ * Not inlined, so that a poll that finds nothing saves no registers for it. */
+static OUT_OF_LINE int receive_arrivals(uint64_t header) {
+    int messages = 0, packets = 0;
+    do {
         ENTER(ACTIVITY_RECEIVE);
-        *messages += receive_saved();
-    } else if (driver.arrived(&header)) {
-        ENTER(ACTIVITY_RECEIVE);
-        *messages += receive_packet(header, NULL);
-    } else {
-        return false;
-    }
-    LEAVE();
-    return true;
+        messages += saved ? receive_saved() : receive_packet(header, NULL);
+        LEAVE();
+    } while (++packets < POLL_LIMIT_PACKETS && has_arrived(&header));
+    return messages;
 }
 
 int narthex_poll(void) {
@@ -330,10 +344,11 @@ int narthex_poll(void) {
         narthex_fail("node %d calls narthex_poll or narthex_barrier inside a handler; return "
                      "from the handler instead",
                      node);
+    uint64_t header = 0;
     int messages = 0;
     ENTER(ACTIVITY_POLL);
-    for (int packets = 0; packets < POLL_LIMIT_PACKETS && poll_packet(&messages); packets++)
-        ;
+    if (has_arrived(&header))
+        messages = receive_arrivals(header);
     LEAVE();
     return messages;
 }

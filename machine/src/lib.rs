@@ -23,6 +23,7 @@ use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::{Value, json};
 
+pub use narthex_cores::linux::OutputStream;
 pub use request::{Failure, RunRequest};
 pub use run::{Progress, run};
 

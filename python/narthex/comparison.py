@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from narthex import _native
 from narthex.errors import NarthexError
-from narthex.programs import find
+from narthex.programs import Program, find
 from narthex.results import Result
 from narthex.running import DEFAULT_MACHINE, Observer, run
 
@@ -73,7 +73,7 @@ def interface_names() -> list[str]:
 
 
 def compare(
-    program: str,
+    program: str | Program,
     *args: object,
     interfaces: Sequence[str] | str = "all",
     by: str | None = None,
@@ -94,7 +94,7 @@ def compare(
     names = interface_names() if interfaces == "all" else list(interfaces)
     if not names:
         raise NarthexError("compare needs at least one interface")
-    guest = find(program)
+    guest = find(program) if isinstance(program, str) else program
     results = [
         run(
             guest,

@@ -214,7 +214,9 @@ def _zig() -> Compiler:
     try:
         version = importlib.metadata.version("ziglang")
     except importlib.metadata.PackageNotFoundError:
-        raise NarthexError(f"there is no compiler: the package ziglang is missing; {_REMEDY}") from None
+        raise NarthexError(
+            f"there is no compiler: the package ziglang is missing; {_REMEDY}"
+        ) from None
     zig = (sys.executable, "-m", "ziglang")
     return Compiler(
         (*zig, "cc", *_TARGET), (*zig, "c++", *_TARGET), (*zig, "ar"), f"ziglang {version}"

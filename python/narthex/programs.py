@@ -6,72 +6,72 @@ file. A bare word is first looked for among the programs that come with
 Narthex; `./word` is always a file.
 """
 
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import assets
+from narthex import assets, compiler
 from narthex.errors import NarthexError, unknown
-
-SOURCE_SUFFIXES = {".c", ".cc", ".cpp", ".cxx"}
 
 
 @dataclass
 class Program:
-    """A program that can be run: an ELF file, or sources that become one."""
+    """A program that can be run."""
 
     name: str
-    sources: list[Path] = field(default_factory=list)
-    """What to compile; nothing for a program that is an ELF file already."""
-    file: Path | None = None
-    """The ELF file; for sources, once they are compiled."""
+    _make: Callable[[compiler.Progress | None], bytes]
+    _elf: bytes | None = None
 
-    def elf(self) -> bytes:
-        """Return the ELF file's bytes; compiles the sources the first time."""
-        if self.file is None:
-            from narthex.compiler import compile_cached
-
-            self.file = compile_cached(self.sources)
-        try:
-            return self.file.read_bytes()
-        except OSError as error:
-            raise NarthexError(f"cannot read program '{self.file}': {error.strerror}") from error
+    def elf(self, progress: compiler.Progress | None = None) -> bytes:
+        """Return the ELF file's bytes; sources are compiled the first time."""
+        if self._elf is None:
+            self._elf = self._make(progress)
+        return self._elf
 
 
-def shipped() -> dict[str, list[Path]]:
-    """Return the programs that come with Narthex: the sources of each, by name."""
-    found = {}
-    for folder in sorted((assets.GUEST / "programs").iterdir()):
-        sources = _sources(folder) if folder.is_dir() else []
-        if sources:
-            found[folder.name] = sources
-    return found
+def shipped() -> list[str]:
+    """Return the names of the programs that come with Narthex, those for its own tests left out."""
+    folder = assets.GUEST / "programs"
+    return [name for name in compiler.program_names() if (folder / name).is_dir()]
 
 
 def find(program: str) -> Program:
     """Find a program by its name or its path."""
-    known = {name.casefold(): name for name in shipped()}
+    known = {name.casefold(): name for name in compiler.program_names()}
+    path = Path(program)
     if program.casefold() in known:
         name = known[program.casefold()]
-        return Program(name, sources=shipped()[name])
-    path = Path(program)
+        return Program(name, lambda progress: _read(compiler.program_path(name, progress=progress)))
     if path.is_dir():
         raise NarthexError(f"program '{program}' is a folder; name a file in it")
     if not path.exists():
-        if path.suffix in SOURCE_SUFFIXES or len(path.parts) > 1:
+        if path.suffix in compiler.SOURCE_SUFFIXES or len(path.parts) > 1:
             raise NarthexError(f"program '{program}' does not exist")
-        raise unknown("program", program, known.values())
-    if path.suffix in SOURCE_SUFFIXES:
-        return Program(path.stem, sources=[path])
-    return Program(path.name, file=path)
+        raise unknown("program", program, shipped())
+    if path.suffix in compiler.SOURCE_SUFFIXES:
+        return Program(path.stem, lambda progress: _compiled(path, progress))
+    return Program(path.name, lambda _progress: _read(path))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise NarthexError(f"cannot read program '{file}': {error.strerror}") from error
+
+
+def _compiled(source: Path, progress: compiler.Progress | None) -> bytes:
+    """Compile the user's own source; the ELF file lives as long as the run."""
+    with tempfile.TemporaryDirectory() as scratch:
+        output = Path(scratch) / source.stem
+        return _read(compiler.compile_program([source], output, progress=progress))
 
 
 def summary(name: str) -> str:
     """Return the first sentence of the comment that opens a shipped program."""
-    (main, *_) = shipped()[name]
+    folder = assets.GUEST / "programs" / name
+    main = min(file for file in folder.iterdir() if file.suffix in compiler.SOURCE_SUFFIXES)
     opening = main.read_text(encoding="utf-8").partition("*/")[0].lstrip("/* \n")
     paragraph = opening.split("\n *\n")[0].replace("\n * ", " ").strip()
     return paragraph.partition(". ")[0].rstrip(".")
-
-
-def _sources(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix in SOURCE_SUFFIXES)

@@ -125,7 +125,7 @@ def test_a_wrong_source_is_refused_in_the_compilers_words_and_leaves_no_file(tmp
 
 
 def test_a_missing_source_is_named(tmp_path):
-    with pytest.raises(NarthexError, match="there is no source file 'absent.c'"):
+    with pytest.raises(NarthexError, match=r"there is no source file 'absent\.c'"):
         compiler.compile_program(["absent.c"], tmp_path / "absent")
 
 

@@ -8,7 +8,7 @@
 //!             │ devices      │ information page, registers and queues of the network interface
 //! 0x6000_0000 ├──────────────┤
 //!             │ program      │ or here, when it was linked so; its heap follows
-//! 0x20_0000_0000 ────────────┤
+//! 0x20_000c_0000 ────────────┤
 //!             │ mappings     │ anonymous mmap, upward
 //!             ├──────────────┤
 //!             │ stack        │ 8 MiB, downward from 0x3F_FFFF_F000
@@ -33,8 +33,9 @@ pub const PAGE_BYTES: u64 = 4096;
 pub const DEVICE_START: u64 = 0x5000_0000;
 /// The address behind the devices.
 pub const DEVICE_END: u64 = 0x6000_0000;
-/// Where anonymous mappings begin.
-pub const MMAP_START: u64 = 0x20_0000_0000;
+/// Where anonymous mappings begin: not at a multiple of a cache's size, so that
+/// in a direct-mapped cache of 1 MiB they do not replace a small program's data.
+pub const MMAP_START: u64 = 0x20_000c_0000;
 /// The address behind the stack.
 pub const STACK_TOP: u64 = 0x3F_FFFF_F000;
 /// The size of the stack; Linux' usual limit.

@@ -16,7 +16,7 @@
 
 use serde_json::Value;
 
-use crate::support::{DATA, alone, reported, request, result, statistic, with};
+use crate::support::{DATA, alone, fixed_hpca98, reported, request, result, statistic, with};
 use narthex_machine::RunRequest;
 
 /// Guests address a block of their own to get to a bus edge.
@@ -65,52 +65,56 @@ fn assert_costs(request: &RunRequest, cycles_per_bus_cycle: u64, prepare: &str, 
     }
 }
 
-fn hpca98(prepare: &str, instruction: &str, cost_ns: u64) {
-    assert_costs(&alone("hpca98"), 4, prepare, instruction, cost_ns);
+fn hpca98() -> RunRequest {
+    RunRequest { nodes: Some(1), ..fixed_hpca98("NI2w") }
+}
+
+fn assert_takes(prepare: &str, instruction: &str, cost_ns: u64) {
+    assert_costs(&hpca98(), 4, prepare, instruction, cost_ns);
 }
 
 #[test]
 fn an_uncached_load_of_status_takes_92_ns() {
     // 1 arbitration + 1 address + 1 data + 5 extra = 8 bus cycles of 4 ns = 32 ns;
     // the register needs 60 ns (Table 3).
-    hpca98("", "ld a0, 0(s4)", 92);
+    assert_takes("", "ld a0, 0(s4)", 92);
 }
 
 #[test]
 fn an_uncached_store_takes_92_ns_because_the_processor_waits_for_it() {
     // As an uncached load: 8 bus cycles and 60 ns. The header is of a packet to
     // this node itself, whose payload follows later.
-    hpca98("li a1, 0x80000", "sd a1, 8(s4)", 92);
+    assert_takes("li a1, 0x80000", "sd a1, 8(s4)", 92);
 }
 
 #[test]
 fn a_load_miss_that_memory_serves_takes_136_ns() {
     // 1 arbitration + 1 address + 2 data = 4 bus cycles of 4 ns = 16 ns; main
     // memory needs 120 ns (Table 3).
-    hpca98("", "ld a0, 0(s2)", 136);
+    assert_takes("", "ld a0, 0(s2)", 136);
 }
 
 #[test]
 fn a_store_miss_takes_as_long_as_a_load_miss() {
-    hpca98("", "sd a0, 0(s2)", 136);
+    assert_takes("", "sd a0, 0(s2)", 136);
 }
 
 #[test]
 fn an_atomic_on_an_absent_block_takes_one_miss() {
-    hpca98("", "amoadd.d a0, a1, (s2)", 136);
+    assert_takes("", "amoadd.d a0, a1, (s2)", 136);
 }
 
 #[test]
 fn a_load_across_two_absent_blocks_takes_two_misses() {
     // The second miss follows the first without a pause: 136 + 136.
-    hpca98("addi s2, s2, 60", "ld a0, 0(s2)", 272);
+    assert_takes("addi s2, s2, 60", "ld a0, 0(s2)", 272);
 }
 
 #[test]
 fn a_clean_victim_costs_nothing_and_a_dirty_one_is_written_back_first() {
     // A cache of 1 KiB: DATA and DATA + 1 KiB use the same line. The write-back
     // takes the same 4 bus cycles and 120 ns as the read after it.
-    let small = with(alone("hpca98"), "data_cache.size=1KiB");
+    let small = with(hpca98(), "data_cache.size=1KiB");
     let aligning_elsewhere = "addi s2, s2, 64\n";
     assert_costs(&small, 4, &format!("{aligning_elsewhere} ld a0, 0(s2)"), "ld a0, 1024(s2)", 136);
     assert_costs(&small, 4, &format!("{aligning_elsewhere} sd a0, 0(s2)"), "ld a0, 1024(s2)", 272);
@@ -122,21 +126,31 @@ fn a_clean_victim_costs_nothing_and_a_dirty_one_is_written_back_first() {
 fn two_consecutive_misses_are_one_cycle_of_alignment_apart() {
     // The first is over at an edge; the second asks a cycle later and waits for
     // the next edge: 4 + 136 + 4 + 136, the first 4 as in every scenario.
-    let (measured, _) = measure(&alone("hpca98"), "", "ld a0, 0(s2)\n ld a1, 64(s2)", 0);
+    let (measured, _) = measure(&hpca98(), "", "ld a0, 0(s2)\n ld a1, 64(s2)", 0);
     assert_eq!(measured, 4 + 136 + 4 + 136);
 }
 
 #[test]
 fn a_silent_step_from_exclusive_to_modified_takes_no_time() {
     // Nobody else had the block when it was read: the store is a hit.
-    let (measured, document) = measure(&alone("hpca98"), "ld a0, 0(s2)", "sd a0, 0(s2)", 0);
+    let (measured, document) = measure(&hpca98(), "ld a0, 0(s2)", "sd a0, 0(s2)", 0);
     assert_eq!(measured, 1, "the store issues in the next cycle");
     assert_eq!(statistic(&document, 0, "bus_upgrades"), 0);
 }
 
-/// Interfaces with queues, which share the pointers with the processor.
+#[test]
+fn without_an_exclusive_state_the_first_store_needs_an_upgrade() {
+    for (protocol, cycles) in [("MOESI", 1), ("MESI", 1), ("MSI", 4 + 16)] {
+        let request = with(hpca98(), &format!("data_cache.protocol={protocol}"));
+        let (measured, _) = measure(&request, "ld a0, 0(s2)", "sd a0, 0(s2)", 0);
+        assert_eq!(measured, cycles, "{protocol}");
+    }
+}
+
+/// Interfaces with queues, which share the tail pointer with the processor.
 fn coherent(interface: &str) -> RunRequest {
-    request("hpca98", interface)
+    let section = if interface.ends_with('m') { "cni_iqm" } else { "cni_iq" };
+    with(fixed_hpca98(interface), &format!("interfaces.{section}.message_ready=cachable-store"))
 }
 
 #[test]

@@ -16,6 +16,8 @@ from narthex.errors import USAGE, NarthexError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from narthex.programs import Program
+
 PATIENCE_S = 2.0
 """Work that takes no longer shows no progress."""
 
@@ -101,7 +103,9 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = Table(
+        title=title or None, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold"
+    )
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:
@@ -162,3 +166,8 @@ class Waiting:
         self._bar.update(
             self._task, description=f"{self._what}: {detail}", completed=done, total=total
         )
+
+
+def compile_program(program: "Program") -> None:
+    """Compile a program before it runs; says so where that is slow."""
+    program.elf(lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True))

@@ -9,6 +9,7 @@ from narthex.cli.console import (
     SET_OPTION,
     JsonTarget,
     Waiting,
+    compile_program,
     examples,
     print_table,
 )
@@ -43,10 +44,11 @@ def experiment(
     Exits with 4 when a claim does not hold.
     """
     from narthex import validation
+    from narthex.programs import find
 
     target = JsonTarget(json_file)
-    for name in names:
-        validation.load(name)  # every name is checked before the first run
+    for name in names:  # every name is checked before the first run
+        compile_program(find(validation.load(name).program))
     outcomes = []
     for name in names:
         with Waiting(name) as waiting:

@@ -11,6 +11,7 @@ from narthex.cli.console import (
     SET_OPTION,
     JsonTarget,
     Waiting,
+    compile_program,
     examples,
     print_table,
 )
@@ -64,9 +65,7 @@ def run(
 
     target = JsonTarget(json_file)
     guest = find(program)
-    with Waiting(f"Compiling {guest.name}") as waiting:
-        waiting.update("starting")
-        guest.elf()
+    compile_program(guest)
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
     with Waiting(f"Running {guest.name} on {interface}") as waiting:
         result = running.run(
@@ -154,7 +153,9 @@ def _ledger(document: dict[str, Any]) -> tuple[list[str], list[list[str]], list[
         times[activity, category][column] += time_ps
         elapsed[column] += time_ps
     rows = []
-    for (activity, category), shares in sorted(times.items(), key=lambda item: -sum(item[1].values())):
+    for (activity, category), shares in sorted(
+        times.items(), key=lambda item: -sum(item[1].values())
+    ):
         cells = [f"{100 * shares[column] / max(elapsed[column], 1):.1f}" for column in columns]
         if any(cell != "0.0" for cell in cells):
             rows.append([activity, category, *cells])
@@ -179,12 +180,15 @@ def compare(
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
+    from narthex.programs import find
 
     target = JsonTarget(json_file)
     names = [name.strip() for name in interface.split(",") if name.strip()]
-    with Waiting(f"Comparing {program}") as waiting:
+    guest = find(program)
+    compile_program(guest)
+    with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
-            program,
+            guest,
             *(args or []),
             interfaces="all" if interface.casefold() == "all" else names,
             by=by,
@@ -204,7 +208,7 @@ def compare(
         (row["rank"], row["interface"], f"{row['value']:,.2f}", row["unit"], _ratio(row))
         for row in found.rows()
     ]
-    title = f"{' '.join([program, *(args or [])])} on {machine}, by {found.measure}"
+    title = f"{' '.join([guest.name, *(args or [])])} on {machine}, by {found.measure}"
     columns = ["rank", "interface", found.measure, "unit", "from the best"]
     print_table(title, columns, rows, ["rank", found.measure, "from the best"])
 

@@ -237,7 +237,7 @@ fn a_program_that_ends_early_is_refused_wherever_it_ends() {
 fn segments_in_wrong_places_are_refused() {
     let at = |address| refusal(|image| image.segments[1].address = address);
     assert!(at(0x1_0008).contains("segments 0 and 1 overlap at 0x10008"));
-    assert!(at(0x10).contains("programs may use 0x1000 to 0x2000000000"));
+    assert!(at(0x10).contains("programs may use 0x1000 to 0x20000c0000"));
     assert!(at(0x4fff_f000).contains("overlaps the device region 0x50000000 to 0x60000000"));
     assert!(at(0x5fff_fff0).contains("overlaps the device region"));
     assert!(at(u64::MAX).contains("segment 1 occupies"));

@@ -1,0 +1,87 @@
+# Everything that a checkout can do. Each target sets up what it needs, in
+# .venv and target/, and starts at once when nothing has changed.
+
+SHELL := /bin/bash -o pipefail
+VENV := .venv
+BIN := $(VENV)/bin
+NARTHEX := $(BIN)/narthex
+PYTHON ?= $(shell for each in python3.11 python3 python3.12 python3.13; do \
+	"$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$each" && break; done)
+C_FILES = $(shell find guest -name '*.[ch]')
+RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
+	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
+
+.PHONY: help demo test lint rust-test python-test bench fuzz experiments fmt docs lock wheel setup clean
+.DEFAULT_GOAL := help
+
+help: ## Print this.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-13s %s\n", $$1, $$2}'
+
+# --- set-up -------------------------------------------------------------------
+
+$(VENV)/.packages: requirements.lock
+	@test -n "$(PYTHON)" || { echo "Narthex needs Python 3.11 or newer; name one with make PYTHON=..."; exit 1; }
+	@echo "[1/2] Python packages into $(VENV) (once, about half a minute)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --quiet -r requirements.lock
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES)
+	@command -v cargo >/dev/null || { echo "Narthex needs a Rust toolchain (cargo, 1.90 or newer) on the PATH"; exit 1; }
+	@echo "[2/2] The simulator (Rust, release build; about two minutes the first time)"
+	@VIRTUAL_ENV="$(abspath $(VENV))" PATH="$(abspath $(BIN)):$$PATH" \
+		$(BIN)/maturin develop --release --locked 2>&1 | grep -v '^Requirement already'
+	@touch $@
+
+setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex.
+
+# --- what a user runs ---------------------------------------------------------
+
+demo: setup ## Print round-trip latency and bandwidth of three NIs beside the published values.
+	@$(NARTHEX) experiment hpca98/roundtrip hpca98/bandwidth
+
+experiments: setup ## Run every experiment; results into results/.
+	@mkdir -p results
+	@for name in $$($(NARTHEX) list experiments --json \
+		| $(BIN)/python -c 'import json, sys; print(*(e["name"] for e in json.load(sys.stdin)["experiments"]))'); do \
+		$(NARTHEX) experiment $$name --json results/$${name//\//-}.json || exit $$?; done
+
+# --- what a developer runs ----------------------------------------------------
+
+test: lint rust-test python-test ## Run every check and test.
+
+lint: $(VENV)/.packages ## Check formats, run clippy and ruff.
+	cargo fmt --all -- --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+rust-test: setup ## Run the Rust tests.
+	PATH="$(abspath $(BIN)):$$PATH" cargo test --locked
+
+python-test: setup ## Run the Python tests.
+	$(BIN)/pytest
+
+bench: setup ## Measure the simulator's speed.
+	cargo bench --locked
+
+fuzz: setup ## Compare processors with an independent implementation on random programs.
+	bash fuzz/reference.sh
+
+fmt: $(VENV)/.packages ## Format all sources.
+	cargo fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(C_FILES)
+
+wheel: setup ## Build a wheel into target/wheels.
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked
+
+lock: $(VENV)/.packages ## Renew requirements.lock from pyproject.toml.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
+		--group develop pyproject.toml --output-file requirements.lock --upgrade
+
+clean: ## Remove everything that was made.
+	rm -rf $(VENV) target results build

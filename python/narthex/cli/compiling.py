@@ -1,0 +1,58 @@
+"""`narthex cc`: cross-compile guests."""
+
+import sys
+from pathlib import Path
+
+import typer
+
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "cc",
+        epilog=examples(
+            "narthex cc ring.c -o ring",
+            "narthex cc main.cpp helper.c -o program -- -O3 -DSIZE=64",
+            "CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
+        ),
+    )(cc)
+
+
+def cc(
+    arguments: list[str] = typer.Argument(
+        ..., metavar="SOURCES... [-- FLAGS...]", help="C and C++ files; flags for the compiler."
+    ),
+    output: Path = typer.Option(..., "--output", "-o", help="The program to write."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Compile a program with the messaging library for the simulated processors.
+
+    The compiler is ziglang's, or the one that the environment's CC names. Any
+    static RISC-V ELF file runs; this is merely the easy way to one.
+    """
+    import hashlib
+
+    from narthex import _native, compiler
+
+    target = JsonTarget(json_file)
+    sources = [argument for argument in arguments if not argument.startswith("-")]
+    flags = [argument for argument in arguments if argument.startswith("-")]
+    program = compiler.compile_program(
+        sources,
+        output,
+        extra_flags=flags,
+        progress=lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
+    )
+    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    target.write(
+        {
+            "schema": 1,
+            "version": _native.__version__,
+            "program": str(program),
+            "binary_sha256": digest,
+        }
+    )
+    if not target.to_stdout:
+        print(f"{program}: {program.stat().st_size:,} bytes")
