@@ -11,7 +11,7 @@ C_FILES = $(shell find guest -name '*.[ch]')
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz experiments fmt docs lock wheel setup clean
+.PHONY: help demo test lint rust-test python-test bench fuzz experiments headers fmt docs lock wheel setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -67,7 +67,11 @@ bench: setup ## Measure the simulator's speed.
 	cargo bench --locked
 
 fuzz: setup ## Compare processors with an independent implementation on random programs.
-	bash fuzz/reference.sh
+	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"
+
+headers: ## Generate the guest's register header from the simulator's register map.
+	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h
+	mv target/registers.h guest/runtime/registers.h
 
 fmt: $(VENV)/.packages ## Format all sources.
 	cargo fmt --all

@@ -19,8 +19,6 @@
 #include "messaging/copy.h"
 #include "messaging/driver.h"
 
-enum { MESSAGE_READY = 0x18 };
-
 #define SENSE_BIT (UINT64_C(1) << 32)
 #define FIRST_ENTRY_FIRST_PASS SENSE_BIT
 #define COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
@@ -55,7 +53,7 @@ static void start(const struct narthex_information *machine) {
     send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
     receive_head = (volatile uint64_t *)(uintptr_t)machine->receive_head;
     announces_tail = machine->message_ready == 1;
-    uint64_t ready = announces_tail ? machine->send_tail : machine->register_page + MESSAGE_READY;
+    uint64_t ready = announces_tail ? machine->send_tail : machine->register_page + REGISTER_MESSAGE_READY;
     announcement = (volatile uint64_t *)(uintptr_t)ready;
 }
 

@@ -11,9 +11,6 @@
 #include "messaging/copy.h"
 #include "messaging/driver.h"
 
-enum { STATUS = 0x00, SEND = 0x08, RECEIVE = 0x10 };
-enum { STATUS_ROOM = 1, STATUS_ARRIVED = 2 };
-
 static uintptr_t registers;
 
 static inline uint64_t load(uintptr_t offset) {
@@ -29,42 +26,42 @@ static void start(const struct narthex_information *machine) {
 }
 
 static bool has_room(void) {
-    return load(STATUS) & STATUS_ROOM;
+    return load(REGISTER_STATUS) & STATUS_ROOM;
 }
 
 static void send(uint64_t header, const void *payload, size_t bytes) {
     const char *source = payload;
-    store(SEND, header);
+    store(REGISTER_SEND, header);
     for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
         uint64_t value;
         if ((uintptr_t)source % sizeof(doubleword) == 0)
             value = *(const doubleword *)source;
         else
             memcpy(&value, source, sizeof value);
-        store(SEND, value);
+        store(REGISTER_SEND, value);
         source += sizeof(doubleword);
     }
     if (bytes > 0) {
         uint64_t rest = 0;
         memcpy(&rest, source, bytes);
-        store(SEND, rest);
+        store(REGISTER_SEND, rest);
     }
 }
 
 static uint64_t arrived(void) {
-    return load(STATUS) & STATUS_ARRIVED ? load(RECEIVE) : 0;
+    return load(REGISTER_STATUS) & STATUS_ARRIVED ? load(REGISTER_RECEIVE) : 0;
 }
 
 static void receive(void *payload, size_t bytes) {
     char *target = payload;
     for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
-        uint64_t value = load(RECEIVE);
+        uint64_t value = load(REGISTER_RECEIVE);
         ((word *)target)[0] = (uint32_t)value;
         ((word *)target)[1] = (uint32_t)(value >> 32);
         target += sizeof(doubleword);
     }
     if (bytes > 0) {
-        uint64_t rest = load(RECEIVE);
+        uint64_t rest = load(REGISTER_RECEIVE);
         memcpy(target, &rest, bytes);
     }
 }

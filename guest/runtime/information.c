@@ -38,9 +38,10 @@ const struct narthex_information *narthex_information(void) {
     if (!machine) {
         machine = find_machine();
         narthex_check(machine->version == INFORMATION_VERSION,
-                      "the information page has version %llu; this program knows version %d: "
+                      "the information page has version %llu; this program knows version %llu: "
                       "compile it again",
-                      (unsigned long long)machine->version, INFORMATION_VERSION);
+                      (unsigned long long)machine->version,
+                      (unsigned long long)INFORMATION_VERSION);
     }
     return machine;
 }

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use crate::side::Driver;
+
 /// The addresses that belong to devices: no program may use them.
 pub const DEVICE_REGION: std::ops::Range<u64> = 0x5000_0000..0x6000_0000;
 /// A read-only page that tells the guest which machine it runs on.
@@ -86,26 +88,37 @@ pub const INFORMATION_VERSION: u64 = 1;
 /// A queue pointer's first value: index 0, the sense of the first pass.
 pub const FIRST_POINTER: u64 = 1 << 32;
 
-/// The C header with all of this, as guest/messaging includes it.
+/// The drivers of the messaging library, by their names in C.
+const DRIVERS: [(&str, Driver, &str); 2] = [
+    ("DRIVER_FIFO", Driver::Fifo, "Registers in front of FIFOs."),
+    ("DRIVER_CACHABLE_QUEUE", Driver::CachableQueue, "Cachable queues."),
+];
+
+/// The C header with all of this, as guest/runtime/registers.h holds it.
 pub fn c_header() -> String {
     let mut text = String::from(
-        "/* Generated from interfaces/src/registers.rs by `make headers`; do not edit. */\n\
-         #ifndef NARTHEX_REGISTERS_H\n#define NARTHEX_REGISTERS_H\n\n#include <stdint.h>\n\n",
+        "/* The interface's registers and the information page. Generated from\n \
+         * interfaces/src/registers.rs by `make headers`; do not edit. */\n\
+         #ifndef NARTHEX_RUNTIME_REGISTERS_H\n#define NARTHEX_RUNTIME_REGISTERS_H\n\n\
+         #include <stdint.h>\n\n",
     );
     let mut define = |name: &str, value: u64, meaning: &str| {
-        writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ull").expect("text grows");
+        writeln!(text, "/* {meaning} */\n#define {name} UINT64_C({value:#x})\n").expect("text grows");
     };
-    define("NARTHEX_INFORMATION_PAGE", INFORMATION_PAGE, "A read-only page: struct narthex_information.");
-    define("NARTHEX_MAGIC", MAGIC, "Its first field: the bytes NARTHEX and a zero.");
-    define("NARTHEX_INFORMATION_VERSION", INFORMATION_VERSION, "Its second field.");
-    define("NARTHEX_STATUS_CAN_SEND", STATUS_CAN_SEND, "STATUS: a packet can be sent.");
-    define("NARTHEX_STATUS_HAS_RECEIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
-    for (name, offset, meaning) in REGISTERS {
-        define(&format!("NARTHEX_REGISTER_{name}"), offset, meaning);
+    define("INFORMATION_PAGE", INFORMATION_PAGE, "Where struct narthex_information is.");
+    define("INFORMATION_MAGIC", MAGIC, "Its first field: the bytes NARTHEX and a zero.");
+    define("INFORMATION_VERSION", INFORMATION_VERSION, "Its second field.");
+    for (name, driver, meaning) in DRIVERS {
+        define(name, driver as u64, meaning);
     }
-    text.push_str("\n/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n");
+    define("STATUS_ROOM", STATUS_CAN_SEND, "STATUS: a packet can be sent.");
+    define("STATUS_ARRIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
+    for (name, offset, meaning) in REGISTERS {
+        define(&format!("REGISTER_{name}"), offset, meaning);
+    }
+    text.push_str("/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n");
     for (name, meaning) in INFORMATION_FIELDS {
-        writeln!(text, "    uint64_t {name}; /* {meaning} */").expect("text grows");
+        writeln!(text, "    /* {meaning} */\n    uint64_t {name};").expect("text grows");
     }
     text.push_str("};\n\n#endif\n");
     text
@@ -119,11 +132,18 @@ mod tests {
     fn the_header_names_every_register_and_every_field() {
         let header = c_header();
         for (name, _, _) in REGISTERS {
-            assert!(header.contains(&format!("NARTHEX_REGISTER_{name} ")));
+            assert!(header.contains(&format!("#define REGISTER_{name} ")));
         }
         for (name, _) in INFORMATION_FIELDS {
             assert!(header.contains(&format!("uint64_t {name};")));
         }
+    }
+
+    #[test]
+    fn the_guests_header_is_the_generated_one() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest/runtime/registers.h");
+        let header = std::fs::read_to_string(file).expect("the guest's header is there");
+        assert_eq!(header, c_header(), "run `make headers`");
     }
 
     #[test]

@@ -72,6 +72,10 @@ def summary(name: str) -> str:
     """Return the first sentence of the comment that opens a shipped program."""
     folder = assets.GUEST / "programs" / name
     main = min(file for file in folder.iterdir() if file.suffix in compiler.SOURCE_SUFFIXES)
-    opening = main.read_text(encoding="utf-8").partition("*/")[0].lstrip("/* \n")
-    paragraph = opening.split("\n *\n")[0].replace("\n * ", " ").strip()
-    return paragraph.partition(". ")[0].rstrip(".")
+    comment: list[str] = []
+    for line in main.read_text(encoding="utf-8").splitlines():
+        text = line.strip().removeprefix("/*").removeprefix("//").removeprefix("*").strip()
+        if not text or not line.lstrip().startswith(("/*", "//", "*")):
+            break
+        comment.append(text.removesuffix("*/").strip())
+    return " ".join(comment).partition(". ")[0].rstrip(".")

@@ -109,7 +109,9 @@ impl Node {
 
     /// The program ends on this node: all its processors stop.
     fn end(&mut self, now: Time, ended: Ended) {
-        if self.ended.is_none() {
+        // A device may still find a mistake in what the program left behind.
+        let ended_well = matches!(self.ended, None | Some((_, Ended::Exited(0))));
+        if ended_well {
             self.ended = Some((now, ended));
         }
         for unit in &mut self.units {

@@ -10,6 +10,7 @@ mod faults;
 mod no_progress;
 mod packets;
 mod timing;
+mod traffic;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 3] = ["NI2w", "CNI512Q", "CNI32Qm"];

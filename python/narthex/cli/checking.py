@@ -7,7 +7,7 @@ import typer
 from narthex.cli.console import JSON_OPTION, JsonTarget, Waiting, examples
 
 check = typer.Typer(
-    help="Check exhaustively what simulation only samples.",
+    help="Check a protocol exhaustively.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -27,9 +27,9 @@ def cc(
     output: Path = typer.Option(..., "--output", "-o", help="The program to write."),
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """Compile a program with the messaging library for the simulated processors.
+    """Compile C and C++ for the simulated processors.
 
-    The compiler is ziglang's, or the one that the environment's CC names. Any
+    The messaging library is linked in. The compiler is ziglang's, or the one that the environment's CC names. Any
     static RISC-V ELF file runs; this is merely the easy way to one.
     """
     import hashlib

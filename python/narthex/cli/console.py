@@ -93,7 +93,7 @@ def console() -> "Console":
     from rich.console import Console
 
     wide = None if sys.stdout.isatty() else max(100, int(os.environ.get("COLUMNS", "100")))
-    return Console(width=wide, highlight=False, soft_wrap=False)
+    return Console(width=wide, highlight=False, markup=False)
 
 
 def print_table(
@@ -110,7 +110,9 @@ def print_table(
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    console().print(table)
+    screen = console()
+    screen.print(title, style="bold")
+    screen.print(table)
 
 
 class Waiting:

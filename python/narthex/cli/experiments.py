@@ -39,9 +39,10 @@ def experiment(
     jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """Run published tables again: measured, published, error; claims pass or fail.
+    """Measure a published table again.
 
-    Exits with 4 when a claim does not hold.
+    Prints measured values beside published ones, and which of the paper's
+    claims hold. Exits with 4 when a claim does not hold.
     """
     from narthex import validation
     from narthex.programs import find

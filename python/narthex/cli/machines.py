@@ -7,7 +7,7 @@ import typer
 from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, examples, print_table
 
 machine = typer.Typer(
-    help="Show machines: their parameters, and where each value comes from.",
+    help="Show machines and their sources.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -20,7 +20,7 @@ PROGRAM = typer.Argument(
     ..., help="A program that comes with Narthex, an ELF file, or a C or C++ file."
 )
 ARGUMENTS = typer.Argument(
-    None, metavar="[ARGS]...", help="The program's arguments; those that begin with - behind a --."
+    None, metavar="ARGS", help="The program's arguments; those that begin with - behind a --."
 )
 MACHINE = typer.Option("hpca98", "--machine", "-m", help="A preset, or a machine's TOML file.")
 NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
@@ -59,7 +59,7 @@ def run(
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """Run a program on a simulated machine and show where its time went."""
+    """Run a program and show where its time went."""
     from narthex import running
     from narthex.programs import find
 

@@ -62,9 +62,11 @@ def _truth(tree: ast.expr, values: Values, workload: str) -> bool:
     """Evaluate a condition. Every part is looked at, so a wrong name never hides."""
     match tree:
         case ast.BoolOp(op=ast.And(), values=parts):
-            return all([_truth(part, values, workload) for part in parts])
+            truths = [_truth(part, values, workload) for part in parts]
+            return all(truths)
         case ast.BoolOp(op=ast.Or(), values=parts):
-            return any([_truth(part, values, workload) for part in parts])
+            truths = [_truth(part, values, workload) for part in parts]
+            return any(truths)
         case ast.UnaryOp(op=ast.Not(), operand=part):
             return not _truth(part, values, workload)
         case ast.Compare(left=left, ops=relations, comparators=others):

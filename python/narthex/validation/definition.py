@@ -49,8 +49,9 @@ class Experiment:
     """Where the interfaces sit: memory-bus, io-bus, cache-bus, register, chip."""
     report: str
     """The name under which the program reports the value."""
-    spread: str
-    """The name under which it reports how the value varies within a run, if it does."""
+    spread: list[str]
+    """How the value varies within a run: the name of one report that says it, or
+    of several between which it lies; empty for programs that do not tell."""
     unit: str
     seeds: list[int]
     """One run for each; the value is their mean."""
@@ -83,7 +84,7 @@ def parse(name: str, file: Path) -> Experiment:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise NarthexError(f"{file}: {error}") from error
-    table = {"set": [], "seeds": [1], "nodes": 2, "claim": [], "spread": "", **table, "name": name}
+    table = {"set": [], "seeds": [1], "nodes": 2, "claim": [], "spread": [], **table, "name": name}
     table["workload"] = [
         _typed(Workload, entry, f"{file}: workload") for entry in _list(table, "workload", file)
     ]

@@ -52,7 +52,7 @@ def experiment(
     for cell, result in zip(cells, results, strict=True):
         sample = Sample(
             _value(definition, definition.report, result),
-            _value(definition, definition.spread, result) if definition.spread else None,
+            _spread(definition, result),
         )
         samples[cell.interface, cell.workload.name].append(sample)
     machine = results[0].document["machine"]
@@ -98,6 +98,14 @@ def _run(definition: Experiment, program: Program, cell: Cell, stop: Event) -> R
         seed=cell.seed,
         observer=lambda _time_ps: not stop.is_set(),
     )
+
+
+def _spread(definition: Experiment, result: Result) -> float | None:
+    """Take from a run how its value varies, if the program tells."""
+    values = [_value(definition, report, result) for report in definition.spread]
+    if len(values) > 1:
+        return max(values) - min(values)
+    return values[0] if values else None
 
 
 def _value(definition: Experiment, report: str, result: Result) -> float:

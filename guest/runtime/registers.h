@@ -1,0 +1,87 @@
+/* The interface's registers and the information page. Generated from
+ * interfaces/src/registers.rs by `make headers`; do not edit. */
+#ifndef NARTHEX_RUNTIME_REGISTERS_H
+#define NARTHEX_RUNTIME_REGISTERS_H
+
+#include <stdint.h>
+
+/* Where struct narthex_information is. */
+#define INFORMATION_PAGE UINT64_C(0x50000000)
+
+/* Its first field: the bytes NARTHEX and a zero. */
+#define INFORMATION_MAGIC UINT64_C(0x5845485452414e)
+
+/* Its second field. */
+#define INFORMATION_VERSION UINT64_C(0x1)
+
+/* Registers in front of FIFOs. */
+#define DRIVER_FIFO UINT64_C(0x1)
+
+/* Cachable queues. */
+#define DRIVER_CACHABLE_QUEUE UINT64_C(0x2)
+
+/* STATUS: a packet can be sent. */
+#define STATUS_ROOM UINT64_C(0x1)
+
+/* STATUS: a packet has arrived. */
+#define STATUS_ARRIVED UINT64_C(0x2)
+
+/* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
+#define REGISTER_STATUS UINT64_C(0x0)
+
+/* store: the next doubleword of the packet to be sent, header first */
+#define REGISTER_SEND UINT64_C(0x8)
+
+/* load: the next doubleword of the packet at the head, header first */
+#define REGISTER_RECEIVE UINT64_C(0x10)
+
+/* store: so many more messages are in the send queue */
+#define REGISTER_MESSAGE_READY UINT64_C(0x18)
+
+/* What the simulator tells a program about its machine. */
+struct narthex_information {
+    /* the bytes NARTHEX and a zero */
+    uint64_t magic;
+    /* of this layout */
+    uint64_t version;
+    /* this node's number */
+    uint64_t node;
+    /* nodes in the machine */
+    uint64_t nodes;
+    /* 1: FIFO registers, 2: cachable queues */
+    uint64_t driver;
+    /* address of the registers */
+    uint64_t register_page;
+    /* bytes in a packet, header included */
+    uint64_t packet_bytes;
+    /* bytes of its header */
+    uint64_t header_bytes;
+    /* bytes of payload that fit */
+    uint64_t payload_bytes;
+    /* bytes in a coherence block */
+    uint64_t block_bytes;
+    /* address of the send queue */
+    uint64_t send_queue;
+    /* messages that it holds */
+    uint64_t send_entries;
+    /* address of the receive queue */
+    uint64_t receive_queue;
+    /* messages that it holds */
+    uint64_t receive_entries;
+    /* bytes of a queue's entry */
+    uint64_t entry_bytes;
+    /* address of the send queue's tail pointer */
+    uint64_t send_tail;
+    /* address of the send queue's head pointer */
+    uint64_t send_head;
+    /* address of the receive queue's head pointer */
+    uint64_t receive_head;
+    /* 0: store to MESSAGE_READY; 1: store the tail pointer */
+    uint64_t message_ready;
+    /* 1: a blocked sender need not drain the interface */
+    uint64_t overflows_to_memory;
+    /* of the run */
+    uint64_t seed;
+};
+
+#endif

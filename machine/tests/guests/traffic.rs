@@ -1,0 +1,153 @@
+//! Many messages under pressure: few buffers, many senders, a node of its own.
+
+use crate::support::messages::{LIBRARY, header};
+use crate::support::{DATA, failure, reported, request, result, statistic, with};
+use crate::{INTERFACES, MACHINES};
+use narthex_machine::{Failure, RunRequest};
+
+const SENDERS: u64 = 4;
+const MESSAGES: u64 = 60;
+
+/// Every node but 0 sends messages to it, each with another number; node 0 takes
+/// its time, receives all and reports the sums of sources and numbers.
+fn all_to_one(request: RunRequest) -> serde_json::Value {
+    let nodes = SENDERS as u32 + 1;
+    let total = SENDERS * MESSAGES;
+    let words = 16;
+    let request = RunRequest { nodes: Some(nodes), ..request };
+    let document = result(&request, &format!("
+        call start
+        li   s0, {total}
+        li   s1, 0
+        li   s10, 0
+        beqz s8, collect
+        li   s0, {MESSAGES}
+        li   s1, {MESSAGES}
+        mul  s1, s1, s8             # this node's numbers begin here
+    send_next:
+        li   a1, {DATA}
+        sd   s1, 0(a1)
+        sd   s1, {last}(a1)
+        li   a0, {header}
+        call send
+        addi s1, s1, 1
+        addi s0, s0, -1
+        bnez s0, send_next
+        exit 0
+    collect:
+        li   t0, 3000               # until all buffers are full
+    pause:
+        addi t0, t0, -1
+        bnez t0, pause
+    receive_next:
+        li   a0, {DATA}
+        call receive
+        slli a0, a0, 48
+        srli a0, a0, 48
+        add  s10, s10, a0           # sources
+        li   a1, {DATA}
+        ld   t0, 0(a1)
+        ld   t1, {last}(a1)
+        bne  t0, t1, wrong
+        add  s1, s1, t0             # numbers
+        addi s0, s0, -1
+        bnez s0, receive_next
+        report sources, s10
+        report numbers, s1
+        exit 0
+    wrong:
+        exit 9
+    {LIBRARY}", last = 8 * (words - 1), header = header(0, 8 * words)));
+    let sources: u64 = (1..=SENDERS).map(|node| node * MESSAGES).sum();
+    assert_eq!(reported(&document, 0, "sources"), sources as i64);
+    // The numbers are all from MESSAGES to MESSAGES * (SENDERS + 1), without the last.
+    let numbers: u64 = (MESSAGES..MESSAGES * (SENDERS + 1)).sum();
+    assert_eq!(reported(&document, 0, "numbers"), numbers as i64);
+    document
+}
+
+#[test]
+fn four_senders_lose_nothing_at_one_receiver() {
+    for machine in MACHINES {
+        for interface in INTERFACES {
+            all_to_one(request(machine, interface));
+        }
+    }
+}
+
+#[test]
+fn a_single_buffer_returns_packets_and_loses_none() {
+    for interface in INTERFACES {
+        let document = all_to_one(with(request("hpca98", interface), "flow_control.buffers=1"));
+        let returned: u64 = (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_returned")).sum();
+        let retried: u64 = (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_retried")).sum();
+        assert!(returned > 0, "{interface}: the receiver pauses, so that its buffer is full");
+        assert_eq!(returned, retried, "{interface}: each returned packet is sent again");
+    }
+}
+
+#[test]
+fn a_window_of_one_packet_and_the_smallest_queues_are_enough() {
+    for interface in ["NI2w", "CNI4Q", "CNI4Qm"] {
+        all_to_one(with(request("isca96", interface), "flow_control.window=1"));
+    }
+}
+
+#[test]
+fn infinite_buffers_return_nothing() {
+    for interface in INTERFACES {
+        let document = all_to_one(with(request("hpca98", interface), "flow_control.buffers=infinite"));
+        assert_eq!(statistic(&document, 1, "packets_returned"), 0);
+    }
+}
+
+#[test]
+fn a_node_receives_what_it_sends_to_itself() {
+    for machine in MACHINES {
+        for interface in INTERFACES {
+            let request = RunRequest { nodes: Some(1), ..request(machine, interface) };
+            let document = result(&request, &format!("
+                call start
+                li   s0, 200
+            next:
+                li   a1, {DATA}
+                sd   s0, 0(a1)
+                li   a0, {header}
+                call send
+                li   a0, {DATA}
+                call receive
+                li   a1, {DATA}
+                ld   t0, 0(a1)
+                bne  t0, s0, wrong
+                addi s0, s0, -1
+                bnez s0, next
+                exit 0
+            wrong:
+                exit 9
+            {LIBRARY}", header = header(0, 8)));
+            assert_eq!(statistic(&document, 0, "packets_delivered"), 200);
+        }
+    }
+}
+
+#[test]
+fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
+    for interface in ["CNI512Q", "CNI32Qm"] {
+        let Failure { exit_code, message } = failure(&request("hpca98", interface), &format!("
+            call start
+            bnez s8, later
+            li   a0, {header}
+            li   a1, {DATA}
+            call send
+            exit 0
+        later:
+            li   t0, 10000
+        pause:
+            addi t0, t0, -1
+            bnez t0, pause
+            exit 0
+        {LIBRARY}", header = header(5, 8)));
+        assert_eq!(exit_code, Failure::GUEST);
+        assert!(message.contains("node 0") && message.contains("to node 5, which does not exist"), "{message}");
+    }
+}
