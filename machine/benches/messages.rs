@@ -61,20 +61,25 @@ fn messages(criterion: &mut Criterion) {
 fn windows(criterion: &mut Criterion) {
     const WINDOWS: u64 = 2_000;
     // A turn takes 3 cycles of 1 ns: two instructions at once, the branch, its target.
-    let busy = program(&format!("
+    let busy = program(&format!(
+        "
         li   t0, {}
     turn:
         add  t1, t1, t0
         addi t0, t0, -1
         bnez t0, turn
         exit 0
-    ", WINDOWS * 40 / 3));
+    ",
+        WINDOWS * 40 / 3
+    ));
     let mut group = criterion.benchmark_group("window of 40 ns");
     keep_short(&mut group);
     group.throughput(Throughput::Elements(WINDOWS));
     for nodes in [2, 16] {
         let request = RunRequest { nodes: Some(nodes), ..request("hpca98", "NI2w") };
-        group.bench_function(BenchmarkId::new("nodes", nodes), |bencher| bencher.iter(|| time_of(&request, &busy)));
+        group.bench_function(BenchmarkId::new("nodes", nodes), |bencher| {
+            bencher.iter(|| time_of(&request, &busy))
+        });
     }
     group.finish();
 }

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("{failure}");
+            let _ = writeln!(std::io::stderr(), "{failure}");
             ExitCode::from(failure.exit_code as u8)
         }
     }

@@ -71,7 +71,7 @@ pub fn run(
     written.collect(&mut nodes, observer);
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
-    judge(&ending, &nodes)?;
+    judge(&ending, &mut nodes)?;
     Ok(document(request, elf, &machine, &blueprint, end, &nodes, written))
 }
 
@@ -112,7 +112,7 @@ impl Written {
 }
 
 /// Turns an ending that is no result into a failure.
-fn judge(ending: &Ending, nodes: &[Node]) -> Result<(), Failure> {
+fn judge(ending: &Ending, nodes: &mut [Node]) -> Result<(), Failure> {
     match ending {
         Ending::AllFinished => Ok(()),
         Ending::Stopped { partition, .. } => Err(failure_of(*partition, &nodes[*partition])),
@@ -123,7 +123,7 @@ fn judge(ending: &Ending, nodes: &[Node]) -> Result<(), Failure> {
                     format!("since {since} no message has arrived and no program has done work of its own")
                 }
             };
-            let states: Vec<String> = nodes.iter().map(Node::describe).collect();
+            let states: Vec<String> = nodes.iter_mut().map(Node::describe).collect();
             let message = format!("no progress: {what}\n{}", states.join("\n"));
             Err(Failure { exit_code: Failure::NO_PROGRESS, message })
         }

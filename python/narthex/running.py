@@ -36,8 +36,8 @@ def run(
     a C or C++ source file; `args` are its arguments. `machine` is a preset or
     a file, `interface` a name of the taxonomy in any case; `nodes` replaces
     the machine's number of nodes, and each of `set` one of its parameters
-    ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments give the same bits, whatever the
-    number of `threads`.
+    ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
+    give the same bits, whatever the number of `threads`.
 
     >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
 

@@ -60,9 +60,7 @@ fn run(
         narthex_machine::run(&request, elf, &mut |progress| {
             let goes_on = Python::attach(|py| match progress {
                 Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
-                Progress::Output { node, stream, bytes } => {
-                    write(py, output.as_ref(), node, stream, bytes)
-                }
+                Progress::Output { node, stream, bytes } => write(py, output.as_ref(), node, stream, bytes),
             });
             goes_on.unwrap_or_else(|error| {
                 interruption.get_or_insert(error);

@@ -45,7 +45,7 @@ pub struct Config {
 
 fn shape(setup: &Setup<'_>, address: u64) -> Result<QueueShape, Problem> {
     QueueShape::new(address, u64::from(setup.name.size), setup.packet_bytes, setup.block_bytes)
-        .map_err(|problem| Problem::of_name(format!("{}: {problem}", setup.name)))
+        .map_err(Problem::of_name)
 }
 
 fn copies(setup: &Setup<'_>, queue: QueueShape, config: &Config) -> Copies {

@@ -318,7 +318,7 @@ impl Node {
         }
         if let Some(fault) = self.faults.pop() {
             self.faults.clear();
-            self.fail(0, &fault.0);
+            self.fail_at(now, 0, &fault.0);
         }
     }
 }
@@ -360,10 +360,23 @@ impl Partition for Node {
         }
     }
 
+    /// Deliveries and system calls, and for a program at work of its own a
+    /// digest of its processor's registers: one that spins in place for ever
+    /// comes to nothing, however many instructions it retires.
     fn progress(&self) -> u64 {
         let working = self.units.iter().filter(|unit| {
             unit.state != State::Exited && unit.activities.current() == Activity::Application
         });
-        self.progress + working.map(|unit| unit.processor.retired()).sum::<u64>()
+        working.map(Unit::digest).fold(self.progress, u64::wrapping_add)
+    }
+}
+
+impl Unit {
+    /// A number that is different, almost surely, when any register is.
+    fn digest(&self) -> u64 {
+        let processor = &self.processor;
+        let registers = (1..32).flat_map(|number| [processor.x(number), processor.f(number)]);
+        let mix = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        registers.fold(processor.pc(), mix)
     }
 }

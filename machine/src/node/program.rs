@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{Effect, FaultReport, NarthexCall, OutputStream, write_registers};
+use narthex_cores::linux::{GuestMemory, Effect, FaultReport, NarthexCall, OutputStream, write_registers};
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
@@ -110,8 +110,8 @@ impl Node {
     /// The program ends on this node: all its processors stop.
     fn end(&mut self, now: Time, ended: Ended) {
         // A device may still find a mistake in what the program left behind.
-        let ended_well = matches!(self.ended, None | Some((_, Ended::Exited(0))));
-        if ended_well {
+        let has_failed = !matches!(self.ended, None | Some((_, Ended::Exited(0))));
+        if !has_failed {
             self.ended = Some((now, ended));
         }
         for unit in &mut self.units {
@@ -131,12 +131,8 @@ impl Node {
 
     /// A check failed at an instant that is not the processor's.
     pub(super) fn fail_at(&mut self, now: Time, index: usize, message: &str) {
-        let processor = &self.units[index].processor;
         let mut text = format!("node {}, processor {index}: {message}\n", self.id.0);
-        let places = [("at", processor.pc()), ("called from", processor.x(1))];
-        for (label, address) in places {
-            let _ = writeln!(text, "  {label:<12}{}", self.location(address));
-        }
+                text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
         let (integers, floats) = self.registers(index);
         let _ = write_registers(&mut text, &integers, &floats);
@@ -159,6 +155,56 @@ impl Node {
         };
         let text = report.to_string();
         self.end(now, Ended::Failed(text));
+    }
+
+    /// Where a processor is, and the calls that led there, innermost first. It
+    /// follows the frame pointers that `narthex cc` has programs keep: in front
+    /// of where s0 points are the return address and the caller's s0. Code
+    /// without them ends the chain early.
+    fn call_chain(&mut self, index: usize) -> Vec<u64> {
+        const LONGEST: usize = 12;
+        let processor = &self.units[index].processor;
+        let mut chain = vec![processor.pc()];
+        let (mut frame, stack) = (processor.x(8), processor.x(2));
+        if frame < stack {
+            chain.push(processor.x(1));
+        }
+        while chain.len() < LONGEST && frame > stack && frame % 8 == 0 {
+            let Some([caller_frame, return_address]) = self.read_words(frame.wrapping_sub(16)) else { break };
+            if self.program.symbol(return_address).is_none() {
+                break;
+            }
+            chain.push(return_address);
+            if caller_frame <= frame {
+                break;
+            }
+            frame = caller_frame;
+        }
+        chain
+    }
+
+    /// The call chain in lines. A return address is behind its call, which may
+    /// be the last instruction of a function: the line is that of the byte before.
+    pub(super) fn describe_calls(&mut self, index: usize) -> String {
+        let chain = self.call_chain(index);
+        let mut text = format!("  at          {}\n", self.location(chain[0]));
+        for return_address in &chain[1..] {
+            let _ = writeln!(text, "  called from {}", self.location(return_address - 1));
+        }
+        text
+    }
+
+    /// Two doublewords of the guest's memory, where there is any.
+    fn read_words(&mut self, address: u64) -> Option<[u64; 2]> {
+        let mut bytes = [0; 16];
+        let mut memory = NodeMemory {
+            caches: &mut self.units,
+            main: &mut self.main,
+            pages: &mut self.pages,
+            block_bytes: self.block_bytes,
+        };
+        memory.read(address, &mut bytes).ok()?;
+        Some([0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))))
     }
 
     /// The integer and the floating-point registers of a processor.

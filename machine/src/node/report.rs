@@ -65,10 +65,11 @@ impl Node {
     }
 
     /// Who waits for what, for a run that gets nowhere.
-    pub fn describe(&self) -> String {
+    pub fn describe(&mut self) -> String {
         let mut text = String::new();
-        for (index, unit) in self.units.iter().enumerate() {
+        for index in 0..self.units.len() {
             let _ = write!(text, "node {}, processor {index}: ", self.id.0);
+            let unit = &self.units[index];
             if unit.state == State::Exited {
                 text += "its program has ended\n";
                 continue;
@@ -79,8 +80,7 @@ impl Node {
             };
             let activity = unit.activities.current().as_str();
             let _ = writeln!(text, "{doing} in the activity '{activity}'");
-            let _ = writeln!(text, "  at          {}", self.location(unit.processor.pc()));
-            let _ = writeln!(text, "  called from {}", self.location(unit.processor.x(1)));
+                        text += &self.describe_calls(index);
         }
         for side in &self.interface.sides {
             let _ = writeln!(text, "  {}", side.describe());

@@ -51,7 +51,10 @@ fn an_interface_of_a_size_that_cannot_be_names_the_sizes_that_can() {
 
 #[test]
 fn halves_that_need_different_drivers_cannot_be_joined() {
-    assert_says(&refusal(&request("hpca98", "(NI2w)S(CNI32Qm)R")), &["(NI2w)S(CNI32Qm)R", "different drivers"]);
+    assert_says(
+        &refusal(&request("hpca98", "(NI2w)S(CNI32Qm)R")),
+        &["(NI2w)S(CNI32Qm)R", "different drivers"],
+    );
 }
 
 #[test]
@@ -64,10 +67,22 @@ fn an_unknown_key_is_answered_with_the_nearest() {
 
 #[test]
 fn a_value_out_of_range_is_shown_with_what_is_allowed() {
-    assert_says(&refusal(&with(alone("hpca98"), "processor.issue_width=3")), &["processor.issue_width", "3", "1, 2 and 4"]);
-    assert_says(&refusal(&with(alone("hpca98"), "data_cache.size=1000B")), &["data_cache.size", "power of two"]);
-    assert_says(&refusal(&with(alone("hpca98"), "data_cache.protocol=MOSI")), &["data_cache.protocol", "MOSI", "MOESI"]);
-    assert_says(&refusal(&with(alone("hpca98"), "flow_control.buffers=0")), &["flow_control.buffers", "1 and more"]);
+    assert_says(
+        &refusal(&with(alone("hpca98"), "processor.issue_width=3")),
+        &["processor.issue_width", "3", "1, 2 and 4"],
+    );
+    assert_says(
+        &refusal(&with(alone("hpca98"), "data_cache.size=1000B")),
+        &["data_cache.size", "power of two"],
+    );
+    assert_says(
+        &refusal(&with(alone("hpca98"), "data_cache.protocol=MOSI")),
+        &["data_cache.protocol", "MOSI", "MOESI"],
+    );
+    assert_says(
+        &refusal(&with(alone("hpca98"), "flow_control.buffers=0")),
+        &["flow_control.buffers", "1 and more"],
+    );
     assert_says(&refusal(&with(alone("hpca98"), "network.latency=0ns")), &["network.latency", "lookahead"]);
     assert_says(
         &refusal(&with(alone("hpca98"), "interfaces.cni_iqm.queue_blocks=2")),
@@ -79,7 +94,10 @@ fn a_value_out_of_range_is_shown_with_what_is_allowed() {
 fn a_wrong_unit_is_answered_with_the_right_ones() {
     assert_says(&refusal(&with(alone("hpca98"), "bus.clock=125ns")), &["bus.clock", "125ns", "MHz"]);
     assert_says(&refusal(&with(alone("hpca98"), "network.latency=40")), &["network.latency", "40", "ns"]);
-    assert_says(&refusal(&with(alone("hpca98"), "data_cache.size=1MHz")), &["data_cache.size", "1MHz", "KiB"]);
+    assert_says(
+        &refusal(&with(alone("hpca98"), "data_cache.size=1MHz")),
+        &["data_cache.size", "1MHz", "KiB"],
+    );
 }
 
 #[test]
@@ -114,7 +132,9 @@ fn a_file_that_was_cut_anywhere_is_refused_or_lacks_nothing() {
 #[test]
 fn a_segment_over_the_devices_addresses_is_refused() {
     let code = program("exit 0")[elf::PAGE..elf::PAGE + 8].to_vec();
-    for (address, memory_bytes) in [(0x5000_0000, 64), (0x4fff_f000, 0x1001), (0x5fff_f000, 64), (0x4800_0000, 0x1800_0000)] {
+    for (address, memory_bytes) in
+        [(0x5000_0000, 64), (0x4fff_f000, 0x1001), (0x5fff_f000, 64), (0x4800_0000, 0x1800_0000)]
+    {
         let file = elf::file(
             CODE,
             &[

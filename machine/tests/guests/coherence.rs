@@ -15,14 +15,34 @@ const BYTES: u64 = 4096;
 /// One step of a random program, on `1 << shift` bytes at an offset.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Load { shift: u32, signed: bool, offset: u64 },
-    Store { shift: u32, offset: u64, value: u64 },
+    Load {
+        shift: u32,
+        signed: bool,
+        offset: u64,
+    },
+    Store {
+        shift: u32,
+        offset: u64,
+        value: u64,
+    },
     /// An atomic, by its place in [`ATOMICS`].
-    Atomic { which: usize, shift: u32, offset: u64, value: u64 },
+    Atomic {
+        which: usize,
+        shift: u32,
+        offset: u64,
+        value: u64,
+    },
     /// A reservation and the store that it allows.
-    Conditional { shift: u32, offset: u64, value: u64 },
+    Conditional {
+        shift: u32,
+        offset: u64,
+        value: u64,
+    },
     /// A conditional store for which there is no reservation.
-    Refused { offset: u64, value: u64 },
+    Refused {
+        offset: u64,
+        value: u64,
+    },
 }
 
 /// An atomic and what it stores, from what was there and its operand; 32-bit
@@ -43,22 +63,32 @@ const ATOMICS: [Atomic; 9] = [
 
 fn step() -> impl Strategy<Value = Step> {
     // A few sets of the cache are used often, so that blocks are evicted.
-    let place = prop_oneof![0..BYTES - 8, (0..BYTES / 1024, 0..64u64).prop_map(|(way, byte)| way * 1024 + byte)];
+    let place =
+        prop_oneof![0..BYTES - 8, (0..BYTES / 1024, 0..64u64).prop_map(|(way, byte)| way * 1024 + byte)];
     let aligned = |shift: u32| move |offset: u64| offset >> shift << shift;
     prop_oneof![
-        (0..4u32, any::<bool>(), place.clone())
-            .prop_map(|(shift, signed, offset)| Step::Load { shift, signed, offset }),
-        (0..4u32, place.clone(), any::<u64>())
-            .prop_map(|(shift, offset, value)| Step::Store { shift, offset, value }),
-        (0..ATOMICS.len(), 2..4u32, place.clone(), any::<u64>()).prop_map(move |(which, shift, offset, value)| {
-            Step::Atomic { which, shift, offset: aligned(shift)(offset), value }
+        (0..4u32, any::<bool>(), place.clone()).prop_map(|(shift, signed, offset)| Step::Load {
+            shift,
+            signed,
+            offset
         }),
+        (0..4u32, place.clone(), any::<u64>()).prop_map(|(shift, offset, value)| Step::Store {
+            shift,
+            offset,
+            value
+        }),
+        (0..ATOMICS.len(), 2..4u32, place.clone(), any::<u64>()).prop_map(
+            move |(which, shift, offset, value)| {
+                Step::Atomic { which, shift, offset: aligned(shift)(offset), value }
+            }
+        ),
         (2..4u32, place.clone(), any::<u64>()).prop_map(move |(shift, offset, value)| Step::Conditional {
             shift,
             offset: aligned(shift)(offset),
             value
         }),
-        (place, any::<u64>()).prop_map(move |(offset, value)| Step::Refused { offset: aligned(3)(offset), value }),
+        (place, any::<u64>())
+            .prop_map(move |(offset, value)| Step::Refused { offset: aligned(3)(offset), value }),
     ]
 }
 
@@ -145,7 +175,8 @@ fn write_at(memory: &mut [u8], offset: u64, shift: u32, value: u64) {
 fn checksumming(steps: &[Step]) -> String {
     let add = "slli t3, s3, 5\n sub s3, t3, s3\n add s3, s3, t2\n";
     let steps: String = steps.iter().map(|step| format!("{}\n{add}", step.source())).collect();
-    format!("
+    format!(
+        "
         li   s2, {DATA}
         li   s3, 0
         {steps}
@@ -159,7 +190,9 @@ fn checksumming(steps: &[Step]) -> String {
         exit 0
     wrong:
         exit 9
-    ", end = DATA + BYTES)
+    ",
+        end = DATA + BYTES
+    )
 }
 
 /// The checksum that the program has to report.

@@ -19,7 +19,10 @@ fn report(interface: &str, source: &str) -> String {
 /// A program that faults on node 0 in its second instruction, after a register
 /// has got an address, while node 1 ends well.
 fn fault_at(address: u64, instruction: &str) -> String {
-    let text = report("NI2w", &format!("
+    let text = report(
+        "NI2w",
+        &format!(
+            "
         li   t5, 0x50000000
         ld   t5, 16(t5)
         bnez t5, well
@@ -27,7 +30,9 @@ fn fault_at(address: u64, instruction: &str) -> String {
         {instruction}
     well:
         exit 0
-    "));
+    "
+        ),
+    );
     assert!(text.contains(&format!("s1 {address:016x}")), "the registers show the address: {text}");
     text
 }
@@ -56,7 +61,10 @@ fn a_breakpoint_is_the_programs_own_end() {
 
 #[test]
 fn a_load_from_where_nothing_is_mapped_names_the_address() {
-    assert_says(&fault_at(0x4000_0000, "ld a0, 8(s1)"), &["load from 0x40000008", "no memory is mapped there"]);
+    assert_says(
+        &fault_at(0x4000_0000, "ld a0, 8(s1)"),
+        &["load from 0x40000008", "no memory is mapped there"],
+    );
 }
 
 #[test]
@@ -76,8 +84,13 @@ fn a_jump_into_data_is_refused() {
 
 #[test]
 fn atomics_need_an_aligned_address() {
-    for instruction in ["amoadd.d a0, a1, (s1)", "lr.d a0, (s1)", "sc.d a0, a1, (s1)", "amoswap.d a0, a1, (s1)"] {
-        assert_says(&fault_at(DATA + 4, instruction), &["0x100004", "the address is not a multiple of the size"]);
+    for instruction in
+        ["amoadd.d a0, a1, (s1)", "lr.d a0, (s1)", "sc.d a0, a1, (s1)", "amoswap.d a0, a1, (s1)"]
+    {
+        assert_says(
+            &fault_at(DATA + 4, instruction),
+            &["0x100004", "the address is not a multiple of the size"],
+        );
     }
 }
 
@@ -99,12 +112,18 @@ fn a_register_access_of_another_size_than_eight_bytes_is_refused() {
 
 #[test]
 fn a_misaligned_register_access_is_refused() {
-    assert_says(&fault_at(0x5000_1000, "ld a0, 4(s1)"), &["load from 0x50001004", "not a multiple of the size"]);
+    assert_says(
+        &fault_at(0x5000_1000, "ld a0, 4(s1)"),
+        &["load from 0x50001004", "not a multiple of the size"],
+    );
 }
 
 #[test]
 fn atomics_on_registers_are_refused() {
-    assert_says(&fault_at(0x5000_1000, "amoadd.d a0, a1, (s1)"), &["store to 0x50001000", "the device refuses"]);
+    assert_says(
+        &fault_at(0x5000_1000, "amoadd.d a0, a1, (s1)"),
+        &["store to 0x50001000", "the device refuses"],
+    );
 }
 
 #[test]
@@ -115,11 +134,14 @@ fn a_register_that_does_not_exist_is_named_by_its_offset() {
 
 #[test]
 fn a_processor_faults_at_the_access_and_not_behind_it() {
-    let text = report("NI2w", "
+    let text = report(
+        "NI2w",
+        "
         li   s1, 0x50001000
         lw   a0, 0(s1)
         exit 0
-    ");
+    ",
+    );
     // Two instructions make the address.
     assert_says(&text, &[&format!("  at          {:#x}", CODE + 8)]);
 }
@@ -127,7 +149,10 @@ fn a_processor_faults_at_the_access_and_not_behind_it() {
 #[test]
 fn a_packet_to_a_node_that_does_not_exist_names_that_node() {
     for interface in crate::INTERFACES {
-        let text = report(interface, &format!("
+        let text = report(
+            interface,
+            &format!(
+                "
             call start
             bnez s8, well
             li   a0, {header}
@@ -137,7 +162,10 @@ fn a_packet_to_a_node_that_does_not_exist_names_that_node() {
             call receive
         well:
             exit 0
-        {LIBRARY}", header = header(2, 8)));
+        {LIBRARY}",
+                header = header(2, 8)
+            ),
+        );
         assert_says(&text, &["to node 2, which does not exist"]);
     }
 }
@@ -145,7 +173,10 @@ fn a_packet_to_a_node_that_does_not_exist_names_that_node() {
 #[test]
 fn a_packet_with_more_payload_than_fits_names_the_limit() {
     for interface in crate::INTERFACES {
-        let text = report(interface, &format!("
+        let text = report(
+            interface,
+            &format!(
+                "
             call start
             bnez s8, well
             li   a0, {header}
@@ -155,7 +186,10 @@ fn a_packet_with_more_payload_than_fits_names_the_limit() {
             call receive
         well:
             exit 0
-        {LIBRARY}", header = header(1, 249)));
+        {LIBRARY}",
+                header = header(1, 249)
+            ),
+        );
         assert_says(&text, &["249 payload bytes", "248"]);
     }
 }
@@ -169,7 +203,9 @@ fn a_program_that_exits_with_another_code_than_zero_has_failed() {
 
 #[test]
 fn the_first_failure_in_simulated_time_is_the_one_that_is_told() {
-    let Failure { message, .. } = failure(&request("hpca98", "NI2w"), "
+    let Failure { message, .. } = failure(
+        &request("hpca98", "NI2w"),
+        "
         li   t5, 0x50000000
         ld   t5, 16(t5)
         bnez t5, now
@@ -180,7 +216,8 @@ fn the_first_failure_in_simulated_time_is_the_one_that_is_told() {
         exit 1
     now:
         exit 2
-    ");
+    ",
+    );
     assert_says(&message, &["node 1", "exit code 2"]);
 }
 

@@ -19,14 +19,20 @@ fn explanation(machine: &str, interface: &str, source: &str) -> String {
 fn a_node_that_polls_for_what_nobody_sends_is_named_with_its_activity() {
     for machine in MACHINES {
         for interface in INTERFACES {
-            let text = explanation(machine, interface, &format!("
+            let text = explanation(
+                machine,
+                interface,
+                &format!(
+                    "
                 call start
                 beqz s8, over
                 li   a0, {DATA}
                 call receive
             over:
                 exit 0
-            {LIBRARY}"));
+            {LIBRARY}"
+                ),
+            );
             assert!(text.starts_with("no progress: since "), "{text}");
             assert!(text.contains("node 0, processor 0: its program has ended"), "{text}");
             assert!(text.contains("in the activity 'poll'"), "{text}");
@@ -39,7 +45,11 @@ fn a_node_that_polls_for_what_nobody_sends_is_named_with_its_activity() {
 fn a_sender_whose_receiver_never_takes_anything_is_named_with_its_activity() {
     for machine in MACHINES {
         for interface in INTERFACES {
-            let text = explanation(machine, interface, &format!("
+            let text = explanation(
+                machine,
+                interface,
+                &format!(
+                    "
                 call start
                 bnez s8, over
                 li   s0, 1000
@@ -51,7 +61,10 @@ fn a_sender_whose_receiver_never_takes_anything_is_named_with_its_activity() {
                 bnez s0, more
             over:
                 exit 0
-            {LIBRARY}", header = header(1, 8)));
+            {LIBRARY}",
+                    header = header(1, 8)
+                ),
+            );
             assert!(text.contains("node 0, processor 0: "), "{text}");
             assert!(text.contains("in the activity 'wait to send'"), "{text}");
             assert!(text.contains("node 1, processor 0: its program has ended"), "{text}");
@@ -63,11 +76,14 @@ fn a_sender_whose_receiver_never_takes_anything_is_named_with_its_activity() {
 #[test]
 fn a_program_that_computes_for_longer_than_the_patience_is_left_alone() {
     let request = with(request("hpca98", "NI2w"), "machine.time_without_progress=10us");
-    crate::support::result(&request, "
+    crate::support::result(
+        &request,
+        "
         li   t0, 20000
     busy:
         addi t0, t0, -1
         bnez t0, busy
         exit 0
-    ");
+    ",
+    );
 }

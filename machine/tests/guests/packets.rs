@@ -12,7 +12,8 @@ const WORD: u64 = 0x1122_3344_5566_7788;
 /// information page, and a delay of `turns` loops on node 0 moves the packet
 /// against the receiver's polls.
 fn prologue(turns: u64) -> String {
-    format!("
+    format!(
+        "
         li   s11, 0x50000000
         ld   s10, 16(s11)
         li   a0, {header}
@@ -22,7 +23,9 @@ fn prologue(turns: u64) -> String {
     delay:
         addi t6, t6, -1
         bnez t6, delay
-    ", header = header(1, 8))
+    ",
+        header = header(1, 8)
+    )
 }
 
 /// What all programs end with: the receiver has the time of its first look in
@@ -47,7 +50,10 @@ const DELAYS: [u64; 8] = [200, 201, 202, 205, 211, 218, 227, 240];
 #[test]
 fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_later() {
     for turns in DELAYS {
-        let document = result(&fixed_hpca98("NI2w"), &format!("
+        let document = result(
+            &fixed_hpca98("NI2w"),
+            &format!(
+                "
             {prologue}
             ld   s11, 40(s11)
             sd   a0, 8(s11)
@@ -67,7 +73,10 @@ fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_la
             ld   s3, 16(s11)
             ld   s4, 16(s11)
             {EPILOGUE}
-        ", prologue = prologue(turns)));
+        ",
+                prologue = prologue(turns)
+            ),
+        );
         assert_right_packet(&document);
         let [sent, first, seen] = times(&document);
         // The last store is over at `sent`; 16 ns to the network, 40 ns through it,
@@ -104,7 +113,10 @@ fn through_queues(interface: &str, ready: Ready, turns: u64) -> i64 {
         Ready::UncachedStore => ("uncached-store", "sd t2, 24(s5)"),
     };
     let request = with(fixed_hpca98(interface), &format!("interfaces.{section}.message_ready={kind}"));
-    let document = result(&request, &format!("
+    let document = result(
+        &request,
+        &format!(
+            "
         {prologue}
         ld   s3, 80(s11)            # send queue
         ld   s4, 120(s11)           # its tail pointer
@@ -130,7 +142,10 @@ fn through_queues(interface: &str, ready: Ready, turns: u64) -> i64 {
         slli s3, s3, 1
         srli s3, s3, 1
         {EPILOGUE}
-    ", prologue = prologue(turns)));
+    ",
+            prologue = prologue(turns)
+        ),
+    );
     assert_right_packet(&document);
     let [sent, _, seen] = times(&document);
     seen - sent

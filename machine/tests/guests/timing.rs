@@ -30,7 +30,10 @@ const SLOTS_PER_CYCLE: u64 = 2;
 /// cycles from E to its end, and the results.
 fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64) -> (u64, Value) {
     let nops = "nop\n".repeat(padding as usize);
-    let document = result(request, &format!("
+    let document = result(
+        request,
+        &format!(
+            "
         li   s2, {DATA}
         li   s3, {ALIGNING_BLOCK}
         li   s4, 0x50000000
@@ -50,12 +53,20 @@ fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64)
         report cycles, s1
     over:
         exit 0
-    "));
+    "
+        ),
+    );
     (reported(&document, 0, "cycles") as u64, document)
 }
 
 /// Checks an instruction's cost for every phase against the bus.
-fn assert_costs(request: &RunRequest, cycles_per_bus_cycle: u64, prepare: &str, instruction: &str, cost: u64) {
+fn assert_costs(
+    request: &RunRequest,
+    cycles_per_bus_cycle: u64,
+    prepare: &str,
+    instruction: &str,
+    cost: u64,
+) {
     for padding in 0..=2 * cycles_per_bus_cycle * SLOTS_PER_CYCLE {
         // The slot of cycle E in which the instruction issues, then the bus's edge.
         let issued = SLOTS_PER_CYCLE + padding;

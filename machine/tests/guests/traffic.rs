@@ -1,6 +1,6 @@
 //! Many messages under pressure: few buffers, many senders, a node of its own.
 
-use crate::support::messages::{LIBRARY, header};
+use crate::support::messages::{LIBRARY, header, ping_pong};
 use crate::support::{DATA, failure, reported, request, result, statistic, with};
 use crate::{INTERFACES, MACHINES};
 use narthex_machine::{Failure, RunRequest};
@@ -15,7 +15,10 @@ fn all_to_one(request: RunRequest) -> serde_json::Value {
     let total = SENDERS * MESSAGES;
     let words = 16;
     let request = RunRequest { nodes: Some(nodes), ..request };
-    let document = result(&request, &format!("
+    let document = result(
+        &request,
+        &format!(
+            "
         call start
         li   s0, {total}
         li   s1, 0
@@ -57,7 +60,11 @@ fn all_to_one(request: RunRequest) -> serde_json::Value {
         exit 0
     wrong:
         exit 9
-    {LIBRARY}", last = 8 * (words - 1), header = header(0, 8 * words)));
+    {LIBRARY}",
+            last = 8 * (words - 1),
+            header = header(0, 8 * words)
+        ),
+    );
     let sources: u64 = (1..=SENDERS).map(|node| node * MESSAGES).sum();
     assert_eq!(reported(&document, 0, "sources"), sources as i64);
     // The numbers are all from MESSAGES to MESSAGES * (SENDERS + 1), without the last.
@@ -79,8 +86,10 @@ fn four_senders_lose_nothing_at_one_receiver() {
 fn a_single_buffer_returns_packets_and_loses_none() {
     for interface in INTERFACES {
         let document = all_to_one(with(request("hpca98", interface), "flow_control.buffers=1"));
-        let returned: u64 = (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_returned")).sum();
-        let retried: u64 = (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_retried")).sum();
+        let returned: u64 =
+            (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_returned")).sum();
+        let retried: u64 =
+            (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_retried")).sum();
         assert!(returned > 0, "{interface}: the receiver pauses, so that its buffer is full");
         assert_eq!(returned, retried, "{interface}: each returned packet is sent again");
     }
@@ -106,7 +115,10 @@ fn a_node_receives_what_it_sends_to_itself() {
     for machine in MACHINES {
         for interface in INTERFACES {
             let request = RunRequest { nodes: Some(1), ..request(machine, interface) };
-            let document = result(&request, &format!("
+            let document = result(
+                &request,
+                &format!(
+                    "
                 call start
                 li   s0, 200
             next:
@@ -124,7 +136,10 @@ fn a_node_receives_what_it_sends_to_itself() {
                 exit 0
             wrong:
                 exit 9
-            {LIBRARY}", header = header(0, 8)));
+            {LIBRARY}",
+                    header = header(0, 8)
+                ),
+            );
             assert_eq!(statistic(&document, 0, "packets_delivered"), 200);
         }
     }
@@ -133,7 +148,10 @@ fn a_node_receives_what_it_sends_to_itself() {
 #[test]
 fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
     for interface in ["CNI512Q", "CNI32Qm"] {
-        let Failure { exit_code, message } = failure(&request("hpca98", interface), &format!("
+        let Failure { exit_code, message } = failure(
+            &request("hpca98", interface),
+            &format!(
+                "
             call start
             bnez s8, later
             li   a0, {header}
@@ -146,8 +164,62 @@ fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
             addi t0, t0, -1
             bnez t0, pause
             exit 0
-        {LIBRARY}", header = header(5, 8)));
+        {LIBRARY}",
+                header = header(5, 8)
+            ),
+        );
         assert_eq!(exit_code, Failure::GUEST);
-        assert!(message.contains("node 0") && message.contains("to node 5, which does not exist"), "{message}");
+        assert!(
+            message.contains("node 0") && message.contains("to node 5, which does not exist"),
+            "{message}"
+        );
     }
+}
+
+/// Ping-pong on a machine with changes; the program checks every word.
+fn assert_delivers(settings: &[&str]) {
+    for machine in MACHINES {
+        for interface in INTERFACES {
+            let request =
+                settings.iter().fold(request(machine, interface), |request, setting| with(request, setting));
+            let document = result(&request, &ping_pong(300, 56));
+            assert_eq!(
+                statistic(&document, 0, "packets_delivered"),
+                300,
+                "{machine} {interface} {settings:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn messages_arrive_whatever_the_size_of_a_block() {
+    for block in [16, 32, 128, 256] {
+        let block = format!("data_cache.block={block}B");
+        assert_delivers(&[&block, "bus.width=8B"]);
+    }
+}
+
+#[test]
+fn messages_arrive_whatever_the_size_of_a_packet() {
+    for packet in [64, 128] {
+        let packet = format!("messages.packet={packet}B");
+        assert_delivers(&[&packet, "messages.header=8B"]);
+    }
+}
+
+#[test]
+fn messages_arrive_with_an_instruction_cache_that_misses() {
+    assert_delivers(&[
+        "instruction_cache.kind=cache",
+        "instruction_cache.size=128B",
+        "instruction_cache.associativity=1",
+        "instruction_cache.block=64B",
+        "instruction_cache.protocol=MOESI",
+    ]);
+}
+
+#[test]
+fn messages_arrive_whatever_the_clocks() {
+    assert_delivers(&["processor.clock=400MHz", "bus.clock=77MHz", "network.latency=1ns"]);
 }

@@ -48,7 +48,9 @@ pub fn file(entry: u64, segments: &[Segment]) -> Vec<u8> {
         put(&1u32.to_le_bytes()); // to be loaded
         put(&segment.flags.to_le_bytes());
         let length = segment.bytes.len() as u64;
-        for value in [offset as u64, segment.address, segment.address, length, segment.memory_bytes, PAGE as u64] {
+        for value in
+            [offset as u64, segment.address, segment.address, length, segment.memory_bytes, PAGE as u64]
+        {
             put(&value.to_le_bytes());
         }
         offset += segment.bytes.len().next_multiple_of(PAGE);

@@ -69,7 +69,8 @@ send_queue_wait:
     marker 0x4f0
 send_entry:
     ld   t0, 80(s11)
-    slli t1, s2, 8
+    ld   t1, 112(s11)           # bytes of an entry
+    mul  t1, t1, s2
     add  t0, t0, t1
     sd   a0, 0(t0)
     srli t2, a0, 16
@@ -130,7 +131,8 @@ receive_fifo_payload:
 
 receive_queue:
     ld   t0, 96(s11)
-    slli t1, s5, 8
+    ld   t1, 112(s11)           # bytes of an entry
+    mul  t1, t1, s5
     add  t0, t0, t1
     marker 0x4e3
 receive_entry_wait:

@@ -82,7 +82,9 @@ fn report(name: &str, register: &str, names: &mut Vec<u8>) -> String {
     let address = NAMES + names.len() as u64;
     names.extend(name.as_bytes());
     names.push(0);
-    format!("fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall")
+    format!(
+        "fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall"
+    )
 }
 
 /// A run of two nodes of `machine` over `interface`.

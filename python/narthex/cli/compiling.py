@@ -29,8 +29,9 @@ def cc(
 ) -> None:
     """Compile C and C++ for the simulated processors.
 
-    The messaging library is linked in. The compiler is ziglang's, or the one that the environment's CC names. Any
-    static RISC-V ELF file runs; this is merely the easy way to one.
+    The messaging library is linked in. The compiler is ziglang's, or the one
+    that the environment's CC names. Any static RISC-V ELF file runs; this is
+    merely the easy way to one.
     """
     import hashlib
 

@@ -103,9 +103,7 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        title=title or None, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold"
-    )
+    table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:

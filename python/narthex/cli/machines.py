@@ -43,12 +43,20 @@ def show(
         return
     if sources:
         rows = [
-            (entry["key"], entry["value"], entry["origin"], entry["text"])
+            (entry["key"], f"{entry['value']} {entry['unit']}".strip(), *_source(entry["source"]))
             for entry in found["sources"]
         ]
         print_table(found["name"], ["parameter", "value", "", "source or reason"], rows)
     else:
         print(found["toml"])
+
+
+def _source(source: str | dict[str, str]) -> tuple[str, str]:
+    """Split a source: "user", or {"stated": place} or {"assumed": reason}."""
+    if isinstance(source, str):
+        return "chosen", ""
+    ((kind, text),) = source.items()
+    return kind, text
 
 
 @machine.command(epilog=examples("narthex machine schema > machine.schema.json"))

@@ -38,8 +38,8 @@ class Row:
     """Mean over the seeds."""
     unit: str
     spread: float
-    """How the value varies, in its unit: within a run where the program
-    tells (the experiment's file says how), or else the largest minus the smallest value over the seeds."""
+    """How the value varies, in its unit: within a run where the program tells
+    (the experiment's file says how), or else the range over the seeds."""
     published_low: float | None
     published_high: float | None
     error_percent: float | None

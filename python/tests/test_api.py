@@ -1,0 +1,87 @@
+"""Python's side: runs, frames, comparisons."""
+
+import json
+
+import polars as pl
+import pytest
+
+import narthex
+
+
+@pytest.fixture(scope="module")
+def result():
+    return narthex.run("roundtrip", 8, 20, 5, interface="cni32qm", nodes=2)
+
+
+def test_a_run_reports_in_a_frame(result):
+    latency = result.reports.filter(pl.col("name") == "round-trip latency")
+    assert latency["unit"].to_list() == ["ns"]
+    assert latency["value"][0] == result.value("round-trip latency") > 0
+
+
+def test_the_interface_is_spelled_as_the_taxonomy_spells_it(result):
+    assert result.interface == "CNI32Qm"
+
+
+def test_the_ledger_adds_up_to_the_elapsed_time_to_the_picosecond(result):
+    sums = result.ledger.group_by("node", "processor").agg(pl.col("time_ps").sum())
+    assert sums["time_ps"].to_list() == [result.document["simulated_ps"]] * 2
+
+
+def test_statistics_are_numbers_with_names(result):
+    assert result.statistics.height > 10
+    assert result.statistics["value"].dtype == pl.Float64
+
+
+def test_the_same_run_gives_the_same_bytes(result):
+    again = narthex.run("roundtrip", 8, 20, 5, interface="CNI32Qm", nodes=2)
+    assert again.to_json() == result.to_json()
+
+
+def test_the_document_can_be_run_again(result):
+    assert result.document["schema"] == 1
+    assert len(result.document["binary_sha256"]) == 64
+    assert result.document["machine"]["bus"]["clock"]
+    assert json.loads(result.to_json()) == result.document
+
+
+def test_an_unknown_report_is_named(result):
+    with pytest.raises(narthex.NarthexError, match="reported no 'latency'"):
+        result.value("latency")
+
+
+def test_an_observer_can_end_a_run():
+    with pytest.raises(narthex.NarthexError, match="interrupted"):
+        narthex.run("roundtrip", 8, 10**7, nodes=2, observer=lambda _time_ps: False)
+
+
+def test_an_observer_may_raise():
+    def refuse(_time_ps):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        narthex.run("roundtrip", 8, 10**7, nodes=2, observer=refuse)
+
+
+def test_output_arrives_as_it_is_written():
+    pieces = []
+    narthex.run("hello", nodes=2, output=lambda *piece: pieces.append(piece))
+    assert {node for node, _, _ in pieces} == {0, 1}
+    assert all(stream == "stdout" for _, stream, _ in pieces)
+
+
+def test_latencies_rank_from_the_smallest():
+    found = narthex.compare("roundtrip", 8, 20, 5, interfaces=["NI2w", "CNI32Qm"], nodes=2)
+    assert found.frame["interface"].to_list() == ["CNI32Qm", "NI2w"]
+    assert found.frame["times_best"][0] == 1
+
+
+def test_rates_rank_from_the_largest():
+    arguments = ("bandwidth", 256, 200, 20)
+    found = narthex.compare(*arguments, interfaces=["NI2w", "CNI512Q"], nodes=2)
+    assert found.frame["interface"].to_list() == ["CNI512Q", "NI2w"]
+
+
+def test_a_wrong_name_in_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError):
+        _ = narthex.runn

@@ -1,0 +1,195 @@
+"""The command line as its users meet it: in a process of its own."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMANDS = [
+    [],
+    ["list"],
+    ["run"],
+    ["compare"],
+    ["experiment"],
+    ["cc"],
+    ["check"],
+    ["check", "protocol"],
+    ["machine"],
+    ["machine", "show"],
+    ["machine", "schema"],
+]
+
+
+def narthex(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "narthex", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_its_meaning(command):
+    done = narthex(*command, "--help")
+    assert done.returncode == 0
+    assert "Usage: narthex" in done.stdout
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["check"], ["machine"])])
+def test_help_gives_examples(command):
+    assert "Examples:" in narthex(*command, "--help").stdout
+
+
+def test_start_up_is_quick():
+    took_s = []
+    for _ in range(3):
+        start = time.monotonic()
+        narthex("--help")
+        took_s.append(time.monotonic() - start)
+    assert min(took_s) < 0.4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["run", "rountrip"], 2, "did you mean 'roundtrip'"),
+        (["run", "missing.c"], 2, "'missing.c' does not exist"),
+        (["run", "/bin/ls"], 2, "RISC-V"),
+        (["run", "roundtrip", "-m", "hpca89"], 2, "hpca98"),
+        (["run", "roundtrip", "-i", "NI2x"], 2, "NI2x"),
+        (["run", "roundtrip", "--set", "bus.clok=1MHz"], 2, "did you mean `clock`"),
+        (["run", "roundtrip", "--set", "bus.clock=1parsec"], 2, "parsec"),
+        (["run", "roundtrip", "--interfce", "NI2w"], 2, "--interface"),
+        (["run", "roundtrip", "-n", "0"], 2, "--nodes"),
+        (["run", "roundtrip", "-n", "2", "many"], 1, "many"),
+        (["run"], 2, "program"),
+        (["compare", "roundtrip", "-n", "2", "--by", "speed", "8", "5", "1"], 2, "latency"),
+        (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),
+        (["experiment", "hpca98/roundtrip", "--json", "/none/x.json"], 2, "does not exist"),
+        (["check", "protocol", "moes"], 2, "MOESI"),
+        (["machine", "show", "isca69"], 2, "isca96"),
+        (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
+        (["lst"], 2, "list"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_clear_message(arguments, code, message, tmp_path):
+    done = narthex(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+
+
+def test_a_read_only_folder_is_found_before_the_run(tmp_path):
+    tmp_path.chmod(0o555)
+    start = time.monotonic()
+    done = narthex("run", "roundtrip", 8, 10**9, "--json", tmp_path / "result.json")
+    tmp_path.chmod(0o755)
+    assert done.returncode == 2
+    assert "read-only" in done.stderr
+    assert time.monotonic() - start < 5
+
+
+def test_a_missing_compiler_is_named_with_the_remedy(tmp_path):
+    source = tmp_path / "empty.c"
+    source.write_text("int main(void) { return 0; }")
+    done = narthex("cc", source, "-o", tmp_path / "empty", env={"CC": "no-such-cc", "PATH": ""})
+    assert done.returncode == 2
+    assert "no-such-cc" in done.stderr
+    assert "ziglang" in done.stderr
+
+
+def test_the_version_is_the_packages():
+    from narthex import _native
+
+    assert narthex("--version").stdout == f"narthex {_native.__version__}\n"
+
+
+def test_everything_is_listed_as_json():
+    listed = json.loads(narthex("list", "--json").stdout)
+    assert listed["schema"] == 1
+    names = {kind: [entry["name"] for entry in listed[kind]] for kind in listed if kind != "schema"}
+    assert {"NI2w", "CNI512Q", "CNI32Qm"} <= set(names["interfaces"])
+    assert {"hpca98", "isca96"} <= set(names["machines"])
+    assert {"roundtrip", "bandwidth"} <= set(names["programs"])
+    assert "hpca98/roundtrip" in names["experiments"]
+
+
+def test_one_kind_is_listed_alone():
+    assert set(json.loads(narthex("list", "--json", "machines").stdout)) == {"schema", "machines"}
+
+
+def test_a_run_writes_its_document_to_a_file(tmp_path):
+    file = tmp_path / "result.json"
+    done = narthex("run", "roundtrip", 8, 20, 5, "-n", 2, "--json", file)
+    assert done.returncode == 0, done.stderr
+    assert "round-trip latency" in done.stdout
+    assert json.loads(file.read_text())["ending"] == "finished"
+
+
+def test_json_on_standard_output_is_alone_there():
+    done = narthex("run", "hello", "-n", 2, "--json")
+    assert json.loads(done.stdout)["program"] == "hello"
+    assert "[1] hello" in done.stderr
+
+
+def test_a_c_file_runs_without_a_step_between(tmp_path):
+    source = tmp_path / "three.c"
+    source.write_text("#include <stdio.h>\nint main(int n, char **v) { puts(v[n - 1]); }\n")
+    done = narthex("run", source, "-n", 1, "--", "--loud")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("--loud\n")
+
+
+def test_a_program_that_fails_ends_with_one(tmp_path):
+    source = tmp_path / "bad.c"
+    source.write_text("int main(void) { return 7; }\n")
+    done = narthex("run", source, "-n", 1)
+    assert done.returncode == 1
+    assert "7" in done.stderr
+
+
+def test_a_protocol_is_proven_with_its_state_count():
+    done = narthex("check", "protocol", "moesi", "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert report["counter_example"] is None
+    assert report["states"] > 100
+
+
+def test_a_machine_tells_its_sources():
+    done = narthex("machine", "show", "hpca98", "--sources")
+    assert done.returncode == 0
+    assert "stated" in done.stdout
+    assert "Table 3" in done.stdout
+
+
+def test_the_schema_is_json():
+    assert json.loads(narthex("machine", "schema").stdout)["type"] == "object"
+
+
+def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'title = "Mine"\nsource = "here"\nprogram = "roundtrip"\nmachine = "hpca98"\n'
+        'attach = "memory-bus"\nreport = "round-trip latency"\nunit = "us"\n'
+        'interfaces = ["NI2w", "CNI32Qm"]\n'
+        '[[workload]]\nname = "8 bytes"\nargs = ["8", "20", "5"]\n'
+        '[[claim]]\ntext = "upside down"\nsource = "here"\nholds = "\'NI2w\' < \'CNI32Qm\'"\n'
+    )
+    done = narthex("experiment", file, "--json", "-")
+    assert done.returncode == 4, done.stderr
+    document = json.loads(done.stdout)
+    assert set(document) == {"schema", "rows", "claims", "machine", "version"}
+    assert document["claims"] == [{"text": "upside down", "source": "here", "holds": False}]
+    assert [row["interface"] for row in document["rows"]] == ["NI2w", "CNI32Qm"]
+    assert set(document["rows"][0]) == {
+        "experiment", "interface", "attach", "workload", "value", "unit", "spread",
+        "published_low", "published_high", "error_percent",
+    }  # fmt: skip
