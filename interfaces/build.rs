@@ -18,7 +18,8 @@ fn main() {
         .map(|name| format!("#[path = {:?}]\npub mod {name};\n", folder.join(format!("{name}.rs"))))
         .collect();
     let models: String = names.iter().map(|name| format!("&{name}::MODEL, ")).collect();
-    let text = format!("{modules}\n/// Every model, by file name.\npub static MODELS: &[&Model] = &[{models}];\n");
+    let text =
+        format!("{modules}\n/// Every model, by file name.\npub static MODELS: &[&Model] = &[{models}];\n");
     let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("models.rs");
     fs::write(out, text).expect("the build folder can be written to");
 }

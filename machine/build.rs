@@ -12,25 +12,13 @@ fn main() -> io::Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&presets)? {
         let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            let name = path
-                .file_stem()
-                .expect("a file has a name")
-                .to_string_lossy()
-                .into_owned();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
             names.push((name, path));
         }
     }
     names.sort();
-    let entries: String = names
-        .iter()
-        .map(|(name, path)| format!("    ({name:?}, include_str!({path:?})),\n"))
-        .collect();
-    fs::write(
-        Path::new(&output).join("presets.rs"),
-        format!("&[\n{entries}]\n"),
-    )
+    let entries: String =
+        names.iter().map(|(name, path)| format!("    ({name:?}, include_str!({path:?})),\n")).collect();
+    fs::write(Path::new(&output).join("presets.rs"), format!("&[\n{entries}]\n"))
 }

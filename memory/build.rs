@@ -17,16 +17,8 @@ fn main() {
         let file = folder.join(format!("{name}.rs"));
         writeln!(list, "#[path = {file:?}]\npub mod {name};").expect("a string grows");
     }
-    let tables = names
-        .iter()
-        .map(|name| format!("&{name}::PROTOCOL"))
-        .collect::<Vec<_>>();
-    writeln!(
-        list,
-        "static PROTOCOLS: &[&Protocol] = &[{}];",
-        tables.join(", ")
-    )
-    .expect("a string grows");
+    let tables = names.iter().map(|name| format!("&{name}::PROTOCOL")).collect::<Vec<_>>();
+    writeln!(list, "static PROTOCOLS: &[&Protocol] = &[{}];", tables.join(", ")).expect("a string grows");
 
     let out = env::var("OUT_DIR").expect("Cargo names the output folder");
     fs::write(Path::new(&out).join("protocols.rs"), list).expect("the output folder is writable");

@@ -133,7 +133,8 @@ impl Interface {
                 joined = Some(joined.unwrap_or(0) | answer?);
             }
         }
-        joined.ok_or_else(|| RegisterFault(format!("there is no register to load from at offset {offset:#x}")))
+        joined
+            .ok_or_else(|| RegisterFault(format!("there is no register to load from at offset {offset:#x}")))
     }
 
     /// The processor stores to a register.
@@ -159,10 +160,10 @@ fn half(
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn Side>, InterfaceError> {
     let model = model_of(name)?;
-    let config = node.sections.get(model.section).ok_or_else(|| InterfaceError::NoSection {
-        name: name.to_string(),
-        section: model.section.into(),
-    })?;
+    let config = node
+        .sections
+        .get(model.section)
+        .ok_or_else(|| InterfaceError::NoSection { name: name.to_string(), section: model.section.into() })?;
     let Node { protocol, block_bytes, packet_bytes, .. } = *node;
     let setup = Setup { name, config, agent, protocol, block_bytes, packet_bytes };
     builder(model)(&setup).map_err(|problem| {

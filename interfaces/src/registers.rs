@@ -116,7 +116,9 @@ pub fn c_header() -> String {
     for (name, offset, meaning) in REGISTERS {
         define(&format!("REGISTER_{name}"), offset, meaning);
     }
-    text.push_str("/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n");
+    text.push_str(
+        "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",
+    );
     for (name, meaning) in INFORMATION_FIELDS {
         writeln!(text, "    /* {meaning} */\n    uint64_t {name};").expect("text grows");
     }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use narthex_fabrics::NetworkPort;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{SnoopReply, Transaction, Response};
+use narthex_memory::{Response, SnoopReply, Transaction};
 
 /// What a half is handed with each verb.
 #[derive(Debug)]

@@ -177,8 +177,18 @@ mod tests {
     #[test]
     fn every_name_of_both_papers_parses_and_prints_the_same() {
         for text in [
-            "NI2w", "CNI4", "CNI16Q", "CNI512Q", "CNI16Qm", "NI64w+Udma", "NI16w+Blkbuf", "CNI0Qm",
-            "(NI16w+Blkbuf)S(CNI0Qm)R", "CNI32Qm", "CNI32Qm+Throttle", "NI128Q",
+            "NI2w",
+            "CNI4",
+            "CNI16Q",
+            "CNI512Q",
+            "CNI16Qm",
+            "NI64w+Udma",
+            "NI16w+Blkbuf",
+            "CNI0Qm",
+            "(NI16w+Blkbuf)S(CNI0Qm)R",
+            "CNI32Qm",
+            "CNI32Qm+Throttle",
+            "NI128Q",
         ] {
             assert_eq!(name(text).to_string(), text);
             assert_eq!(name(&text.to_uppercase()), name(&text.to_lowercase()));

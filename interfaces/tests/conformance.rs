@@ -47,11 +47,7 @@ fn message(number: u64, length: usize) -> Message {
 
 /// Plays `choices` on two nodes, then lets the receiver drain everything.
 /// Returns what was sent and what was received.
-fn play(
-    interface: &str,
-    flow: &flow_control::Config,
-    choices: &[(u8, u8)],
-) -> (Vec<Message>, Vec<Message>) {
+fn play(interface: &str, flow: &flow_control::Config, choices: &[(u8, u8)]) -> (Vec<Message>, Vec<Message>) {
     let mut nodes = [Node::new(interface, flow, 0), Node::new(interface, flow, 1)];
     let (mut sent, mut received) = (Vec::new(), Vec::new());
     for &(choice, detail) in choices {

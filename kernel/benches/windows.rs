@@ -59,13 +59,7 @@ fn machine(nodes: usize, busy: usize, answers: bool) -> Simulation<Node> {
         if index < busy {
             events.schedule(Time::ZERO, ());
         }
-        Node {
-            index,
-            nodes,
-            answers,
-            turns: 0,
-            events,
-        }
+        Node { index, nodes, answers, turns: 0, events }
     };
     Simulation::new((0..nodes).map(node).collect(), LOOKAHEAD)
 }
@@ -85,10 +79,7 @@ fn windows(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let until = simulation.now() + LOOKAHEAD * WINDOWS;
-                let limits = Limits {
-                    until,
-                    ..Limits::default()
-                };
+                let limits = Limits { until, ..Limits::default() };
                 black_box(simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())))
             });
         });

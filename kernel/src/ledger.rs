@@ -61,11 +61,7 @@ impl<A: Category, B: Category> Category for (A, B) {
     }
 
     fn name(index: usize) -> String {
-        format!(
-            "{} / {}",
-            A::name(index / B::COUNT),
-            B::name(index % B::COUNT)
-        )
+        format!("{} / {}", A::name(index / B::COUNT), B::name(index % B::COUNT))
     }
 }
 
@@ -185,19 +181,12 @@ impl<C: Category> Ledger<C> {
 
     /// Every category's name and total, in the order of their indices.
     pub fn totals(&self) -> impl Iterator<Item = (String, Duration)> {
-        self.totals
-            .iter()
-            .enumerate()
-            .map(|(index, &total)| (C::name(index), total))
+        self.totals.iter().enumerate().map(|(index, &total)| (C::name(index), total))
     }
 
     #[inline]
     fn settle(&mut self, now: Time) {
-        assert!(
-            now >= self.since,
-            "the ledger is at {} and cannot go back to {now}",
-            self.since
-        );
+        assert!(now >= self.since, "the ledger is at {} and cannot go back to {now}", self.since);
         self.totals[self.current] += now - self.since;
         self.since = now;
     }
@@ -212,12 +201,7 @@ impl<A: Category, B: Category> Ledger<(A, B)> {
 
     /// The time booked on `second`, whatever the first category was.
     pub fn total_of_second(&self, second: B) -> Duration {
-        self.totals
-            .iter()
-            .skip(second.index())
-            .step_by(B::COUNT)
-            .copied()
-            .sum()
+        self.totals.iter().skip(second.index()).step_by(B::COUNT).copied().sum()
     }
 }
 
@@ -249,14 +233,9 @@ mod tests {
     #[test]
     fn a_pair_has_a_name_and_a_cell_of_its_own() {
         assert_eq!(<(Test, Place)>::COUNT, 6);
-        let indices = Test::ALL
-            .iter()
-            .flat_map(|&t| Place::ALL.iter().map(move |&p| (t, p).index()));
+        let indices = Test::ALL.iter().flat_map(|&t| Place::ALL.iter().map(move |&p| (t, p).index()));
         assert!(indices.eq(0..6));
-        assert_eq!(
-            <(Test, Place)>::name((Test::Wait, Place::Train).index()),
-            "wait / train"
-        );
+        assert_eq!(<(Test, Place)>::name((Test::Wait, Place::Train).index()), "wait / train");
     }
 
     #[test]

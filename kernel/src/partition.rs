@@ -46,12 +46,7 @@ pub struct Outbox<P> {
 impl<P> Outbox<P> {
     /// The outbox of partition `source`.
     pub fn new(source: usize) -> Self {
-        Outbox {
-            source,
-            sequence: 0,
-            window_end: Time::ZERO,
-            envelopes: Vec::new(),
-        }
+        Outbox { source, sequence: 0, window_end: Time::ZERO, envelopes: Vec::new() }
     }
 
     /// Sends `payload`, to be delivered to `destination` at `arrival`.
@@ -70,13 +65,7 @@ impl<P> Outbox<P> {
         );
         let (source, sequence) = (self.source, self.sequence);
         self.sequence += 1;
-        self.envelopes.push(Envelope {
-            arrival,
-            source,
-            sequence,
-            destination,
-            payload,
-        });
+        self.envelopes.push(Envelope { arrival, source, sequence, destination, payload });
     }
 
     /// What was sent and not yet taken, in the order of sending.

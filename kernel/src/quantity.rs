@@ -42,20 +42,10 @@ pub use family::{Flaw, QuantityError};
 mod family;
 
 /// The units of time.
-pub(crate) const TIME_UNITS: &[Unit] = &[
-    ("ps", 1),
-    ("ns", 1_000),
-    ("us", 1_000_000),
-    ("ms", 1_000_000_000),
-    ("s", 1_000_000_000_000),
-];
+pub(crate) const TIME_UNITS: &[Unit] =
+    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
-const FREQUENCY_UNITS: &[Unit] = &[
-    ("Hz", 1),
-    ("kHz", 1_000),
-    ("MHz", 1_000_000),
-    ("GHz", 1_000_000_000),
-];
+const FREQUENCY_UNITS: &[Unit] = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 
 /// Binary sizes and, for what is sold in powers of ten, decimal ones.
 const BYTE_UNITS: &[Unit] = &[
@@ -70,24 +60,10 @@ const BYTE_UNITS: &[Unit] = &[
     ("TiB", 1 << 40),
 ];
 
-static TIME: Family = Family {
-    name: "a time",
-    example: "120ns",
-    smallest: "picoseconds",
-    units: TIME_UNITS,
-};
-static FREQUENCY: Family = Family {
-    name: "a frequency",
-    example: "250MHz",
-    smallest: "hertz",
-    units: FREQUENCY_UNITS,
-};
-static BYTES: Family = Family {
-    name: "a size",
-    example: "64KiB",
-    smallest: "bytes",
-    units: BYTE_UNITS,
-};
+static TIME: Family = Family { name: "a time", example: "120ns", smallest: "picoseconds", units: TIME_UNITS };
+static FREQUENCY: Family =
+    Family { name: "a frequency", example: "250MHz", smallest: "hertz", units: FREQUENCY_UNITS };
+static BYTES: Family = Family { name: "a size", example: "64KiB", smallest: "bytes", units: BYTE_UNITS };
 
 /// A number of cycles a second, from 1Hz to 1000GHz: what fits whole hertz and
 /// has a period of at least a picosecond.
@@ -99,9 +75,7 @@ const HIGHEST_HZ: u64 = 1_000_000_000_000;
 impl Frequency {
     /// A frequency in hertz, unless it is zero or above 1000GHz.
     pub fn from_hz(hertz: u64) -> Option<Self> {
-        (1..=HIGHEST_HZ)
-            .contains(&hertz)
-            .then_some(Frequency(hertz))
+        (1..=HIGHEST_HZ).contains(&hertz).then_some(Frequency(hertz))
     }
 
     /// Cycles a second.
@@ -211,21 +185,15 @@ impl<T: FromStr<Err = QuantityError>> Visitor<'_> for QuantityVisitor<T> {
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
-        Err(E::custom(
-            self.family.error(&number.to_string(), Flaw::NoUnit),
-        ))
+        Err(E::custom(self.family.error(&number.to_string(), Flaw::NoUnit)))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        Err(E::custom(
-            self.family.error(&number.to_string(), Flaw::NoUnit),
-        ))
+        Err(E::custom(self.family.error(&number.to_string(), Flaw::NoUnit)))
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
-        Err(E::custom(
-            self.family.error(&number.to_string(), Flaw::NoUnit),
-        ))
+        Err(E::custom(self.family.error(&number.to_string(), Flaw::NoUnit)))
     }
 }
 
@@ -241,10 +209,7 @@ macro_rules! written_as_string {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = std::marker::PhantomData;
-                deserializer.deserialize_any(QuantityVisitor {
-                    family: &$family,
-                    value,
-                })
+                deserializer.deserialize_any(QuantityVisitor { family: &$family, value })
             }
         }
 

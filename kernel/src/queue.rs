@@ -65,10 +65,7 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue {
-            heap: BinaryHeap::new(),
-            scheduled: 0,
-        }
+        EventQueue { heap: BinaryHeap::new(), scheduled: 0 }
     }
 }
 
@@ -82,11 +79,7 @@ impl<E> EventQueue<E> {
     pub fn schedule(&mut self, time: Time, event: E) {
         let sequence = self.scheduled;
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry {
-            time,
-            sequence,
-            event,
-        }));
+        self.heap.push(Reverse(Entry { time, sequence, event }));
     }
 
     /// The time of the earliest event.
@@ -101,9 +94,7 @@ impl<E> EventQueue<E> {
         if self.next_time()? >= until {
             return None;
         }
-        self.heap
-            .pop()
-            .map(|Reverse(entry)| (entry.time, entry.event))
+        self.heap.pop().map(|Reverse(entry)| (entry.time, entry.event))
     }
 
     /// How many events are waiting.
@@ -118,9 +109,7 @@ impl<E> EventQueue<E> {
 
     /// The waiting events in no particular order, for whoever explains a hang.
     pub fn iter(&self) -> impl Iterator<Item = (Time, &E)> {
-        self.heap
-            .iter()
-            .map(|Reverse(entry)| (entry.time, &entry.event))
+        self.heap.iter().map(|Reverse(entry)| (entry.time, &entry.event))
     }
 }
 
@@ -135,10 +124,7 @@ mod tests {
         queue.schedule(Time::from_ps(5), ());
         assert_eq!(queue.pop_before(Time::from_ps(5)), None);
         assert_eq!(queue.next_time(), Some(Time::from_ps(5)));
-        assert_eq!(
-            queue.pop_before(Time::from_ps(6)),
-            Some((Time::from_ps(5), ()))
-        );
+        assert_eq!(queue.pop_before(Time::from_ps(6)), Some((Time::from_ps(5), ())));
         assert!(queue.is_empty());
     }
 

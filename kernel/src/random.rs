@@ -82,14 +82,7 @@ mod tests {
         // key is the seed and the nonce the name's fingerprint.
         let mut stream = Stream::new(42, "node 3/arbiter");
         let drawn: Vec<u64> = (0..3).map(|_| stream.next_u64()).collect();
-        assert_eq!(
-            drawn,
-            [
-                18300444630108835214,
-                11538391084668447336,
-                9025858189630770765
-            ]
-        );
+        assert_eq!(drawn, [18300444630108835214, 11538391084668447336, 9025858189630770765]);
         let small: Vec<u64> = (0..10).map(|_| stream.below(10)).collect();
         assert_eq!(small, [6, 1, 7, 5, 2, 8, 4, 5, 8, 2]);
         let mut cards: Vec<u32> = (0..8).collect();
@@ -118,9 +111,6 @@ mod tests {
         let mut counts = [0u32; 6];
         (0..60_000).for_each(|_| counts[stream.below(6) as usize] += 1);
         // The standard deviation is 91; five of them are one in a million.
-        assert!(
-            counts.iter().all(|&count| count.abs_diff(10_000) < 455),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 455), "{counts:?}");
     }
 }

@@ -43,11 +43,7 @@ impl Default for Limits {
     /// No limits; the observer is called every 256 windows, which is a few
     /// times a second when sixteen processors are busy.
     fn default() -> Self {
-        Limits {
-            until: Time::NEVER,
-            patience: Duration::MAX,
-            windows_per_observation: 256,
-        }
+        Limits { until: Time::NEVER, patience: Duration::MAX, windows_per_observation: 256 }
     }
 }
 
@@ -122,9 +118,7 @@ impl Watch {
 }
 
 fn total_progress<P: Partition>(partitions: &[P]) -> u64 {
-    partitions.iter().fold(0, |total, partition| {
-        total.wrapping_add(partition.progress())
-    })
+    partitions.iter().fold(0, |total, partition| total.wrapping_add(partition.progress()))
 }
 
 impl<P: Partition> Simulation<P> {
@@ -134,22 +128,11 @@ impl<P: Partition> Simulation<P> {
     /// # Panics
     /// If `lookahead` is zero: then no window would be safe.
     pub fn new(partitions: Vec<P>, lookahead: Duration) -> Self {
-        assert!(
-            !lookahead.is_zero(),
-            "partitions need a lookahead above zero"
-        );
+        assert!(!lookahead.is_zero(), "partitions need a lookahead above zero");
         let next_times = partitions.iter().map(due).collect();
         let outboxes = (0..partitions.len()).map(Outbox::new).collect();
         let mail = Vec::new();
-        Simulation {
-            partitions,
-            outboxes,
-            next_times,
-            mail,
-            lookahead,
-            now: Time::ZERO,
-            windows: 0,
-        }
+        Simulation { partitions, outboxes, next_times, mail, lookahead, now: Time::ZERO, windows: 0 }
     }
 
     /// Runs until there is a reason to end. After a time limit or an
@@ -161,11 +144,8 @@ impl<P: Partition> Simulation<P> {
         limits: &Limits,
         observer: &mut dyn FnMut(Time, &mut [P]) -> ControlFlow<()>,
     ) -> Ending {
-        let mut watch = Watch {
-            progress: total_progress(&self.partitions),
-            since: self.now,
-            patience: limits.patience,
-        };
+        let mut watch =
+            Watch { progress: total_progress(&self.partitions), since: self.now, patience: limits.patience };
         let mut until_observation = limits.windows_per_observation.max(1);
         if let Some(ending) = self.verdict() {
             return ending;
@@ -198,10 +178,7 @@ impl<P: Partition> Simulation<P> {
     }
 
     /// Calls the observer, who may have changed when partitions act.
-    fn observe(
-        &mut self,
-        observer: &mut dyn FnMut(Time, &mut [P]) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn observe(&mut self, observer: &mut dyn FnMut(Time, &mut [P]) -> ControlFlow<()>) -> ControlFlow<()> {
         let decision = observer(self.now, &mut self.partitions);
         self.next_times.clear();
         self.next_times.extend(self.partitions.iter().map(due));
@@ -287,18 +264,14 @@ impl<P: Partition> Simulation<P> {
     /// Why the run is over, if it is: the first partition that stopped, or all finished.
     fn verdict(&self) -> Option<Ending> {
         let statuses = || self.partitions.iter().map(Partition::status);
-        let stopped = statuses()
-            .enumerate()
-            .filter_map(|(partition, status)| match status {
-                Status::Stopped { at } => Some((at, partition)),
-                _ => None,
-            });
+        let stopped = statuses().enumerate().filter_map(|(partition, status)| match status {
+            Status::Stopped { at } => Some((at, partition)),
+            _ => None,
+        });
         if let Some((at, partition)) = stopped.min() {
             return Some(Ending::Stopped { partition, at });
         }
-        statuses()
-            .all(|status| status == Status::Finished)
-            .then_some(Ending::AllFinished)
+        statuses().all(|status| status == Status::Finished).then_some(Ending::AllFinished)
     }
 }
 

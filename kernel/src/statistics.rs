@@ -191,13 +191,7 @@ const BUCKETS: usize = u64::BITS as usize + 1;
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram {
-            count: 0,
-            sum: 0,
-            minimum: u64::MAX,
-            maximum: 0,
-            buckets: [0; BUCKETS],
-        }
+        Histogram { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, buckets: [0; BUCKETS] }
     }
 }
 
@@ -240,11 +234,7 @@ impl Histogram {
     /// The buckets that are not empty: smallest value they hold, and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         let from = |bucket: usize| bucket.checked_sub(1).map_or(0, |digits| 1 << digits);
-        let buckets = self
-            .buckets
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
+        let buckets = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
         buckets.map(move |(bucket, &count)| (from(bucket), count))
     }
 }
@@ -287,10 +277,7 @@ pub struct Tally<C> {
 
 impl<C: Category> Default for Tally<C> {
     fn default() -> Self {
-        Tally {
-            counts: vec![0; C::COUNT].into(),
-            categories: PhantomData,
-        }
+        Tally { counts: vec![0; C::COUNT].into(), categories: PhantomData }
     }
 }
 
@@ -309,11 +296,7 @@ impl<C: Category> Tally<C> {
 
 impl<C: Category> Statistic for Tally<C> {
     fn value(&self) -> Value {
-        Value::Counts(
-            (0..C::COUNT)
-                .map(|index| (C::name(index), self.counts[index]))
-                .collect(),
-        )
+        Value::Counts((0..C::COUNT).map(|index| (C::name(index), self.counts[index])).collect())
     }
 
     fn merge(&mut self, other: &Self) {
@@ -324,10 +307,7 @@ impl<C: Category> Statistic for Tally<C> {
 }
 
 /// Writes a set as a map from name to value; what the macro's `Serialize` does.
-pub fn serialize_set<S: Serializer>(
-    set: &dyn StatisticSet,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub fn serialize_set<S: Serializer>(set: &dyn StatisticSet, serializer: S) -> Result<S::Ok, S::Error> {
     let mut values = Vec::with_capacity(set.descriptions().len());
     set.visit(&mut |description, value| values.push((description.name, value)));
     serializer.collect_map(values)
@@ -422,9 +402,7 @@ mod tests {
         let mut road = Road::default();
         road.closures.increment();
         road.closed.add(Duration::from_ns(2));
-        [0, 1, 7, 50]
-            .into_iter()
-            .for_each(|speed| road.speeds.record(speed));
+        [0, 1, 7, 50].into_iter().for_each(|speed| road.speeds.record(speed));
         road.longest_queue.record(9);
         road.traffic.increment(Vehicle::Tram);
         road
@@ -446,36 +424,19 @@ mod tests {
     fn descriptions_and_values_have_the_order_of_the_declaration() {
         let mut names = Vec::new();
         a_day().visit(&mut |description, _| names.push(description.name));
-        assert_eq!(
-            names,
-            ["closures", "closed", "speeds", "longest_queue", "traffic"]
-        );
-        assert!(
-            Road::describe()
-                .iter()
-                .map(|description| description.name)
-                .eq(names)
-        );
+        assert_eq!(names, ["closures", "closed", "speeds", "longest_queue", "traffic"]);
+        assert!(Road::describe().iter().map(|description| description.name).eq(names));
     }
 
     #[test]
     fn merging_two_days_is_as_if_one_had_seen_both() {
         let mut sum = a_day();
         sum.merge(&a_day());
-        assert_eq!(
-            (sum.closures.get(), sum.closed.get()),
-            (2, Duration::from_ns(4))
-        );
+        assert_eq!((sum.closures.get(), sum.closed.get()), (2, Duration::from_ns(4)));
         assert_eq!((sum.speeds.count(), sum.speeds.mean()), (8, Some(14.5)));
-        assert_eq!(
-            (sum.longest_queue.get(), sum.traffic.get(Vehicle::Tram)),
-            (9, 2)
-        );
+        assert_eq!((sum.longest_queue.get(), sum.traffic.get(Vehicle::Tram)), (9, 2));
         sum.merge(&Road::default());
-        assert_eq!(
-            (sum.speeds.minimum(), sum.speeds.maximum()),
-            (Some(0), Some(50))
-        );
+        assert_eq!((sum.speeds.minimum(), sum.speeds.maximum()), (Some(0), Some(50)));
     }
 
     #[test]

@@ -182,10 +182,7 @@ impl Sum for Duration {
 
 /// Writes picoseconds exactly, in the largest unit of which there is at least one.
 fn write_picoseconds(picoseconds: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str(&crate::quantity::in_largest_unit(
-        picoseconds,
-        crate::quantity::TIME_UNITS,
-    ))
+    f.write_str(&crate::quantity::in_largest_unit(picoseconds, crate::quantity::TIME_UNITS))
 }
 
 impl fmt::Display for Time {
@@ -221,10 +218,7 @@ mod tests {
         let bus = Clock::with_period(Duration::from_ns(4));
         assert_eq!(bus.edge_at_or_after(Time::from_ps(0)), Time::from_ps(0));
         assert_eq!(bus.edge_at_or_after(Time::from_ps(1)), Time::from_ps(4_000));
-        assert_eq!(
-            bus.edge_at_or_after(Time::from_ps(4_000)),
-            Time::from_ps(4_000)
-        );
+        assert_eq!(bus.edge_at_or_after(Time::from_ps(4_000)), Time::from_ps(4_000));
     }
 
     #[test]

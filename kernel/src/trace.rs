@@ -38,16 +38,8 @@ pub struct TraceEvent {
 
 impl TraceEvent {
     /// At `time`, `what` happened to `component`.
-    pub fn new(
-        time: Time,
-        component: impl Into<Arc<str>>,
-        what: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        TraceEvent {
-            time,
-            component: component.into(),
-            what: what.into(),
-        }
+    pub fn new(time: Time, component: impl Into<Arc<str>>, what: impl Into<Cow<'static, str>>) -> Self {
+        TraceEvent { time, component: component.into(), what: what.into() }
     }
 }
 
@@ -92,10 +84,7 @@ pub struct RingTrace {
 impl RingTrace {
     /// Remembers at most `capacity` events.
     pub fn new(capacity: usize) -> Self {
-        RingTrace {
-            events: VecDeque::with_capacity(capacity),
-            capacity,
-        }
+        RingTrace { events: VecDeque::with_capacity(capacity), capacity }
     }
 
     /// The events it remembers, oldest first.
@@ -130,10 +119,7 @@ pub struct JsonLines<W: Write> {
 impl<W: Write> JsonLines<W> {
     /// Writes to `writer`, which should be buffered.
     pub fn new(writer: W) -> Self {
-        JsonLines {
-            writer,
-            error: None,
-        }
+        JsonLines { writer, error: None }
     }
 
     /// Flushes and returns the writer, or the first error there was.

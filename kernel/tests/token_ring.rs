@@ -42,14 +42,7 @@ impl Station {
         if index == 0 {
             events.schedule(Time::ZERO, Event::Token);
         }
-        Station {
-            index,
-            habit: Habit::PassOn,
-            visits_wanted,
-            visits: vec![],
-            stopped: None,
-            events,
-        }
+        Station { index, habit: Habit::PassOn, visits_wanted, visits: vec![], stopped: None, events }
     }
 
     fn last_visit(&mut self, now: Time) {
@@ -104,9 +97,7 @@ impl Partition for Station {
 }
 
 fn ring(visits: usize) -> Vec<Station> {
-    (0..STATIONS)
-        .map(|index| Station::new(index, visits))
-        .collect()
+    (0..STATIONS).map(|index| Station::new(index, visits)).collect()
 }
 
 fn go_on(_: Time, _: &mut [Station]) -> ControlFlow<()> {
@@ -121,20 +112,14 @@ fn ns(nanoseconds: u64) -> Time {
 fn assert_exact(stations: &[Station], visits: usize) {
     for (index, station) in stations.iter().enumerate() {
         let expected = (0..visits).map(|lap| ns(50 * (lap * STATIONS + index) as u64));
-        assert!(
-            station.visits.iter().copied().eq(expected),
-            "station {index}"
-        );
+        assert!(station.visits.iter().copied().eq(expected), "station {index}");
     }
 }
 
 #[test]
 fn the_token_visits_each_station_at_the_computed_instants() {
     let mut simulation = Simulation::new(ring(25), WIRE);
-    assert_eq!(
-        simulation.run(&Limits::default(), &mut go_on),
-        Ending::AllFinished
-    );
+    assert_eq!(simulation.run(&Limits::default(), &mut go_on), Ending::AllFinished);
     assert_exact(simulation.partitions(), 25);
     // The visits happen in one window each: its start is the visit, its length the wire's latency.
     assert_eq!(simulation.windows(), 100);
@@ -147,10 +132,7 @@ fn an_idle_century_costs_one_window() {
     stations[0].events = EventQueue::new();
     stations[0].events.schedule(ns(1_000_000_000), Event::Token);
     let mut simulation = Simulation::new(stations, WIRE);
-    assert_eq!(
-        simulation.run(&Limits::default(), &mut go_on),
-        Ending::AllFinished
-    );
+    assert_eq!(simulation.run(&Limits::default(), &mut go_on), Ending::AllFinished);
     assert_eq!(simulation.windows(), STATIONS as u64);
 }
 
@@ -169,18 +151,11 @@ fn a_station_that_ticks_but_does_nothing_useful_is_a_livelock() {
     let mut stations = ring(5);
     stations[2].habit = Habit::LoseAndTick;
     let mut simulation = Simulation::new(stations, WIRE);
-    let limits = Limits {
-        patience: Duration::from_ns(10_000),
-        ..Limits::default()
-    };
+    let limits = Limits { patience: Duration::from_ns(10_000), ..Limits::default() };
     let ending = simulation.run(&limits, &mut go_on);
-    let Ending::NoProgress(Stall::Livelock { since }) = ending else {
-        panic!("{ending:?}")
-    };
+    let Ending::NoProgress(Stall::Livelock { since }) = ending else { panic!("{ending:?}") };
     let last_progress = ns(50 * 18);
-    assert!(
-        since >= last_progress && simulation.now() <= last_progress + limits.patience * 2 + WIRE
-    );
+    assert!(since >= last_progress && simulation.now() <= last_progress + limits.patience * 2 + WIRE);
 }
 
 #[test]
@@ -190,13 +165,7 @@ fn the_first_station_that_stops_ends_the_run() {
     stations[3].habit = Habit::Break;
     let mut simulation = Simulation::new(stations, WIRE);
     let ending = simulation.run(&Limits::default(), &mut go_on);
-    assert_eq!(
-        ending,
-        Ending::Stopped {
-            partition: 1,
-            at: ns(50 * 9)
-        }
-    );
+    assert_eq!(ending, Ending::Stopped { partition: 1, at: ns(50 * 9) });
 }
 
 #[test]
@@ -210,56 +179,28 @@ fn two_stations_that_stop_in_one_window_are_told_apart_by_time_then_index() {
         }
         Simulation::new(stations, WIRE).run(&Limits::default(), &mut go_on)
     };
-    assert_eq!(
-        stopping_at([9, 7, 3, 8]),
-        Ending::Stopped {
-            partition: 2,
-            at: ns(3)
-        }
-    );
-    assert_eq!(
-        stopping_at([9, 3, 3, 8]),
-        Ending::Stopped {
-            partition: 1,
-            at: ns(3)
-        }
-    );
+    assert_eq!(stopping_at([9, 7, 3, 8]), Ending::Stopped { partition: 2, at: ns(3) });
+    assert_eq!(stopping_at([9, 3, 3, 8]), Ending::Stopped { partition: 1, at: ns(3) });
 }
 
 #[test]
 fn nothing_happens_at_or_after_the_time_limit_and_the_run_can_go_on() {
     let mut simulation = Simulation::new(ring(25), WIRE);
-    let limits = Limits {
-        until: ns(200),
-        ..Limits::default()
-    };
+    let limits = Limits { until: ns(200), ..Limits::default() };
     assert_eq!(simulation.run(&limits, &mut go_on), Ending::TimeLimit);
-    assert_eq!(
-        (simulation.now(), simulation.partitions()[0].visits.len()),
-        (ns(200), 1)
-    );
-    assert_eq!(
-        simulation.run(&Limits::default(), &mut go_on),
-        Ending::AllFinished
-    );
+    assert_eq!((simulation.now(), simulation.partitions()[0].visits.len()), (ns(200), 1));
+    assert_eq!(simulation.run(&Limits::default(), &mut go_on), Ending::AllFinished);
     assert_exact(simulation.partitions(), 25);
 }
 
 #[test]
 fn an_observer_can_interrupt_and_the_run_can_go_on() {
     let mut simulation = Simulation::new(ring(25), WIRE);
-    let limits = Limits {
-        windows_per_observation: 10,
-        ..Limits::default()
-    };
+    let limits = Limits { windows_per_observation: 10, ..Limits::default() };
     let mut calls = 0;
     let ending = simulation.run(&limits, &mut |now, _| {
         calls += 1;
-        if now > ns(1_000) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if now > ns(1_000) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert_eq!((ending, calls), (Ending::Interrupted, 3));
     assert_eq!(simulation.run(&limits, &mut go_on), Ending::AllFinished);
@@ -269,10 +210,7 @@ fn an_observer_can_interrupt_and_the_run_can_go_on() {
 #[test]
 fn no_partitions_have_nothing_to_do() {
     let mut simulation = Simulation::new(Vec::<Station>::new(), WIRE);
-    assert_eq!(
-        simulation.run(&Limits::default(), &mut go_on),
-        Ending::AllFinished
-    );
+    assert_eq!(simulation.run(&Limits::default(), &mut go_on), Ending::AllFinished);
 }
 
 #[test]

@@ -24,7 +24,9 @@ fn main() -> ExitCode {
         machine,
         interface,
         nodes: nodes.parse().ok(),
-        set: std::env::var("SET").map(|sets| sets.split(',').map(str::to_owned).collect()).unwrap_or_default(),
+        set: std::env::var("SET")
+            .map(|sets| sets.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
         threads: 1,
         seed: None,
     };

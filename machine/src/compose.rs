@@ -6,13 +6,13 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::{NetworkPort, NodeId};
+use narthex_interfaces::Name;
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
-    INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD,
-    RECEIVE_QUEUE, REGISTER_PAGE, SEND_HEAD, SEND_QUEUE, SEND_TAIL,
+    INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD, RECEIVE_QUEUE,
+    REGISTER_PAGE, SEND_HEAD, SEND_QUEUE, SEND_TAIL,
 };
 use narthex_interfaces::side::Layout;
-use narthex_interfaces::Name;
 use narthex_kernel::Clock;
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
@@ -46,12 +46,7 @@ pub struct Blueprint<'a> {
 
 impl<'a> Blueprint<'a> {
     /// Prepares what is shared: the program is decoded once.
-    pub fn new(
-        config: &'a MachineConfig,
-        interface: Name,
-        program: Program,
-        request: &RunRequest,
-    ) -> Self {
+    pub fn new(config: &'a MachineConfig, interface: Name, program: Program, request: &RunRequest) -> Self {
         let segments = || program.segments().iter();
         let executable = segments().filter(|segment| segment.protection.execute);
         let code = Code::from_segments(executable.map(|segment| (segment.address, &*segment.bytes)));

@@ -36,9 +36,9 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
         "interfaces" => Ok(MODELS
             .iter()
             .flat_map(|model| {
-                model.examples.iter().map(|example| {
-                    json!({ "name": example, "family": model.family, "summary": model.summary })
-                })
+                model.examples.iter().map(
+                    |example| json!({ "name": example, "family": model.family, "summary": model.summary }),
+                )
             })
             .collect()),
         "machines" => config::preset_names()
@@ -59,7 +59,9 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
 pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     let protocol = protocols::by_name(name).ok_or_else(|| {
         let names = protocols::names();
-        let nearest = names.iter().min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
+        let nearest = names
+            .iter()
+            .min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
         let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
     })?;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
-use narthex_cores::linux::{Program, OutputStream};
+use narthex_cores::linux::{OutputStream, Program};
 use narthex_interfaces::Name;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
@@ -174,9 +174,7 @@ fn document(
 }
 
 fn reports_of((number, node): (usize, &Node)) -> Vec<Value> {
-    let report = |report: &crate::node::Report| {
-        json!({ "node": number, "name": report.name, "value": report.value, "unit": report.unit })
-    };
+    let report = |report: &crate::node::Report| json!({ "node": number, "name": report.name, "value": report.value, "unit": report.unit });
     node.reports.iter().map(report).collect()
 }
 

@@ -63,7 +63,10 @@ impl Config {
         let least = (block * u64::from(self.associativity)).saturating_mul(2);
         if !size.is_power_of_two() || size < least || size > 1 << 30 {
             let least = Bytes::new(least);
-            problems.push(("size", format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size)));
+            problems.push((
+                "size",
+                format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
+            ));
         }
         if protocols::by_name(&self.protocol).is_none() {
             let known = protocols::names().join(", ");
@@ -117,12 +120,7 @@ impl Cache {
 
     /// An empty cache of `lines` lines of `block_bytes` in sets of `ways`.
     /// `lines / ways` and `block_bytes` are powers of two.
-    pub fn with_geometry(
-        protocol: &'static Protocol,
-        lines: usize,
-        ways: usize,
-        block_bytes: usize,
-    ) -> Self {
+    pub fn with_geometry(protocol: &'static Protocol, lines: usize, ways: usize, block_bytes: usize) -> Self {
         let sets = lines / ways;
         assert!(sets.is_power_of_two() && block_bytes.is_power_of_two() && block_bytes >= 16);
         let first_order = (0..ways as u64).fold(0, |order, way| order | way << (4 * way));
@@ -240,8 +238,7 @@ impl Cache {
         }
         let line = self.replaced_line(address);
         let state = self.line_state(line);
-        (state != State::Invalid)
-            .then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
+        (state != State::Invalid).then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
     }
 
     /// Takes the block of `address` out and returns its bytes.

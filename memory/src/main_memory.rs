@@ -113,10 +113,7 @@ impl MainMemory {
 
 /// Splits a range of addresses at page boundaries: (page, offset in the page,
 /// range within the caller's bytes).
-fn pages_of(
-    address: u64,
-    length: usize,
-) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+fn pages_of(address: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         if done == length {

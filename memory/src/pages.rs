@@ -33,12 +33,8 @@ pub struct PageAttributes {
 
 impl PageAttributes {
     /// Cachable memory for data.
-    pub const DATA: PageAttributes = PageAttributes {
-        kind: PageKind::Cachable,
-        readable: true,
-        writable: true,
-        executable: false,
-    };
+    pub const DATA: PageAttributes =
+        PageAttributes { kind: PageKind::Cachable, readable: true, writable: true, executable: false };
     /// Cachable memory that may only be read.
     pub const READ_ONLY: PageAttributes = PageAttributes { writable: false, ..Self::DATA };
     /// Device registers.

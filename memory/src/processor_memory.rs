@@ -442,7 +442,7 @@ impl ProcessorPort<'_> {
         check: impl Fn(&PageTable, u64) -> Result<PageAttributes, AccessFault>,
     ) -> Result<PageAttributes, AccessFault> {
         let page = check(self.pages, address)?;
-        let misaligned = address % size as u64 != 0;
+        let misaligned = !address.is_multiple_of(size as u64);
         if !misaligned {
             return Ok(page);
         }
@@ -488,9 +488,7 @@ impl Port for ProcessorPort<'_> {
     fn load(&mut self, address: u64, size: usize) -> Outcome<u64> {
         match self.page(address, size, PageTable::check_load) {
             Err(fault) => Outcome::Fault(fault),
-            Ok(page) if page.kind == PageKind::Cachable => {
-                self.cachable_load(address, size, Access::Load)
-            }
+            Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
             Ok(_) => self.uncached_load(address, size),
         }
     }
@@ -648,7 +646,8 @@ mod tests {
             if let Some(data) = &transaction.data {
                 self.memory.write(transaction.address, data);
             }
-            let data = transaction.kind.fetches_block().then(|| self.memory.read_block(transaction.address, 64));
+            let data =
+                transaction.kind.fetches_block().then(|| self.memory.read_block(transaction.address, 64));
             let response = Response { data, value: 0x77, shared: false };
             (transaction.kind, self.own.complete(&transaction, &response))
         }

@@ -58,10 +58,14 @@ impl Config {
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if self.buffers == Buffers::Count(0) {
-            problems.push(("buffers", "0 would let no packet through; allowed are 1 and more, and \"infinite\"".into()));
+            problems.push((
+                "buffers",
+                "0 would let no packet through; allowed are 1 and more, and \"infinite\"".into(),
+            ));
         }
         if self.retry_delay.is_zero() {
-            problems.push(("retry_delay", "0ps would fill the network with retries; it has to be longer".into()));
+            problems
+                .push(("retry_delay", "0ps would fill the network with retries; it has to be longer".into()));
         }
         problems
     }
@@ -182,7 +186,8 @@ impl FlowControl for ReturnToSender {
     }
 
     fn describe(&self) -> String {
-        let buffers = if self.buffers == usize::MAX { "infinitely many".into() } else { self.buffers.to_string() };
+        let buffers =
+            if self.buffers == usize::MAX { "infinitely many".into() } else { self.buffers.to_string() };
         format!(
             "{} of {buffers} outgoing buffers hold packets ({} of them came back), {} of {buffers} incoming ones",
             self.outgoing,

@@ -110,7 +110,11 @@ impl FlowControl for SlidingWindow {
             .filter(|&node| self.in_flight[node] == self.window)
             .map(|node| format!("node {node}"))
             .collect();
-        let windows = if full.is_empty() { "no window is full".into() } else { format!("full windows to {}", full.join(", ")) };
+        let windows = if full.is_empty() {
+            "no window is full".into()
+        } else {
+            format!("full windows to {}", full.join(", "))
+        };
         format!("{windows}; {} packets have arrived and were not taken", self.waiting.len())
     }
 }
@@ -127,19 +131,27 @@ mod tests {
         let mut emitted = Emitted::default();
         for sequence in 0..4 {
             assert!(flow.can_send(two));
-            let packet = Packet { source: one, destination: two, sequence, header: Header(0), payload: vec![] };
+            let packet =
+                Packet { source: one, destination: two, sequence, header: Header(0), payload: vec![] };
             flow.send(packet, &mut emitted);
         }
         assert!(!flow.can_send(two));
         assert!(flow.can_send(one), "windows are separate");
-        let arrival = flow.arrive(Time::ZERO, Frame::Acknowledgement { from: two, sequence: 0 }, &mut emitted);
+        let arrival =
+            flow.arrive(Time::ZERO, Frame::Acknowledgement { from: two, sequence: 0 }, &mut emitted);
         assert!(arrival.room && flow.can_send(two));
     }
 
     #[test]
     fn a_packet_is_acknowledged_when_it_is_taken() {
         let mut flow = SlidingWindow::new(&Config { window: 4 }, NodeId(1), 2);
-        let packet = Packet { source: NodeId(0), destination: NodeId(1), sequence: 9, header: Header(0), payload: vec![] };
+        let packet = Packet {
+            source: NodeId(0),
+            destination: NodeId(1),
+            sequence: 9,
+            header: Header(0),
+            payload: vec![],
+        };
         let mut emitted = Emitted::default();
         flow.arrive(Time::ZERO, Frame::Data(packet), &mut emitted);
         assert!(emitted.frames.is_empty());

@@ -106,9 +106,7 @@ impl Copies {
     /// The latest bytes of a block, if the interface has them.
     pub fn latest(&self, address: u64) -> Option<BlockData> {
         match self {
-            Copies::Home(memory) => {
-                memory.latest[memory.block(address).0].then(|| memory.read(address))
-            }
+            Copies::Home(memory) => memory.latest[memory.block(address).0].then(|| memory.read(address)),
             Copies::Cache { cache, .. } => cache.peek(address),
         }
     }
@@ -174,9 +172,7 @@ impl Copies {
                 SnoopReply { shares: own && transaction.kind == Kind::Read, ..SnoopReply::default() }
             }
             Copies::Cache { cache, access_time } => match transaction.kind.snoop() {
-                Some(snoop) => {
-                    SnoopReply { delay: *access_time, ..cache.snoop(snoop, transaction.address) }
-                }
+                Some(snoop) => SnoopReply { delay: *access_time, ..cache.snoop(snoop, transaction.address) },
                 None => SnoopReply::default(),
             },
         }

@@ -72,7 +72,9 @@ impl QueueShape {
         }
         if blocks * block_bytes > LARGEST_QUEUE_BYTES {
             let most = LARGEST_QUEUE_BYTES / block_bytes;
-            return Err(format!("a queue of {blocks} blocks is too large; at most {most} blocks are possible"));
+            return Err(format!(
+                "a queue of {blocks} blocks is too large; at most {most} blocks are possible"
+            ));
         }
         Ok(QueueShape { address, entries: blocks / blocks_of_entry, entry_bytes, block_bytes })
     }
@@ -100,7 +102,7 @@ impl QueueShape {
 
     /// A pointer that says "all messages before this one".
     pub fn pointer(&self, message: u64) -> u64 {
-        message % self.entries | u64::from(self.sense(message)) << 32
+        (message % self.entries) | (u64::from(self.sense(message)) << 32)
     }
 
     /// The running number that a pointer means, not before `earliest` and at

@@ -2,28 +2,27 @@
 
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::{Access, Protocol, Request};
-use narthex_memory::{AgentId, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{Kind, Response, SnoopReply, Transaction};
 
 use crate::registers::POINTERS;
 
 /// A few lines of coherent cache for pointers. An access either succeeds at
-/// once or names the transaction that it needs first.
+/// once or names the kind of transaction on its block that it needs first.
 #[derive(Debug)]
 pub struct Pointers {
     cache: Cache,
-    agent: AgentId,
 }
 
 impl Pointers {
     /// No copies yet. There is a line for each block of the pointer page that
     /// can be one, so nothing is ever replaced.
-    pub fn new(agent: AgentId, protocol: &'static Protocol, block_bytes: usize) -> Self {
+    pub fn new(protocol: &'static Protocol, block_bytes: usize) -> Self {
         let lines = ((POINTERS.end - POINTERS.start) as usize / block_bytes).next_power_of_two();
-        Pointers { cache: Cache::with_geometry(protocol, lines, 1, block_bytes), agent }
+        Pointers { cache: Cache::with_geometry(protocol, lines, 1, block_bytes) }
     }
 
     /// The pointer at `address`, or the transaction that fetches it.
-    pub fn load(&mut self, address: u64) -> Result<u64, Transaction> {
+    pub fn load(&mut self, address: u64) -> Result<u64, Kind> {
         self.acquire(address, Access::Load)?;
         let mut bytes = [0; 8];
         self.cache.read(address, &mut bytes);
@@ -31,7 +30,7 @@ impl Pointers {
     }
 
     /// Stores the pointer at `address`, or names the transaction that allows it.
-    pub fn store(&mut self, address: u64, pointer: u64) -> Result<(), Transaction> {
+    pub fn store(&mut self, address: u64, pointer: u64) -> Result<(), Kind> {
         self.acquire(address, Access::Store)?;
         self.cache.write(address, &pointer.to_le_bytes());
         Ok(())
@@ -56,15 +55,12 @@ impl Pointers {
         }
     }
 
-    fn acquire(&mut self, address: u64, access: Access) -> Result<(), Transaction> {
-        self.cache.access(address, access).map_err(|request| {
-            let kind = match request {
-                Request::Read => Kind::Read,
-                Request::ReadExclusive => Kind::ReadExclusive,
-                Request::Upgrade => Kind::Upgrade,
-                Request::WriteBack => unreachable!("pointers are never evicted"),
-            };
-            Transaction::block(self.agent, kind, self.cache.block_of(address))
+    fn acquire(&mut self, address: u64, access: Access) -> Result<(), Kind> {
+        self.cache.access(address, access).map_err(|request| match request {
+            Request::Read => Kind::Read,
+            Request::ReadExclusive => Kind::ReadExclusive,
+            Request::Upgrade => Kind::Upgrade,
+            Request::WriteBack => unreachable!("pointers are never evicted"),
         })
     }
 }

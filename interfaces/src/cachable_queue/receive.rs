@@ -370,7 +370,9 @@ impl Side for CachableQueueReceive {
         self.advance(context);
         let job = self.next_job()?;
         let transaction = match job {
-            Job::Head => self.pointers.load(RECEIVE_HEAD).err()?,
+            Job::Head => {
+                Transaction::block(self.agent, self.pointers.load(RECEIVE_HEAD).err()?, RECEIVE_HEAD)
+            }
             Job::Invalidate { address } => Transaction::block(self.agent, Kind::Invalidate, address),
             Job::Bypass => {
                 let data = self.block_bytes();

@@ -186,7 +186,8 @@ impl CachableQueueSend {
     fn check(&self, context: &Context<'_>, header: Header) -> Result<(), RegisterFault> {
         let (bytes, limit) = (header.payload_bytes(), self.queue.entry_bytes as usize - Header::BYTES);
         if bytes > limit {
-            let problem = format!("a message of {bytes} payload bytes in the send queue; at most {limit} fit");
+            let problem =
+                format!("a message of {bytes} payload bytes in the send queue; at most {limit} fit");
             return Err(RegisterFault(problem));
         }
         if !context.network.exists(header.peer()) {
@@ -295,8 +296,12 @@ impl Side for CachableQueueSend {
         let job = self.next_job()?;
         let transaction = match job {
             Job::Block { address, .. } => Transaction::block(self.agent, Kind::Read, address),
-            Job::Tail => self.pointers.load(SEND_TAIL).err()?,
-            Job::Head => self.pointers.store(SEND_HEAD, self.queue.pointer(self.injected)).err()?,
+            Job::Tail => Transaction::block(self.agent, self.pointers.load(SEND_TAIL).err()?, SEND_TAIL),
+            Job::Head => {
+                let pointer = self.queue.pointer(self.injected);
+                let kind = self.pointers.store(SEND_HEAD, pointer).err()?;
+                Transaction::block(self.agent, kind, SEND_HEAD)
+            }
         };
         self.job = Some(job);
         Some(transaction)

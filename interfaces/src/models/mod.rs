@@ -82,4 +82,3 @@ impl std::fmt::Debug for Model {
 pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {
     C::deserialize(setup.config).map_err(|error| Problem { key: String::new(), problem: error.to_string() })
 }
-

@@ -113,7 +113,9 @@ impl Node {
 
     /// Nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.timers.is_empty() && self.frames.is_empty() && self.retry.is_none()
+        self.timers.is_empty()
+            && self.frames.is_empty()
+            && self.retry.is_none()
             && self.interface.sides.iter().all(|side| !side.wants_bus())
     }
 
@@ -124,7 +126,8 @@ impl Node {
 
     /// Sends unless the interface has no room.
     pub fn try_send(&mut self, destination: u16, message: &Message) -> bool {
-        let header = u64::from(destination) | (message.payload.len() as u64) << 16 | u64::from(message.handler) << 24;
+        let header =
+            u64::from(destination) | (message.payload.len() as u64) << 16 | u64::from(message.handler) << 24;
         match self.layouts[0].driver {
             Driver::Fifo => self.fifo_send(header, &message.payload),
             Driver::CachableQueue => self.queue_send(header, &message.payload),
@@ -207,7 +210,8 @@ impl Node {
             return None;
         }
         let header = Header(self.register_load(RECEIVE));
-        let words: Vec<u64> = (0..header.payload_bytes().div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
+        let words: Vec<u64> =
+            (0..header.payload_bytes().div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
         Some((header, bytes(&words, header.payload_bytes())))
     }
 
@@ -311,7 +315,10 @@ impl Node {
         if let Some(data) = &transaction.data {
             self.main.write(transaction.address, data);
         }
-        transaction.kind.fetches_block().then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
+        transaction
+            .kind
+            .fetches_block()
+            .then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
     }
 
     fn register_load(&mut self, offset: u64) -> u64 {

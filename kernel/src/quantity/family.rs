@@ -25,13 +25,7 @@ impl fmt::Display for Family {
     /// What is allowed, to complete an error message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units: Vec<&str> = self.units.iter().map(|unit| unit.0).collect();
-        write!(
-            f,
-            "{} such as {}; units: {}",
-            self.name,
-            self.example,
-            units.join(", ")
-        )
+        write!(f, "{} such as {}; units: {}", self.name, self.example, units.join(", "))
     }
 }
 
@@ -81,12 +75,7 @@ impl Family {
             Flaw::UnknownUnit => self.nearest_unit(split(value).1),
             _ => None,
         };
-        QuantityError {
-            value: value.to_owned(),
-            flaw,
-            nearest,
-            family: self,
-        }
+        QuantityError { value: value.to_owned(), flaw, nearest, family: self }
     }
 
     /// Reads a number and a unit as a whole number of the smallest unit.
@@ -116,11 +105,9 @@ impl Family {
         let slips = |unit: &str| strsim::damerau_levenshtein(&wrong, &unit.to_lowercase());
         let units = || self.units.iter().map(|unit| unit.0);
         let closest = units().min_by_key(|unit| (slips(unit), usize::MAX - unit.len()));
-        closest.filter(|unit| slips(unit) <= 1).or_else(|| {
-            units()
-                .rev()
-                .find(|unit| wrong.starts_with(&unit.to_lowercase()))
-        })
+        closest
+            .filter(|unit| slips(unit) <= 1)
+            .or_else(|| units().rev().find(|unit| wrong.starts_with(&unit.to_lowercase())))
     }
 
     /// The schema of a value of this family, for editors.
@@ -137,9 +124,7 @@ impl Family {
 
 /// The number in front and the unit behind it.
 fn split(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (&text[..end], text[end..].trim_start())
 }
 

@@ -14,19 +14,10 @@ fn people_may_write_fractions_as_long_as_the_value_is_whole() {
     assert_eq!(" 2 ms ".parse(), Ok(Duration::from_ns(2_000_000)));
     assert_eq!("1.50KiB".parse(), Ok(Bytes::new(1_536)));
     assert_eq!("1KB".parse(), Ok(Bytes::new(1_000)));
-    assert_eq!(
-        "0.000000000931322574615478515625GiB".parse(),
-        Ok(Bytes::new(1))
-    );
-    assert_eq!(
-        "0.2ps".parse::<Duration>().unwrap_err().flaw,
-        Flaw::NotWhole("picoseconds")
-    );
+    assert_eq!("0.000000000931322574615478515625GiB".parse(), Ok(Bytes::new(1)));
+    assert_eq!("0.2ps".parse::<Duration>().unwrap_err().flaw, Flaw::NotWhole("picoseconds"));
     let endless = format!("1.{}s", "3".repeat(100));
-    assert_eq!(
-        endless.parse::<Duration>().unwrap_err().flaw,
-        Flaw::NotWhole("picoseconds")
-    );
+    assert_eq!(endless.parse::<Duration>().unwrap_err().flaw, Flaw::NotWhole("picoseconds"));
 }
 
 #[test]
@@ -60,44 +51,19 @@ fn an_error_names_the_value_what_is_allowed_and_the_nearest_unit() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    assert_eq!(
-        "99999999s".parse::<Duration>().unwrap_err().flaw,
-        Flaw::TooLarge
-    );
-    assert_eq!(
-        "18446744073709551616B".parse::<Bytes>().unwrap_err().flaw,
-        Flaw::TooLarge
-    );
+    assert_eq!("99999999s".parse::<Duration>().unwrap_err().flaw, Flaw::TooLarge);
+    assert_eq!("18446744073709551616B".parse::<Bytes>().unwrap_err().flaw, Flaw::TooLarge);
     assert_eq!("18446744073709551615B".parse(), Ok(Bytes::new(u64::MAX)));
-    assert_eq!(
-        "18446744.073709551616s"
-            .parse::<Duration>()
-            .unwrap_err()
-            .flaw,
-        Flaw::TooLarge
-    );
-    assert_eq!(
-        "0Hz".parse::<Frequency>().unwrap_err().flaw,
-        Flaw::OutOfRange
-    );
-    assert_eq!(
-        "1001GHz".parse::<Frequency>().unwrap_err().flaw,
-        Flaw::OutOfRange
-    );
+    assert_eq!("18446744.073709551616s".parse::<Duration>().unwrap_err().flaw, Flaw::TooLarge);
+    assert_eq!("0Hz".parse::<Frequency>().unwrap_err().flaw, Flaw::OutOfRange);
+    assert_eq!("1001GHz".parse::<Frequency>().unwrap_err().flaw, Flaw::OutOfRange);
 }
 
 #[test]
 fn a_bare_number_in_a_file_is_told_to_have_a_unit() {
-    let error = serde_json::from_str::<Duration>("120")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("\"120\" has no unit; expected a time such as 120ns"),
-        "{error}"
-    );
-    let error = serde_json::from_str::<Duration>("true")
-        .unwrap_err()
-        .to_string();
+    let error = serde_json::from_str::<Duration>("120").unwrap_err().to_string();
+    assert!(error.starts_with("\"120\" has no unit; expected a time such as 120ns"), "{error}");
+    let error = serde_json::from_str::<Duration>("true").unwrap_err().to_string();
     assert!(error.contains("expected a time such as 120ns"), "{error}");
 }
 
@@ -105,14 +71,7 @@ fn a_bare_number_in_a_file_is_told_to_have_a_unit() {
 fn the_schema_states_units_for_editors() {
     let schema = schemars::schema_for!(Frequency);
     assert_eq!(schema.get("type").unwrap(), "string");
-    assert!(
-        schema
-            .get("pattern")
-            .unwrap()
-            .as_str()
-            .unwrap()
-            .contains("(Hz|kHz|MHz|GHz)")
-    );
+    assert!(schema.get("pattern").unwrap().as_str().unwrap().contains("(Hz|kHz|MHz|GHz)"));
 }
 
 proptest! {

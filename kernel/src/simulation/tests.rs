@@ -23,12 +23,7 @@ impl Gossip {
         let mut events = EventQueue::new();
         events.schedule(Time::ZERO, None);
         let random = Stream::new(1, &format!("node {node}"));
-        Gossip {
-            events,
-            random,
-            talks: 0,
-            log: Vec::new(),
-        }
+        Gossip { events, random, talks: 0, log: Vec::new() }
     }
 
     fn tell(&mut self, now: Time, word: u64, outbox: &mut Outbox<u64>) {
@@ -68,11 +63,7 @@ impl Partition for Gossip {
     }
 
     fn status(&self) -> Status {
-        if self.talks == TALKS && self.events.is_empty() {
-            Status::Finished
-        } else {
-            Status::Running
-        }
+        if self.talks == TALKS && self.events.is_empty() { Status::Finished } else { Status::Running }
     }
 
     fn progress(&self) -> u64 {
@@ -85,24 +76,14 @@ type Logs = Vec<Vec<(Time, Option<u64>)>>;
 /// Builds the partitions in the given order, runs windows with `window`, and
 /// returns what each partition saw.
 fn logs(order: [usize; NODES], mut window: impl FnMut(&mut Simulation<Gossip>, Time)) -> Logs {
-    let mut partitions: Vec<_> = order
-        .into_iter()
-        .map(|node| (node, Gossip::new(node)))
-        .collect();
+    let mut partitions: Vec<_> = order.into_iter().map(|node| (node, Gossip::new(node))).collect();
     partitions.sort_by_key(|partition| partition.0);
-    let partitions = partitions
-        .into_iter()
-        .map(|partition| partition.1)
-        .collect();
+    let partitions = partitions.into_iter().map(|partition| partition.1).collect();
     let mut simulation = Simulation::new(partitions, LOOKAHEAD);
     while let Some(start) = simulation.earliest() {
         window(&mut simulation, start + LOOKAHEAD);
     }
-    simulation
-        .into_partitions()
-        .into_iter()
-        .map(|partition| partition.log)
-        .collect()
+    simulation.into_partitions().into_iter().map(|partition| partition.log).collect()
 }
 
 const IN_ORDER: [usize; NODES] = [0, 1, 2, 3, 4, 5, 6];
@@ -116,10 +97,7 @@ fn reference() -> Logs {
 #[test]
 fn gossip_makes_ties_or_the_tests_below_would_prove_nothing() {
     let logs = reference();
-    let ties = logs
-        .iter()
-        .flat_map(|log| log.windows(2))
-        .filter(|pair| pair[0].0 == pair[1].0);
+    let ties = logs.iter().flat_map(|log| log.windows(2)).filter(|pair| pair[0].0 == pair[1].0);
     assert!(ties.count() > 200);
     assert!(logs.iter().all(|log| log.len() > TALKS as usize));
 }
@@ -154,11 +132,7 @@ fn the_order_in_which_partitions_advance_does_not_matter() {
 fn windows_on_threads_see_what_serial_windows_see() {
     let threaded = logs(IN_ORDER, |simulation, end| {
         std::thread::scope(|threads| {
-            for (partition, outbox) in simulation
-                .partitions
-                .iter_mut()
-                .zip(&mut simulation.outboxes)
-            {
+            for (partition, outbox) in simulation.partitions.iter_mut().zip(&mut simulation.outboxes) {
                 threads.spawn(move || {
                     outbox.open_window(end);
                     partition.advance(end, outbox);
@@ -179,10 +153,6 @@ fn run_is_those_windows() {
     let mut simulation = Simulation::new((0..NODES).map(Gossip::new).collect(), LOOKAHEAD);
     let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
     assert_eq!(ending, Ending::AllFinished);
-    let seen: Logs = simulation
-        .into_partitions()
-        .into_iter()
-        .map(|partition| partition.log)
-        .collect();
+    let seen: Logs = simulation.into_partitions().into_iter().map(|partition| partition.log).collect();
     assert_eq!(seen, reference());
 }

@@ -24,10 +24,7 @@ const ASSUMED: &str = "assumed";
 /// Reads a text into a tree. What can be read is returned even when some of it
 /// is wrong, so that later checks can report the rest of the mistakes as well.
 pub(super) fn read(text: &Arc<Text>) -> (Table, Vec<Problem>) {
-    let mut reader = Reader {
-        text,
-        problems: Vec::new(),
-    };
+    let mut reader = Reader { text, problems: Vec::new() };
     let table = match Document::parse(text.text.as_str()) {
         Ok(document) => reader.table(document.as_table(), reader.place(None), ""),
         Err(error) => {
@@ -46,10 +43,7 @@ pub(super) fn read(text: &Arc<Text>) -> (Table, Vec<Problem>) {
 /// Reads `key=value` of a command line into a tree that holds only that.
 pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
     let name = format!("--set {setting}");
-    let text = Arc::new(Text {
-        name,
-        text: String::new(),
-    });
+    let text = Arc::new(Text { name, text: String::new() });
     let place = Place::new(&text, None);
     let problem = |key, message: &str| Problem::new(Some(place.clone()), key, message);
     let Some((path, typed)) = setting.split_once('=') else {
@@ -61,11 +55,7 @@ pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
     let node = typed_node(&text, &place, path, typed.trim())?;
     let around = |node, key: &Key| {
         let (key, place) = (key.get().to_owned(), place.clone());
-        let entries = vec![Entry {
-            key,
-            place: place.clone(),
-            node,
-        }];
+        let entries = vec![Entry { key, place: place.clone(), node }];
         Node::Table(Table { place, entries })
     };
     match keys.iter().rev().fold(node, around) {
@@ -76,28 +66,15 @@ pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
 
 /// What was typed as the value: TOML, where it is that, otherwise a text.
 fn typed_node(text: &Arc<Text>, place: &Place, path: &str, typed: &str) -> Result<Node, Problem> {
-    let as_text = Leaf {
-        value: typed.into(),
-        source: Source::User,
-        typed: Some(typed.into()),
-    };
+    let as_text = Leaf { value: typed.into(), source: Source::User, typed: Some(typed.into()) };
     let Ok(value) = typed.parse::<toml_edit::Value>() else {
         return Ok(Node::Leaf(as_text));
     };
     let is_table = value.is_inline_table();
-    let mut reader = Reader {
-        text,
-        problems: Vec::new(),
-    };
-    match (
-        reader.node(&Item::Value(value), place.clone(), path),
-        reader.problems.pop(),
-    ) {
+    let mut reader = Reader { text, problems: Vec::new() };
+    match (reader.node(&Item::Value(value), place.clone(), path), reader.problems.pop()) {
         (_, Some(problem)) if is_table => Err(problem),
-        (Some(Node::Leaf(leaf)), None) => Ok(Node::Leaf(Leaf {
-            typed: as_text.typed,
-            ..leaf
-        })),
+        (Some(Node::Leaf(leaf)), None) => Ok(Node::Leaf(Leaf { typed: as_text.typed, ..leaf })),
         (Some(table @ Node::Table(_)), None) => Ok(table),
         _ => Ok(Node::Leaf(as_text)),
     }
@@ -127,11 +104,7 @@ impl Reader<'_> {
             let place = span.map_or_else(|| place.clone(), |span| self.place(Some(span)));
             let path = super::schema::join(path, key);
             if let Some(node) = self.node(item, place.clone(), &path) {
-                entries.push(Entry {
-                    key: key.to_owned(),
-                    place,
-                    node,
-                });
+                entries.push(Entry { key: key.to_owned(), place, node });
             }
         }
         Table { place, entries }
@@ -139,59 +112,36 @@ impl Reader<'_> {
 
     fn node(&mut self, item: &Item, place: Place, path: &str) -> Option<Node> {
         match item.as_table_like() {
-            Some(table)
-                if [VALUE, STATED, ASSUMED]
-                    .iter()
-                    .any(|word| table.contains_key(word)) =>
-            {
+            Some(table) if [VALUE, STATED, ASSUMED].iter().any(|word| table.contains_key(word)) => {
                 self.leaf_with_source(table, place, path).map(Node::Leaf)
             }
             Some(table) => Some(Node::Table(self.table(table, place, path))),
             None => {
                 let value = self.plain(item, &place, path)?;
-                Some(Node::Leaf(Leaf {
-                    value,
-                    source: Source::User,
-                    typed: None,
-                }))
+                Some(Node::Leaf(Leaf { value, source: Source::User, typed: None }))
             }
         }
     }
 
-    fn leaf_with_source(
-        &mut self,
-        table: &dyn TableLike,
-        place: Place,
-        path: &str,
-    ) -> Option<Leaf> {
+    fn leaf_with_source(&mut self, table: &dyn TableLike, place: Place, path: &str) -> Option<Leaf> {
         let problem = |message: String| Problem::new(Some(place.clone()), path, message);
         let form = "{ value = .., stated = \"where\" } or { value = .., assumed = \"why\" }";
-        if let Some((key, _)) = table
-            .iter()
-            .find(|(key, _)| ![VALUE, STATED, ASSUMED].contains(key))
-        {
+        if let Some((key, _)) = table.iter().find(|(key, _)| ![VALUE, STATED, ASSUMED].contains(key)) {
             let hint = did_you_mean(key, [VALUE, STATED, ASSUMED]);
-            self.problems.push(problem(format!(
-                "unknown key `{key}` beside the value{hint}; write {form}"
-            )));
+            self.problems.push(problem(format!("unknown key `{key}` beside the value{hint}; write {form}")));
         }
         let Some(value) = table.get(VALUE) else {
-            self.problems.push(problem(format!(
-                "states a source but no value; write {form}"
-            )));
+            self.problems.push(problem(format!("states a source but no value; write {form}")));
             return None;
         };
         let value = self.plain(value, &place, path)?;
         let source = match (table.get(STATED), table.get(ASSUMED)) {
-            (Some(Item::Value(toml_edit::Value::String(text))), None) => {
-                Source::Stated(text.value().clone())
-            }
+            (Some(Item::Value(toml_edit::Value::String(text))), None) => Source::Stated(text.value().clone()),
             (None, Some(Item::Value(toml_edit::Value::String(text)))) => {
                 Source::Assumed(text.value().clone())
             }
             (Some(_), Some(_)) => {
-                self.problems
-                    .push(problem(format!("is both stated and assumed; write {form}")));
+                self.problems.push(problem(format!("is both stated and assumed; write {form}")));
                 Source::User
             }
             (None, None) => {
@@ -201,22 +151,14 @@ impl Reader<'_> {
                 Source::User
             }
             _ => {
-                self.problems.push(problem(format!(
-                    "has a source that is not a text; write {form}"
-                )));
+                self.problems.push(problem(format!("has a source that is not a text; write {form}")));
                 Source::User
             }
         };
-        if matches!(&source, Source::Stated(text) | Source::Assumed(text) if text.trim().is_empty())
-        {
-            self.problems
-                .push(problem(format!("has an empty source; write {form}")));
+        if matches!(&source, Source::Stated(text) | Source::Assumed(text) if text.trim().is_empty()) {
+            self.problems.push(problem(format!("has an empty source; write {form}")));
         }
-        Some(Leaf {
-            value,
-            source,
-            typed: None,
-        })
+        Some(Leaf { value, source, typed: None })
     }
 
     /// A value without tables above it; `None`, with a problem, for what
@@ -229,8 +171,7 @@ impl Reader<'_> {
                 "{} is not allowed; expected a number, a text, true, false or a list of them",
                 what.trim()
             );
-            self.problems
-                .push(Problem::new(Some(place.clone()), path, message));
+            self.problems.push(Problem::new(Some(place.clone()), path, message));
         }
         value
     }

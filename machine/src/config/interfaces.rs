@@ -42,21 +42,10 @@ fn join_definitions(section: &mut Value, model: &str, generator: &mut SchemaGene
         return;
     };
     for (name, definition) in definitions {
-        let taken = generator
-            .definitions()
-            .get(&name)
-            .is_some_and(|other| *other != definition);
-        let joined = if taken {
-            format!("{model}.{name}")
-        } else {
-            name.clone()
-        };
+        let taken = generator.definitions().get(&name).is_some_and(|other| *other != definition);
+        let joined = if taken { format!("{model}.{name}") } else { name.clone() };
         if taken {
-            rename(
-                section,
-                &format!("#/$defs/{name}"),
-                &format!("#/$defs/{joined}"),
-            );
+            rename(section, &format!("#/$defs/{name}"), &format!("#/$defs/{joined}"));
         }
         generator.definitions_mut().insert(joined, definition);
     }
@@ -68,9 +57,7 @@ fn rename(schema: &mut Value, from: &str, to: &str) {
             if object.get("$ref").is_some_and(|name| name == from) {
                 object.insert("$ref".into(), json!(to));
             }
-            object
-                .values_mut()
-                .for_each(|value| rename(value, from, to));
+            object.values_mut().for_each(|value| rename(value, from, to));
         }
         Value::Array(values) => values.iter_mut().for_each(|value| rename(value, from, to)),
         _ => {}
@@ -86,57 +73,24 @@ pub(super) struct Surroundings {
 
 /// The parameters that a model refuses, as (dotted key, what is wrong) pairs:
 /// the halves of its examples are built, and thrown away.
-pub(super) fn problems(
-    sections: &Interfaces,
-    surroundings: &Surroundings,
-) -> Vec<(String, String)> {
+pub(super) fn problems(sections: &Interfaces, surroundings: &Surroundings) -> Vec<(String, String)> {
     let with_section = |model: &&'static Model| Some((*model, sections.get(model.section)?));
-    let refused = MODELS
-        .iter()
-        .filter_map(with_section)
-        .flat_map(|(model, config)| {
-            let examples = model
-                .examples
-                .iter()
-                .filter_map(|example| example.parse::<Name>().ok());
-            examples.flat_map(move |name| try_out(model, name, config, surroundings))
-        });
+    let refused = MODELS.iter().filter_map(with_section).flat_map(|(model, config)| {
+        let examples = model.examples.iter().filter_map(|example| example.parse::<Name>().ok());
+        examples.flat_map(move |name| try_out(model, name, config, surroundings))
+    });
     let mut problems: Vec<_> = refused.collect();
     problems.dedup();
     problems
 }
 
-fn try_out(
-    model: &Model,
-    name: Name,
-    config: &Value,
-    surroundings: &Surroundings,
-) -> Vec<(String, String)> {
-    let &Surroundings {
-        protocol,
-        block_bytes,
-        packet_bytes,
-    } = surroundings;
-    let setup = Setup {
-        name: name.send,
-        config,
-        agent: AgentId(1),
-        protocol,
-        block_bytes,
-        packet_bytes,
-    };
+fn try_out(model: &Model, name: Name, config: &Value, surroundings: &Surroundings) -> Vec<(String, String)> {
+    let &Surroundings { protocol, block_bytes, packet_bytes } = surroundings;
+    let setup = Setup { name: name.send, config, agent: AgentId(1), protocol, block_bytes, packet_bytes };
     let halves = [(model.send)(&setup).err(), (model.receive)(&setup).err()];
     // A problem without a key is about the name: a run that chooses it is told.
-    let refused = halves
-        .into_iter()
-        .flatten()
-        .filter(|problem| !problem.key.is_empty());
+    let refused = halves.into_iter().flatten().filter(|problem| !problem.key.is_empty());
     refused
-        .map(|refused| {
-            (
-                format!("interfaces.{}.{}", model.section, refused.key),
-                refused.problem,
-            )
-        })
+        .map(|refused| (format!("interfaces.{}.{}", model.section, refused.key), refused.problem))
         .collect()
 }

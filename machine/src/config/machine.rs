@@ -123,9 +123,7 @@ impl MachineConfig {
             ("flow_control", self.flow_control.problems()),
         ];
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {
-            problems
-                .into_iter()
-                .map(move |(key, message)| (format!("{table}.{key}"), message))
+            problems.into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
         });
         let processor = self.processor.validate().err().map(|error| {
             // Its messages begin with the parameter: "issue_width is 3: ...".
@@ -141,17 +139,12 @@ impl MachineConfig {
     fn general_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
         if !(1..=4096).contains(&self.machine.nodes) {
-            problems.push(broken(
-                "machine.nodes",
-                format!("{} is not from 1 to 4096", self.machine.nodes),
-            ));
+            problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
         }
         if self.machine.processors_per_node != 1 {
             let count = self.machine.processors_per_node;
-            problems.push(broken(
-                "machine.processors_per_node",
-                format!("{count} is not supported; expected 1"),
-            ));
+            problems
+                .push(broken("machine.processors_per_node", format!("{count} is not supported; expected 1")));
         }
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
@@ -173,8 +166,7 @@ impl MachineConfig {
         let (block, width) = (self.block(), self.bus.width);
         let mut problems = Vec::new();
         if block.as_u64() % width.as_u64().max(1) != 0 {
-            let message =
-                format!("{width} does not divide the block of {block} (data_cache.block)");
+            let message = format!("{width} does not divide the block of {block} (data_cache.block)");
             problems.push(broken("bus.width", message));
         }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
@@ -187,9 +179,8 @@ impl MachineConfig {
             }
             if config.protocol != self.data_cache.protocol {
                 let (own, data) = (&config.protocol, &self.data_cache.protocol);
-                let message = format!(
-                    "{own:?} is not the data cache's {data:?}; caches of a bus share one protocol"
-                );
+                let message =
+                    format!("{own:?} is not the data cache's {data:?}; caches of a bus share one protocol");
                 problems.push(broken("instruction_cache.protocol", message));
             }
         }
@@ -201,27 +192,18 @@ impl MachineConfig {
             return Vec::new();
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
-        interfaces::problems(
-            &self.interfaces,
-            &Surroundings {
-                protocol,
-                block_bytes,
-                packet_bytes,
-            },
-        )
+        interfaces::problems(&self.interfaces, &Surroundings { protocol, block_bytes, packet_bytes })
     }
 
     fn message_problems(&self) -> Vec<Broken> {
         let (Messages { packet, header }, block) = (&self.messages, self.block());
         let mut problems = Vec::new();
         if packet.as_u64() == 0 || packet.as_u64() % block.as_u64().max(1) != 0 {
-            let message =
-                format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
+            let message = format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
             problems.push(broken("messages.packet", message));
         }
         if header.as_u64() < SMALLEST_HEADER_BYTES || header.as_u64() % 4 != 0 {
-            let message =
-                format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
+            let message = format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
             problems.push(broken("messages.header", message));
         }
         if header >= packet {

@@ -106,10 +106,7 @@ pub fn load(name_or_path: &str) -> Result<Machine, ConfigError> {
 /// The machine that this text describes. `name` is what errors call it; a
 /// `base` that is a path is relative to the working folder.
 pub fn load_text(name: &str, text: &str) -> Result<Machine, ConfigError> {
-    let text = Arc::new(Text {
-        name: name.to_owned(),
-        text: text.to_owned(),
-    });
+    let text = Arc::new(Text { name: name.to_owned(), text: text.to_owned() });
     let mut document = Reading::default().document(&text, None)?;
     document.entries.retain(|entry| entry.key != BASE);
     Machine::check(document)
@@ -180,13 +177,7 @@ impl From<schema::Parameter<'_>> for Parameter {
             }
         };
         let source = parameter.leaf.source.clone();
-        Parameter {
-            key: parameter.key,
-            value,
-            unit,
-            source,
-            meaning: parameter.meaning,
-        }
+        Parameter { key: parameter.key, value, unit, source, meaning: parameter.meaning }
     }
 }
 
@@ -194,18 +185,14 @@ impl From<schema::Parameter<'_>> for Parameter {
 fn unit_of_key(key: &str) -> Option<&'static str> {
     let unit_of_word = |word: &str| {
         let last = word.rsplit('_').next();
-        ["cycles", "ps", "ns", "bytes"]
-            .into_iter()
-            .find(|unit| last == Some(*unit))
+        ["cycles", "ps", "ns", "bytes"].into_iter().find(|unit| last == Some(*unit))
     };
     key.rsplit('.').take(2).find_map(unit_of_word)
 }
 
 /// "60ns" as ("60", "ns"); a text that is not a number with a unit, whole.
 fn value_and_unit(text: &str) -> (String, String) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let unit = unit.trim_start();
     if number.is_empty() || !unit.chars().all(|c| c.is_ascii_alphabetic()) {
@@ -238,38 +225,23 @@ struct Reading {
 impl Reading {
     /// The document of a preset or file, laid over its base. `from` is where
     /// it was named: the place, and the folder that paths are relative to.
-    fn machine(
-        &mut self,
-        name: &str,
-        from: Option<(&Place, Option<&Path>)>,
-    ) -> Result<Table, ConfigError> {
+    fn machine(&mut self, name: &str, from: Option<(&Place, Option<&Path>)>) -> Result<Table, ConfigError> {
         let place = from.map(|(place, _)| place.clone());
         let key = if from.is_some() { BASE } else { "" };
-        let problem =
-            |message: String| ConfigError::from(Problem::new(place.clone(), key, message));
+        let problem = |message: String| ConfigError::from(Problem::new(place.clone(), key, message));
 
         let is_path = name.contains(['/', std::path::MAIN_SEPARATOR]) || name.ends_with(".toml");
         let (text, folder) = match (is_path, presets::find(name)) {
-            (false, Some((preset, text))) => (
-                Text {
-                    name: format!("{preset}.toml"),
-                    text: text.to_owned(),
-                },
-                None,
-            ),
+            (false, Some((preset, text))) => {
+                (Text { name: format!("{preset}.toml"), text: text.to_owned() }, None)
+            }
             (false, None) => return Err(problem(unknown_machine(name))),
             (true, _) => {
                 let folder = from.and_then(|(_, folder)| folder).unwrap_or(Path::new(""));
                 let path = folder.join(name);
                 let text = read_file(&path).map_err(problem)?;
                 let folder = path.parent().map(Path::to_path_buf);
-                (
-                    Text {
-                        name: path.display().to_string(),
-                        text,
-                    },
-                    folder,
-                )
+                (Text { name: path.display().to_string(), text }, folder)
             }
         };
         if self.names.contains(&text.name) || self.names.len() == MOST_BASES {
@@ -283,11 +255,7 @@ impl Reading {
     }
 
     /// The document of a text, laid over its base.
-    fn document(
-        &mut self,
-        text: &Arc<Text>,
-        folder: Option<PathBuf>,
-    ) -> Result<Table, ConfigError> {
+    fn document(&mut self, text: &Arc<Text>, folder: Option<PathBuf>) -> Result<Table, ConfigError> {
         let (document, problems) = document::read(text);
         let document = ConfigError::unless(problems, document)?;
         let Some(entry) = document.get(BASE) else {
@@ -320,17 +288,14 @@ fn unknown_machine(name: &str) -> String {
 /// The text of a file; otherwise, why there is none.
 fn read_file(path: &Path) -> Result<String, String> {
     let shown = path.display();
-    let file = File::open(path)
-        .map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
+    let file =
+        File::open(path).map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
     let mut bytes = Vec::new();
     let reading = file.take(LARGEST_FILE_BYTES + 1).read_to_end(&mut bytes);
     reading.map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
     if bytes.len() as u64 > LARGEST_FILE_BYTES {
         let most = LARGEST_FILE_BYTES >> 10;
-        return Err(format!(
-            "{shown} is too large for a machine's file: more than {most} KiB"
-        ));
+        return Err(format!("{shown} is too large for a machine's file: more than {most} KiB"));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| format!("{shown} is not a machine's file: it is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| format!("{shown} is not a machine's file: it is not UTF-8 text"))
 }

@@ -12,8 +12,5 @@ pub fn names() -> Vec<&'static str> {
 /// A built-in machine's name as it is written here, and its text.
 /// The case of letters does not matter.
 pub(super) fn find(name: &str) -> Option<(&'static str, &'static str)> {
-    PRESETS
-        .iter()
-        .copied()
-        .find(|(preset, _)| preset.eq_ignore_ascii_case(name))
+    PRESETS.iter().copied().find(|(preset, _)| preset.eq_ignore_ascii_case(name))
 }

@@ -27,10 +27,7 @@ pub(super) struct Place {
 impl Place {
     /// The place where `span` begins; the beginning of the text without one.
     pub fn new(text: &Arc<Text>, span: Option<Range<usize>>) -> Self {
-        Place {
-            text: Arc::clone(text),
-            offset: span.map_or(0, |span| span.start),
-        }
+        Place { text: Arc::clone(text), offset: span.map_or(0, |span| span.start) }
     }
 
     /// Line and column, counted from one; columns are characters.
@@ -38,13 +35,7 @@ impl Place {
         let text = self.text.text.as_str();
         let before = text.get(..self.offset).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         (line, column)
     }
 }
@@ -70,11 +61,7 @@ pub struct Problem {
 impl Problem {
     /// A problem with `key`, a dotted path (empty for the whole document).
     pub(super) fn new(place: Option<Place>, key: &str, message: impl Into<String>) -> Self {
-        Problem {
-            place,
-            key: key.to_owned(),
-            message: message.into(),
-        }
+        Problem { place, key: key.to_owned(), message: message.into() }
     }
 
     /// The dotted key that the problem is about; empty for the whole document.
@@ -114,19 +101,13 @@ impl ConfigError {
 
     /// `value` when nothing is wrong.
     pub(super) fn unless<T>(problems: Vec<Problem>, value: T) -> Result<T, ConfigError> {
-        if problems.is_empty() {
-            Ok(value)
-        } else {
-            Err(ConfigError { problems })
-        }
+        if problems.is_empty() { Ok(value) } else { Err(ConfigError { problems }) }
     }
 }
 
 impl From<Problem> for ConfigError {
     fn from(problem: Problem) -> Self {
-        ConfigError {
-            problems: vec![problem],
-        }
+        ConfigError { problems: vec![problem] }
     }
 }
 
@@ -157,9 +138,7 @@ pub(super) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a
         .map(|candidate| (closeness(candidate), candidate))
         .filter(|(closeness, _)| *closeness >= 0.75)
         .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map_or_else(String::new, |(_, candidate)| {
-            format!("; did you mean `{candidate}`?")
-        })
+        .map_or_else(String::new, |(_, candidate)| format!("; did you mean `{candidate}`?"))
 }
 
 #[cfg(test)]
@@ -168,10 +147,7 @@ mod tests {
 
     #[test]
     fn a_place_counts_lines_and_columns_from_one() {
-        let text = Arc::new(Text {
-            name: "m.toml".into(),
-            text: "a = 1\nß = é\n".into(),
-        });
+        let text = Arc::new(Text { name: "m.toml".into(), text: "a = 1\nß = é\n".into() });
         assert_eq!(Place::new(&text, Some(0..1)).to_string(), "m.toml:1:1");
         assert_eq!(Place::new(&text, Some(11..13)).to_string(), "m.toml:2:5");
         assert_eq!(Place::new(&text, Some(999..1000)).to_string(), "m.toml:3:1");
@@ -179,14 +155,8 @@ mod tests {
 
     #[test]
     fn the_nearest_word_is_offered_and_a_stranger_is_not() {
-        assert_eq!(
-            did_you_mean("clok", ["width", "clock"]),
-            "; did you mean `clock`?"
-        );
-        assert_eq!(
-            did_you_mean("cni32QM", ["NI2w", "CNI32Qm"]),
-            "; did you mean `CNI32Qm`?"
-        );
+        assert_eq!(did_you_mean("clok", ["width", "clock"]), "; did you mean `clock`?");
+        assert_eq!(did_you_mean("cni32QM", ["NI2w", "CNI32Qm"]), "; did you mean `CNI32Qm`?");
         assert_eq!(did_you_mean("zebra", ["width", "clock"]), "");
     }
 

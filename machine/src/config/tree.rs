@@ -66,10 +66,7 @@ pub(super) const KIND: &str = "kind";
 impl Table {
     /// A table without entries.
     pub fn empty(place: Place) -> Self {
-        Table {
-            place,
-            entries: Vec::new(),
-        }
+        Table { place, entries: Vec::new() }
     }
 
     /// The entry of `key` in this table.
@@ -103,9 +100,7 @@ impl Table {
                 continue;
             };
             match (&mut mine.node, entry.node) {
-                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => {
-                    mine.merge(over)
-                }
+                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => mine.merge(over),
                 (mine_node, node) => {
                     *mine_node = node;
                     mine.place = entry.place;

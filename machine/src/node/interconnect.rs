@@ -140,7 +140,8 @@ impl Node {
 
     /// The transaction on the bus is over: its agent gets the answer.
     pub(super) fn release(&mut self, now: Time) {
-        let Underway { transaction, mut response } = self.underway.take().expect("a transaction is under way");
+        let Underway { transaction, mut response } =
+            self.underway.take().expect("a transaction is under way");
         if let Err(fault) = self.access_register(now, &transaction, &mut response) {
             self.fail_at(now, 0, &fault.0);
             return;
@@ -173,7 +174,9 @@ impl Node {
         let offset = transaction.address - REGISTER_PAGE;
         if transaction.size != 8 {
             let size = transaction.size;
-            return Err(RegisterFault(format!("an access of {size} bytes to register {offset:#x}; registers have 8")));
+            return Err(RegisterFault(format!(
+                "an access of {size} bytes to register {offset:#x}; registers have 8"
+            )));
         }
         let Node { interface, network, timers, faults, .. } = self;
         let mut context = Context { now, network, timers, faults };

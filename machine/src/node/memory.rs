@@ -2,9 +2,9 @@
 //! functional, without time.
 
 use narthex_cores::linux::{GuestMemory, Protection};
+use narthex_memory::ProcessorMemory;
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
-use narthex_memory::ProcessorMemory;
 use narthex_memory::port::AccessFault;
 
 use super::Unit;

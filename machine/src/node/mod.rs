@@ -37,8 +37,8 @@ use std::sync::Arc;
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{InOrder, Processor, Stop};
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
-use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_interfaces::Interface;
+use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Ledger, Time};
 use narthex_memory::bus::Bus;
@@ -364,9 +364,10 @@ impl Partition for Node {
     /// digest of its processor's registers: one that spins in place for ever
     /// comes to nothing, however many instructions it retires.
     fn progress(&self) -> u64 {
-        let working = self.units.iter().filter(|unit| {
-            unit.state != State::Exited && unit.activities.current() == Activity::Application
-        });
+        let working = self
+            .units
+            .iter()
+            .filter(|unit| unit.state != State::Exited && unit.activities.current() == Activity::Application);
         working.map(Unit::digest).fold(self.progress, u64::wrapping_add)
     }
 }
@@ -376,7 +377,8 @@ impl Unit {
     fn digest(&self) -> u64 {
         let processor = &self.processor;
         let registers = (1..32).flat_map(|number| [processor.x(number), processor.f(number)]);
-        let mix = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let mix =
+            |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         registers.fold(processor.pc(), mix)
     }
 }

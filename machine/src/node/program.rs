@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{GuestMemory, Effect, FaultReport, NarthexCall, OutputStream, write_registers};
+use narthex_cores::linux::{Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, write_registers};
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
@@ -132,7 +132,7 @@ impl Node {
     /// A check failed at an instant that is not the processor's.
     pub(super) fn fail_at(&mut self, now: Time, index: usize, message: &str) {
         let mut text = format!("node {}, processor {index}: {message}\n", self.id.0);
-                text += &self.describe_calls(index);
+        text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
         let (integers, floats) = self.registers(index);
         let _ = write_registers(&mut text, &integers, &floats);
@@ -166,7 +166,8 @@ impl Node {
         let processor = &self.units[index].processor;
         let mut chain = vec![processor.pc()];
         let (mut frame, stack) = (processor.x(8), processor.x(2));
-        if frame < stack {
+        // Nobody called the first function: its return address is zero.
+        if frame < stack && processor.x(1) != 0 {
             chain.push(processor.x(1));
         }
         while chain.len() < LONGEST && frame > stack && frame % 8 == 0 {
@@ -189,7 +190,7 @@ impl Node {
         let chain = self.call_chain(index);
         let mut text = format!("  at          {}\n", self.location(chain[0]));
         for return_address in &chain[1..] {
-            let _ = writeln!(text, "  called from {}", self.location(return_address - 1));
+            let _ = writeln!(text, "  called from {}", self.location(return_address.wrapping_sub(1)));
         }
         text
     }

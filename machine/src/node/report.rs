@@ -80,7 +80,7 @@ impl Node {
             };
             let activity = unit.activities.current().as_str();
             let _ = writeln!(text, "{doing} in the activity '{activity}'");
-                        text += &self.describe_calls(index);
+            text += &self.describe_calls(index);
         }
         for side in &self.interface.sides {
             let _ = writeln!(text, "  {}", side.describe());

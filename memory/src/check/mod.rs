@@ -112,9 +112,7 @@ impl Property {
 
     const fn sentence(self) -> &'static str {
         match self {
-            Property::OneWriter => {
-                "a block has one writer or many readers, and at most one dirty copy"
-            }
+            Property::OneWriter => "a block has one writer or many readers, and at most one dirty copy",
             Property::LoadsLast => "every load returns the last value written",
             Property::StoresLast => "every store finds the last version of the block it changes",
             Property::ReadsOnceLast => "a device's ReadOnce returns the last value written",
@@ -183,11 +181,7 @@ pub struct CounterExample {
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.holds() { "holds" } else { "FAILS" };
-        writeln!(
-            f,
-            "{} {verdict}: {} caches, one block, home memory",
-            self.protocol, self.caches
-        )?;
+        writeln!(f, "{} {verdict}: {} caches, one block, home memory", self.protocol, self.caches)?;
         writeln!(
             f,
             "{} states, {} transitions, depth {}, {:.3} s",
@@ -199,12 +193,8 @@ impl fmt::Display for CheckReport {
         if !self.proven.is_empty() {
             writeln!(f, "proven:")?;
         }
-        self.proven
-            .iter()
-            .try_for_each(|sentence| writeln!(f, "  - {sentence}"))?;
-        self.counter_example
-            .iter()
-            .try_for_each(|example| write!(f, "{example}"))
+        self.proven.iter().try_for_each(|sentence| writeln!(f, "  - {sentence}"))?;
+        self.counter_example.iter().try_for_each(|example| write!(f, "{example}"))
     }
 }
 
@@ -221,9 +211,7 @@ impl fmt::Display for CounterExample {
 pub fn check(protocol: &Protocol, options: CheckOptions) -> CheckReport {
     let start = Instant::now();
     let mut search = Search::new(protocol, options.caches);
-    let counter_example = search
-        .explore()
-        .map(|(reached, event)| search.tell(reached, event));
+    let counter_example = search.explore().map(|(reached, event)| search.tell(reached, event));
     CheckReport {
         protocol: protocol.name,
         caches: options.caches,
@@ -265,11 +253,7 @@ impl<'a> Search<'a> {
             protocol,
             caches,
             known: HashSet::from([world.clone()]),
-            reached: vec![Reached {
-                world,
-                depth: 0,
-                from: None,
-            }],
+            reached: vec![Reached { world, depth: 0, from: None }],
             transitions: 0,
         }
     }
@@ -295,11 +279,7 @@ impl<'a> Search<'a> {
     fn discover(&mut self, world: World, from: usize, event: Event) {
         if self.known.insert(world.clone()) {
             let depth = self.reached[from].depth + 1;
-            self.reached.push(Reached {
-                world,
-                depth,
-                from: Some((from, event)),
-            });
+            self.reached.push(Reached { world, depth, from: Some((from, event)) });
         }
     }
 
@@ -315,10 +295,7 @@ impl<'a> Search<'a> {
                 Ok(next) => world = next,
                 Err(Violation { property, words }) => {
                     steps.push(format!("{story}, but {words}"));
-                    return CounterExample {
-                        violated: property.sentence(),
-                        steps,
-                    };
+                    return CounterExample { violated: property.sentence(), steps };
                 }
             }
             steps.push(story);
@@ -329,9 +306,8 @@ impl<'a> Search<'a> {
     /// The events from the start to a world.
     fn way_to(&self, place: usize) -> Vec<Event> {
         let before = |&(place, _): &(usize, Event)| self.reached[place].from;
-        let mut way: Vec<Event> = std::iter::successors(self.reached[place].from, before)
-            .map(|(_, event)| event)
-            .collect();
+        let mut way: Vec<Event> =
+            std::iter::successors(self.reached[place].from, before).map(|(_, event)| event).collect();
         way.reverse();
         way
     }

@@ -20,16 +20,8 @@ pub(super) struct Step<'a> {
 
 impl<'a> Step<'a> {
     /// The world after `event`, or the property that it violates.
-    pub(super) fn next(
-        protocol: &'a Protocol,
-        world: &World,
-        event: Event,
-    ) -> Result<World, Violation> {
-        let mut step = Step {
-            protocol,
-            world: world.clone(),
-            story: None,
-        };
+    pub(super) fn next(protocol: &'a Protocol, world: &World, event: Event) -> Result<World, Violation> {
+        let mut step = Step { protocol, world: world.clone(), story: None };
         step.run(event)?;
         Ok(step.world)
     }
@@ -40,11 +32,7 @@ impl<'a> Step<'a> {
         world: &World,
         event: Event,
     ) -> (Result<World, Violation>, String) {
-        let mut step = Step {
-            protocol,
-            world: world.clone(),
-            story: Some(String::new()),
-        };
+        let mut step = Step { protocol, world: world.clone(), story: Some(String::new()) };
         let result = step.run(event);
         let story = step.story.take().unwrap_or_default();
         (result.map(|()| step.world), story)
@@ -86,11 +74,7 @@ impl<'a> Step<'a> {
     /// The bus grants a cache: only now is the request formed, from the state
     /// that the copy has by now.
     fn grant(&mut self, cache: Cache) -> Result<(), Violation> {
-        let access = self
-            .line(cache)
-            .pending
-            .take()
-            .expect("only a waiting cache is granted");
+        let access = self.line(cache).pending.take().expect("only a waiting cache is granted");
         self.say(|| format!("the bus grants {cache}"));
         match self.consult(cache, access)? {
             AccessAction::Ask(request) => {
@@ -120,12 +104,7 @@ impl<'a> Step<'a> {
     }
 
     /// The access happens, unless the table still refuses it.
-    fn complete(
-        &mut self,
-        cache: Cache,
-        access: Access,
-        action: AccessAction,
-    ) -> Result<(), Violation> {
+    fn complete(&mut self, cache: Cache, access: Access, action: AccessAction) -> Result<(), Violation> {
         match (access, action) {
             (Access::Load, AccessAction::Hit(next)) => {
                 self.line(cache).state = next;
@@ -179,10 +158,7 @@ impl<'a> Step<'a> {
         if version == last {
             return Ok(());
         }
-        Err(Violation::new(
-            property,
-            format!("the last write was version {last}"),
-        ))
+        Err(Violation::new(property, format!("the last write was version {last}")))
     }
 
     /// A cache's granted transaction, at once: the others snoop, somebody
@@ -199,11 +175,7 @@ impl<'a> Step<'a> {
         }
         let filled = self.protocol.fill[request as usize][shared as usize];
         let Some(state) = filled else {
-            let others = if shared {
-                "although another shares"
-            } else {
-                "with no other sharer"
-            };
+            let others = if shared { "although another shares" } else { "with no other sharer" };
             return Err(self.never(format!("{cache} fills {request:?} {others}")));
         };
         self.line(cache).state = state;
@@ -261,18 +233,9 @@ impl<'a> Step<'a> {
     }
 
     /// A cache's signals on the bus must mean what the bus takes them for.
-    fn check_signals(
-        &mut self,
-        cache: Cache,
-        snoop: Snoop,
-        action: SnoopAction,
-    ) -> Result<(), Violation> {
+    fn check_signals(&mut self, cache: Cache, snoop: Snoop, action: SnoopAction) -> Result<(), Violation> {
         if action.shares != action.next.is_readable() {
-            let does = if action.shares {
-                "asserts"
-            } else {
-                "does not assert"
-            };
+            let does = if action.shares { "asserts" } else { "does not assert" };
             let words = format!("{cache} {does} the shared line and is {}", action.next);
             return Err(Violation::new(Property::SharedLine, words));
         }
@@ -283,10 +246,7 @@ impl<'a> Step<'a> {
             (false, true) => "updates home memory with data that it does not supply",
             _ => return Ok(()),
         };
-        Err(Violation::new(
-            Property::OneSupplier,
-            format!("{cache} {wrong}"),
-        ))
+        Err(Violation::new(Property::OneSupplier, format!("{cache} {wrong}")))
     }
 
     fn write_block(&mut self) -> Result<(), Violation> {

@@ -63,16 +63,8 @@ pub(super) enum Event {
 impl World {
     /// All copies invalid, home memory up to date.
     pub(super) fn initial(caches: u8) -> Self {
-        let empty = Line {
-            state: State::Invalid,
-            version: NO_DATA,
-            pending: None,
-        };
-        World {
-            lines: vec![empty; caches as usize],
-            home: FIRST,
-            last: FIRST,
-        }
+        let empty = Line { state: State::Invalid, version: NO_DATA, pending: None };
+        World { lines: vec![empty; caches as usize], home: FIRST, last: FIRST }
     }
 
     /// Everything that can happen in this world. A cache that waits for the bus
@@ -109,10 +101,7 @@ impl World {
         let readers = count(State::is_readable);
         if count(State::is_writable) > 0 && readers > 1 || count(State::is_dirty) > 1 {
             let holders = self.holders(State::is_readable);
-            return Err(Violation::new(
-                Property::OneWriter,
-                format!("now {holders}"),
-            ));
+            return Err(Violation::new(Property::OneWriter, format!("now {holders}")));
         }
         let kept = |line: &Line| line.state.is_dirty() && line.version == self.last;
         if self.home != self.last && !self.lines.iter().any(kept) {
@@ -127,14 +116,9 @@ impl World {
 
     /// "cache A is modified and cache B is shared", of the matching caches.
     fn holders(&self, of: fn(State) -> bool) -> String {
-        let matching = self
-            .lines
-            .iter()
-            .zip(0..)
-            .filter(|(line, _)| of(line.state));
-        let words: Vec<String> = matching
-            .map(|(line, index)| format!("{} is {}", Cache(index), line.state))
-            .collect();
+        let matching = self.lines.iter().zip(0..).filter(|(line, _)| of(line.state));
+        let words: Vec<String> =
+            matching.map(|(line, index)| format!("{} is {}", Cache(index), line.state)).collect();
         words.join(" and ")
     }
 }

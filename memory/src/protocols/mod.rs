@@ -49,13 +49,8 @@ pub enum State {
 
 impl State {
     /// Every state, in the order of the tables' rows.
-    pub const ALL: [State; 5] = [
-        State::Invalid,
-        State::Shared,
-        State::Exclusive,
-        State::Owned,
-        State::Modified,
-    ];
+    pub const ALL: [State; 5] =
+        [State::Invalid, State::Shared, State::Exclusive, State::Owned, State::Modified];
 
     /// The state that `state as u8` came from, for caches that store it in a byte.
     #[inline]
@@ -129,12 +124,8 @@ pub enum Request {
 
 impl Request {
     /// Every request, in the order of the tables' rows.
-    pub const ALL: [Request; 4] = [
-        Request::Read,
-        Request::ReadExclusive,
-        Request::Upgrade,
-        Request::WriteBack,
-    ];
+    pub const ALL: [Request; 4] =
+        [Request::Read, Request::ReadExclusive, Request::Upgrade, Request::WriteBack];
 
     /// How the other caches see this request.
     pub const fn snoop(self) -> Snoop {
@@ -260,19 +251,13 @@ impl Protocol {
     #[cold]
     #[inline(never)]
     fn excluded(&self, row: impl fmt::Display, column: &dyn fmt::Debug) -> ! {
-        panic!(
-            "{} excludes {column:?} in: {row}; coherence has been broken before",
-            self.name
-        )
+        panic!("{} excludes {column:?} in: {row}; coherence has been broken before", self.name)
     }
 }
 
 /// The protocol of this name, in upper or lower case.
 pub fn by_name(name: &str) -> Option<&'static Protocol> {
-    PROTOCOLS
-        .iter()
-        .copied()
-        .find(|protocol| protocol.name.eq_ignore_ascii_case(name))
+    PROTOCOLS.iter().copied().find(|protocol| protocol.name.eq_ignore_ascii_case(name))
 }
 
 /// The names of all protocols, in alphabetical order.

@@ -14,10 +14,7 @@ impl Schema {
         self.relax(&mut root);
         if let Some(Value::Object(properties)) = root.get_mut("properties") {
             let meaning = "The machine that this file differs from: a preset's name or a path";
-            properties.insert(
-                BASE.into(),
-                json!({ "type": "string", "description": meaning }),
-            );
+            properties.insert(BASE.into(), json!({ "type": "string", "description": meaning }));
         }
         root
     }
@@ -41,9 +38,7 @@ impl Schema {
             }
         }
         if let Some(Value::Object(definitions)) = object.get_mut("$defs") {
-            definitions
-                .values_mut()
-                .for_each(|definition| self.relax(definition));
+            definitions.values_mut().for_each(|definition| self.relax(definition));
         }
         if let Some(items @ Value::Object(_)) = object.get_mut("additionalProperties") {
             self.relax(items);
@@ -53,9 +48,7 @@ impl Schema {
 
 /// A schema that also accepts the value together with its source.
 fn with_source(mut plain: Value) -> Value {
-    let meaning = plain
-        .as_object_mut()
-        .and_then(|plain| plain.remove("description"));
+    let meaning = plain.as_object_mut().and_then(|plain| plain.remove("description"));
     let table = |word: &str| {
         json!({
             "type": "object",

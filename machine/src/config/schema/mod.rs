@@ -30,10 +30,7 @@ enum Shape<'a> {
     /// A table with these keys.
     Table(&'a Value),
     /// One of several tables, told apart by the constant value of `tag`.
-    Variants {
-        tag: &'a str,
-        tables: Vec<(&'a str, &'a Value)>,
-    },
+    Variants { tag: &'a str, tables: Vec<(&'a str, &'a Value)> },
     /// A single value (or a list of them).
     Leaf,
 }
@@ -52,9 +49,7 @@ impl Schema {
     /// The schema of `T`.
     pub fn of<T: JsonSchema>() -> Self {
         let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-        Schema {
-            root: schema.to_value(),
-        }
+        Schema { root: schema.to_value() }
     }
 
     /// All that is wrong with `table`. Values from the command line take the
@@ -108,13 +103,7 @@ impl Schema {
         }
     }
 
-    fn check_table(
-        &self,
-        schema: &Value,
-        table: &mut Table,
-        path: &str,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn check_table(&self, schema: &Value, table: &mut Table, path: &str, problems: &mut Vec<Problem>) {
         match self.shape(schema) {
             Shape::Table(schema) => self.check_keys(schema, table, path, problems),
             Shape::Variants { tag, tables } => match choose(tag, &tables, table, path) {
@@ -132,13 +121,7 @@ impl Schema {
         }
     }
 
-    fn check_keys(
-        &self,
-        schema: &Value,
-        table: &mut Table,
-        path: &str,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn check_keys(&self, schema: &Value, table: &mut Table, path: &str, problems: &mut Vec<Problem>) {
         for entry in &mut table.entries {
             let key = join(path, &entry.key);
             match property(schema, &entry.key) {
@@ -147,31 +130,16 @@ impl Schema {
                 Property::Unknown => problems.push(unknown_key(schema, entry, path)),
             }
         }
-        for key in schema["required"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
+        for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if table.get(key).is_none() {
                 let expected = self.expectation(&schema["properties"][key]);
                 let message = format!("is missing; expected {expected}");
-                problems.push(Problem::new(
-                    Some(table.place.clone()),
-                    &join(path, key),
-                    message,
-                ));
+                problems.push(Problem::new(Some(table.place.clone()), &join(path, key), message));
             }
         }
     }
 
-    fn check_entry(
-        &self,
-        schema: &Value,
-        entry: &mut Entry,
-        key: &str,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn check_entry(&self, schema: &Value, entry: &mut Entry, key: &str, problems: &mut Vec<Problem>) {
         let leaf = match &mut entry.node {
             Node::Table(table) => return self.check_table(schema, table, key, problems),
             Node::Leaf(leaf) => leaf,
@@ -181,11 +149,7 @@ impl Schema {
                 Ok(()) => return,
                 Err(message) => message,
             },
-            _ => format!(
-                "{} is not allowed; expected {}",
-                leaf.value,
-                self.expectation(schema)
-            ),
+            _ => format!("{} is not allowed; expected {}", leaf.value, self.expectation(schema)),
         };
         problems.push(Problem::new(Some(entry.place.clone()), key, message));
     }
@@ -220,12 +184,7 @@ impl Schema {
                         self.meaning(schema)
                     };
                     let unit = schema["unit"].as_str().map(str::to_owned);
-                    found.push(Parameter {
-                        key,
-                        leaf,
-                        meaning,
-                        unit,
-                    });
+                    found.push(Parameter { key, leaf, meaning, unit });
                 }
             }
         }
@@ -235,10 +194,7 @@ impl Schema {
     fn meaning(&self, schema: &Value) -> String {
         let own = schema["description"].as_str();
         let text = own.or_else(|| self.resolve(schema)["description"].as_str());
-        text.unwrap_or_default()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
+        text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -253,10 +209,7 @@ enum Property<'a> {
 }
 
 fn property<'a>(schema: &'a Value, key: &str) -> Property<'a> {
-    match (
-        schema["properties"].get(key),
-        schema.get("additionalProperties"),
-    ) {
+    match (schema["properties"].get(key), schema.get("additionalProperties")) {
         (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => Property::Known(schema),
         (None, Some(Value::Bool(false))) => Property::Unknown,
         _ => Property::Free,
@@ -274,39 +227,24 @@ fn choose<'a>(
     let (place, key) = (|place: &Place| Some(place.clone()), join(path, tag));
     let expected = one_of(names().map(|name| format!("{name:?}")));
     let Some(entry) = table.get(tag) else {
-        return Err(Problem::new(
-            place(&table.place),
-            &key,
-            format!("is missing; expected {expected}"),
-        ));
+        return Err(Problem::new(place(&table.place), &key, format!("is missing; expected {expected}")));
     };
     let value = table.value(tag).cloned().unwrap_or_default();
     let chosen = tables.iter().find(|(name, _)| value == *name);
     chosen.map(|(_, schema)| *schema).ok_or_else(|| {
         let hint = did_you_mean(value.as_str().unwrap_or_default(), names());
-        Problem::new(
-            place(&entry.place),
-            &key,
-            format!("{value} is not allowed; expected {expected}{hint}"),
-        )
+        Problem::new(place(&entry.place), &key, format!("{value} is not allowed; expected {expected}{hint}"))
     })
 }
 
 fn unknown_key(schema: &Value, entry: &Entry, path: &str) -> Problem {
     let known = schema["properties"].as_object();
-    let hint = did_you_mean(
-        &entry.key,
-        known.into_iter().flat_map(Map::keys).map(String::as_str),
-    );
+    let hint = did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str));
     let value = match &entry.node {
         Node::Leaf(leaf) => format!(" (= {})", leaf.value),
         Node::Table(_) => String::new(),
     };
-    let around = if path.is_empty() {
-        "a machine".to_owned()
-    } else {
-        format!("[{path}]")
-    };
+    let around = if path.is_empty() { "a machine".to_owned() } else { format!("[{path}]") };
     let message = format!("unknown key{value}; {around} has {}{hint}", keys(schema));
     Problem::new(Some(entry.place.clone()), &join(path, &entry.key), message)
 }
@@ -327,32 +265,20 @@ fn reference(schema: &Value) -> Option<&str> {
 
 fn branches(schema: &Value) -> &[Value] {
     let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"));
-    branches
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    branches.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The (key, value) of the constant that tells this variant from its siblings.
 fn tag_of(branch: &Value) -> Option<(&str, &str)> {
     let properties = branch.get("properties")?.as_object()?;
-    properties
-        .iter()
-        .find_map(|(key, schema)| Some((key.as_str(), schema.get("const")?.as_str()?)))
+    properties.iter().find_map(|(key, schema)| Some((key.as_str(), schema.get("const")?.as_str()?)))
 }
 
 /// The keys that a table may have, for people.
 fn keys(schema: &Value) -> String {
-    let names: Vec<&str> = schema["properties"]
-        .as_object()
-        .into_iter()
-        .flat_map(Map::keys)
-        .map(String::as_str)
-        .collect();
-    if names.is_empty() {
-        "no keys".into()
-    } else {
-        names.join(", ")
-    }
+    let names: Vec<&str> =
+        schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    if names.is_empty() { "no keys".into() } else { names.join(", ") }
 }
 
 fn one_of(choices: impl IntoIterator<Item = String>) -> String {
@@ -361,18 +287,7 @@ fn one_of(choices: impl IntoIterator<Item = String>) -> String {
 
 /// `path.key`, quoted where the key is not a bare one.
 pub(super) fn join(path: &str, key: &str) -> String {
-    let bare = !key.is_empty()
-        && key
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let key = if bare {
-        key.to_owned()
-    } else {
-        format!("{key:?}")
-    };
-    if path.is_empty() {
-        key
-    } else {
-        format!("{path}.{key}")
-    }
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let key = if bare { key.to_owned() } else { format!("{key:?}") };
+    if path.is_empty() { key } else { format!("{path}.{key}") }
 }

@@ -16,9 +16,7 @@ type Reader = fn(&str) -> Result<(), String>;
 /// How each quantity of the kernel reads its text, by the name of its schema.
 fn quantity_reader(name: &str) -> Option<Reader> {
     fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<(), String> {
-        text.parse::<T>()
-            .map(drop)
-            .map_err(|error| error.to_string())
+        text.parse::<T>().map(drop).map_err(|error| error.to_string())
     }
     if name == Duration::schema_name() {
         Some(read::<Duration>)
@@ -60,39 +58,22 @@ impl Schema {
         let allowed = if branches.is_empty() {
             fits(resolved, value)
         } else {
-            branches
-                .iter()
-                .any(|branch| self.accepts(branch, value).is_ok())
+            branches.iter().any(|branch| self.accepts(branch, value).is_ok())
         };
         if allowed {
             return Ok(());
         }
         let words = self.words(resolved);
-        let hint = did_you_mean(
-            value.as_str().unwrap_or_default(),
-            words.iter().map(String::as_str),
-        );
-        Err(format!(
-            "{value} is not allowed; expected {}{hint}",
-            self.expectation(schema)
-        ))
+        let hint = did_you_mean(value.as_str().unwrap_or_default(), words.iter().map(String::as_str));
+        Err(format!("{value} is not allowed; expected {}{hint}", self.expectation(schema)))
     }
 
     /// The words that a leaf may be.
     fn words(&self, schema: &Value) -> Vec<String> {
         let schema = self.resolve(schema);
-        let own = schema["enum"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .chain(schema.get("const"));
+        let own = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
         let own = own.filter_map(Value::as_str).map(str::to_owned);
-        own.chain(
-            branches(schema)
-                .iter()
-                .flat_map(|branch| self.words(branch)),
-        )
-        .collect()
+        own.chain(branches(schema).iter().flat_map(|branch| self.words(branch))).collect()
     }
 
     /// What a schema allows, for people.
@@ -100,18 +81,12 @@ impl Schema {
         let quantity = reference(schema).and_then(quantity_reader).is_some();
         let resolved = self.resolve(schema);
         if quantity {
-            return resolved["description"]
-                .as_str()
-                .unwrap_or("a quantity")
-                .to_owned();
+            return resolved["description"].as_str().unwrap_or("a quantity").to_owned();
         }
         match self.shape(schema) {
             Shape::Table(schema) => format!("a table with {}", keys(schema)),
             Shape::Variants { tag, tables } => {
-                format!(
-                    "a table whose {tag} is {}",
-                    one_of(tables.iter().map(|(name, _)| name.to_string()))
-                )
+                format!("a table whose {tag} is {}", one_of(tables.iter().map(|(name, _)| name.to_string())))
             }
             Shape::Leaf => self.leaf_expectation(resolved),
         }
@@ -119,19 +94,11 @@ impl Schema {
 
     fn leaf_expectation(&self, schema: &Value) -> String {
         let words = self.words(schema);
-        let other = branches(schema)
-            .iter()
-            .filter(|branch| self.words(branch).is_empty());
-        let other = other
-            .filter(|branch| branch["type"] != "null")
-            .map(|branch| self.expectation(branch));
+        let other = branches(schema).iter().filter(|branch| self.words(branch).is_empty());
+        let other = other.filter(|branch| branch["type"] != "null").map(|branch| self.expectation(branch));
         let quoted = words.iter().map(|word| format!("{word:?}"));
         let choices: Vec<String> = other.chain(quoted).collect();
-        if choices.is_empty() {
-            scalar_expectation(schema)
-        } else {
-            one_of(choices)
-        }
+        if choices.is_empty() { scalar_expectation(schema) } else { one_of(choices) }
     }
 }
 
@@ -174,11 +141,9 @@ fn in_range(schema: &Value, value: &Value) -> bool {
 fn scalar_expectation(schema: &Value) -> String {
     let name = match &schema["type"] {
         Value::String(name) => name.as_str(),
-        Value::Array(names) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|name| *name != "null")
-            .unwrap_or("value"),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or("value")
+        }
         _ => return "a value".into(),
     };
     let noun = match name {

@@ -73,10 +73,7 @@ latency = { value = "40ns", assumed = "a fast network" }
 "#;
 
 fn text(name: &str, text: &str) -> Arc<Text> {
-    Arc::new(Text {
-        name: name.into(),
-        text: text.into(),
-    })
+    Arc::new(Text { name: name.into(), text: text.into() })
 }
 
 fn read(toml: &str) -> Result<Table, ConfigError> {
@@ -107,12 +104,7 @@ fn broken(from: &str, to: &str) -> String {
 fn plain_values_and_values_with_a_source_read_alike() {
     let machine = small(SMALL).unwrap();
     assert_eq!((machine.nodes, machine.bus.order), (16, Order::FirstCome));
-    assert_eq!(
-        machine.network,
-        Network::Ideal {
-            latency: Duration::from_ns(40)
-        }
-    );
+    assert_eq!(machine.network, Network::Ideal { latency: Duration::from_ns(40) });
     assert_eq!(machine.watched, None);
 }
 
@@ -187,16 +179,10 @@ fn a_leaf_states_exactly_one_source() {
         "{neither}"
     );
     let both = broken("assumed =", "stated = \"Table 1\", assumed =");
-    assert!(
-        both.contains("network.latency: is both stated and assumed"),
-        "{both}"
-    );
+    assert!(both.contains("network.latency: is both stated and assumed"), "{both}");
     assert!(broken("value = 16", "valeu = 16").contains("did you mean `value`?"));
     assert!(broken("value = 16, ", "").contains("nodes: states a source but no value"));
-    assert!(
-        broken("\"a fast network\"", "7")
-            .contains("network.latency: has a source that is not a text")
-    );
+    assert!(broken("\"a fast network\"", "7").contains("network.latency: has a source that is not a text"));
     assert!(broken("\"a fast network\"", "\" \"").contains("network.latency: has an empty source"));
 }
 
@@ -205,42 +191,18 @@ fn a_mistake_of_syntax_has_a_line_and_a_column() {
     let error = small("nodes = 16\n[bus\n").unwrap_err().to_string();
     assert!(error.starts_with("small.toml:2:5: "), "{error}");
     let twice = small("nodes = 16\nnodes = 17\n").unwrap_err().to_string();
-    assert!(
-        twice.starts_with("small.toml:2:1: ") && twice.contains("duplicate key"),
-        "{twice}"
-    );
+    assert!(twice.starts_with("small.toml:2:1: ") && twice.contains("duplicate key"), "{twice}");
 }
 
 #[test]
 fn settings_take_the_type_of_the_parameter() {
-    let machine = small_with(&[
-        "bus.clock=125MHz",
-        "nodes = 4",
-        "watched=true",
-        "bus.order=fixed",
-    ])
-    .unwrap();
+    let machine = small_with(&["bus.clock=125MHz", "nodes = 4", "watched=true", "bus.order=fixed"]).unwrap();
     assert_eq!(machine.bus.clock.to_string(), "125MHz");
-    assert_eq!(
-        (machine.nodes, machine.watched, machine.bus.order),
-        (4, Some(true), Order::Fixed)
-    );
-    let machine =
-        small_with(&["network.kind=mesh", "network.hop=5ns", "network.planes=2"]).unwrap();
-    assert_eq!(
-        machine.network,
-        Network::Mesh {
-            hop: Duration::from_ns(5),
-            planes: "2".into()
-        }
-    );
+    assert_eq!((machine.nodes, machine.watched, machine.bus.order), (4, Some(true), Order::Fixed));
+    let machine = small_with(&["network.kind=mesh", "network.hop=5ns", "network.planes=2"]).unwrap();
+    assert_eq!(machine.network, Network::Mesh { hop: Duration::from_ns(5), planes: "2".into() });
     let machine = small_with(&["network={kind=\"ideal\", latency=\"1us\"}"]).unwrap();
-    assert_eq!(
-        machine.network,
-        Network::Ideal {
-            latency: Duration::from_ns(1_000)
-        }
-    );
+    assert_eq!(machine.network, Network::Ideal { latency: Duration::from_ns(1_000) });
 }
 
 #[test]
@@ -251,8 +213,7 @@ fn a_wrong_setting_is_named_as_it_was_typed() {
         "--set bus.clok=1MHz: bus.clok: unknown key (= \"1MHz\"); [bus] has clock, width, order; did you mean `clock`?"
     );
     assert!(
-        error("nodes=5000")
-            .contains("nodes: 5000 is not allowed; expected a whole number from 1 to 4096")
+        error("nodes=5000").contains("nodes: 5000 is not allowed; expected a whole number from 1 to 4096")
     );
     assert!(error("nodes=many").contains("nodes: \"many\" is not allowed"));
     assert!(error("bus.clock=1Mhz").contains("(did you mean MHz?)"));
@@ -268,22 +229,15 @@ fn a_wrong_setting_is_named_as_it_was_typed() {
 fn a_variant_states_only_its_difference_and_sources_merge_with_values() {
     let mut table = read(SMALL).unwrap();
     table.merge(
-        read("[bus]\nclock = \"1MHz\"\nwidth = { value = \"8B\", stated = \"Section 2\" }\n")
-            .unwrap(),
+        read("[bus]\nclock = \"1MHz\"\nwidth = { value = \"8B\", stated = \"Section 2\" }\n").unwrap(),
     );
     let schema = Schema::of::<Small>();
-    let sources: BTreeMap<String, Source> = schema
-        .parameters(&table)
-        .into_iter()
-        .map(|found| (found.key, found.leaf.source.clone()))
-        .collect();
+    let sources: BTreeMap<String, Source> =
+        schema.parameters(&table).into_iter().map(|found| (found.key, found.leaf.source.clone())).collect();
     assert_eq!(sources["bus.clock"], Source::User);
     assert_eq!(sources["bus.width"], Source::Stated("Section 2".into()));
     assert_eq!(sources["nodes"], Source::Stated("Table 3".into()));
-    assert_eq!(
-        sources["network.latency"],
-        Source::Assumed("a fast network".into())
-    );
+    assert_eq!(sources["network.latency"], Source::Assumed("a fast network".into()));
     assert_eq!(typed::<Small>(&mut table).unwrap().bus.width, Bytes::new(8));
 }
 
@@ -291,19 +245,9 @@ fn a_variant_states_only_its_difference_and_sources_merge_with_values() {
 fn parameters_come_with_value_unit_and_meaning() {
     let table = read(SMALL).unwrap();
     let schema = Schema::of::<Small>();
-    let parameters: Vec<Parameter> = schema
-        .parameters(&table)
-        .into_iter()
-        .map(Parameter::from)
-        .collect();
+    let parameters: Vec<Parameter> = schema.parameters(&table).into_iter().map(Parameter::from).collect();
     let shown = |index: usize| {
-        let Parameter {
-            key,
-            value,
-            unit,
-            meaning,
-            ..
-        } = &parameters[index];
+        let Parameter { key, value, unit, meaning, .. } = &parameters[index];
         format!("{key} {value} {unit} {meaning}")
     };
     assert_eq!(shown(0), "nodes 16  How many nodes.");
@@ -317,28 +261,20 @@ fn the_schema_for_editors_takes_plain_and_sourced_values() {
     let nodes = &schema["properties"]["nodes"]["anyOf"];
     assert_eq!(nodes[0]["maximum"], 4096);
     assert_eq!(nodes[1]["required"], serde_json::json!(["value", "stated"]));
-    assert_eq!(
-        schema["properties"]["nodes"]["description"],
-        "How many nodes."
-    );
+    assert_eq!(schema["properties"]["nodes"]["description"], "How many nodes.");
     assert_eq!(schema["properties"]["base"]["type"], "string");
     assert!(schema.get("required").is_none());
 }
 
 /// Any text, texts of TOML's letters, and small machines with a few bytes changed.
 fn some_text() -> impl Strategy<Value = String> {
-    let mutated = (0..SMALL.len(), 0..12_usize, "[\\[\\]{}=.\"a-z0-9 \n]{0,6}").prop_map(
-        |(at, length, with)| {
+    let mutated =
+        (0..SMALL.len(), 0..12_usize, "[\\[\\]{}=.\"a-z0-9 \n]{0,6}").prop_map(|(at, length, with)| {
             let mut text = SMALL.to_owned();
             text.replace_range(at..(at + length).min(SMALL.len()), &with);
             text
-        },
-    );
-    prop_oneof![
-        any::<String>(),
-        "[a-z=\\[\\]{}\"'.,0-9\n #-]{0,80}",
-        mutated
-    ]
+        });
+    prop_oneof![any::<String>(), "[a-z=\\[\\]{}\"'.,0-9\n #-]{0,80}", mutated]
 }
 
 proptest! {

@@ -13,10 +13,7 @@ fn preset(name: &str) -> Machine {
 
 /// All problems of hpca98 with these settings.
 fn refused(settings: &[&str]) -> String {
-    preset("hpca98")
-        .with_settings(settings)
-        .unwrap_err()
-        .to_string()
+    preset("hpca98").with_settings(settings).unwrap_err().to_string()
 }
 
 #[test]
@@ -25,17 +22,9 @@ fn every_parameter_of_every_preset_states_its_source_and_has_a_meaning() {
         let machine = preset(name);
         assert_eq!(machine.config.machine.name, name);
         for parameter in machine.sources() {
-            let Parameter {
-                key,
-                source,
-                meaning,
-                ..
-            } = parameter;
+            let Parameter { key, source, meaning, .. } = parameter;
             let names_only = ["machine.name", "machine.description"].contains(&key.as_str());
-            assert!(
-                names_only || source != Source::User,
-                "{name}: {key} has no source"
-            );
+            assert!(names_only || source != Source::User, "{name}: {key} has no source");
             assert!(!meaning.is_empty(), "{name}: {key} has no meaning");
         }
     }
@@ -51,11 +40,7 @@ fn no_parameter_escapes_the_list_of_sources() {
     }
     for name in preset_names() {
         let machine = preset(name);
-        assert_eq!(
-            machine.sources().len(),
-            leaves(&machine.resolved()),
-            "{name}"
-        );
+        assert_eq!(machine.sources().len(), leaves(&machine.resolved()), "{name}");
     }
 }
 
@@ -66,10 +51,7 @@ fn the_presets_hold_what_the_papers_state() {
     assert_eq!(hpca98.processor.period(), Duration::from_ns(1));
     assert_eq!(hpca98.bus.clock.to_string(), "250MHz");
     assert_eq!(hpca98.main_memory.access_time, Duration::from_ns(120));
-    assert_eq!(
-        (hpca98.messages.packet, hpca98.messages.header),
-        (Bytes::new(256), Bytes::new(8))
-    );
+    assert_eq!((hpca98.messages.packet, hpca98.messages.header), (Bytes::new(256), Bytes::new(8)));
     let isca96 = preset("isca96").config;
     assert_eq!(isca96.processor.period(), Duration::from_ns(5));
     assert_eq!(isca96.data_cache.size, Bytes::new(256 << 10));
@@ -77,10 +59,8 @@ fn the_presets_hold_what_the_papers_state() {
 }
 
 fn networks_ideal(latency_ns: u64) -> narthex_fabrics::networks::Config {
-    serde_json::from_value(
-        serde_json::json!({ "kind": "ideal", "latency": format!("{latency_ns}ns") }),
-    )
-    .unwrap()
+    serde_json::from_value(serde_json::json!({ "kind": "ideal", "latency": format!("{latency_ns}ns") }))
+        .unwrap()
 }
 
 /// Table 2 of isca96 in bus cycles: what a transaction occupies in all.
@@ -88,39 +68,24 @@ fn networks_ideal(latency_ns: u64) -> narthex_fabrics::networks::Config {
 fn the_occupancies_of_isca96_add_up_to_its_table() {
     use narthex_memory::Kind;
     let machine = preset("isca96").config;
-    let (period_ps, block_bytes) = (
-        machine.bus.clock.period().as_ps(),
-        machine.block().get() as usize,
-    );
-    let register: Duration = machine.interfaces["ni_iw"]["register_access_time"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let (period_ps, block_bytes) = (machine.bus.clock.period().as_ps(), machine.block().get() as usize);
+    let register: Duration =
+        machine.interfaces["ni_iw"]["register_access_time"].as_str().unwrap().parse().unwrap();
     let processor_cycles = |kind, device: Duration| {
         let bus_ps = machine.bus.occupancy_cycles(kind, block_bytes) * period_ps;
         (bus_ps + device.as_ps()) / machine.processor.period().as_ps()
     };
     assert_eq!(processor_cycles(Kind::UncachedLoad, register), 28);
     assert_eq!(processor_cycles(Kind::UncachedStore, register), 12);
-    assert_eq!(
-        processor_cycles(Kind::Read, machine.main_memory.access_time),
-        42
-    );
-    assert_eq!(
-        processor_cycles(Kind::Read, machine.bus.cache_supply_time),
-        42
-    );
+    assert_eq!(processor_cycles(Kind::Read, machine.main_memory.access_time), 42);
+    assert_eq!(processor_cycles(Kind::Read, machine.bus.cache_supply_time), 42);
 }
 
 #[test]
 fn a_machine_that_is_written_loads_as_the_same_machine() {
     for name in preset_names() {
-        let machine = preset(name)
-            .with_settings(&["bus.clock=125MHz", "machine.seed=7"])
-            .unwrap();
-        let again =
-            load_text("again", &machine.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+        let machine = preset(name).with_settings(&["bus.clock=125MHz", "machine.seed=7"]).unwrap();
+        let again = load_text("again", &machine.to_toml()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.config, machine.config);
         assert_eq!(again.sources(), machine.sources());
         assert_eq!(again.resolved(), machine.resolved());
@@ -132,10 +97,7 @@ fn what_serde_writes_of_a_machine_is_what_it_reads() {
     for name in preset_names() {
         let config = preset(name).config;
         let json = serde_json::to_value(&config).unwrap();
-        assert_eq!(
-            serde_json::from_value::<MachineConfig>(json).unwrap(),
-            config
-        );
+        assert_eq!(serde_json::from_value::<MachineConfig>(json).unwrap(), config);
     }
 }
 
@@ -145,10 +107,7 @@ fn a_file_states_only_its_difference_from_its_base() {
     std::fs::create_dir_all(&folder).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     let path = |name: &str| folder.join(name).display().to_string();
-    write(
-        "slow.toml",
-        "base = \"hpca98\"\n[bus]\nclock = \"125MHz\"\n",
-    );
+    write("slow.toml", "base = \"hpca98\"\n[bus]\nclock = \"125MHz\"\n");
     write(
         "slower.toml",
         "base = \"slow.toml\"\n[main_memory]\naccess_time = { value = \"1us\", assumed = \"far away\" }\n",
@@ -162,49 +121,23 @@ fn a_file_states_only_its_difference_from_its_base() {
 
     let machine = load(&path("slower.toml")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(machine.config.bus.clock.to_string(), "125MHz");
-    let source = |key: &str| {
-        machine
-            .sources()
-            .into_iter()
-            .find(|found| found.key == key)
-            .unwrap()
-            .source
-    };
+    let source = |key: &str| machine.sources().into_iter().find(|found| found.key == key).unwrap().source;
     assert_eq!(source("bus.clock"), Source::User);
-    assert_eq!(
-        source("main_memory.access_time"),
-        Source::Assumed("far away".into())
-    );
-    assert_eq!(
-        source("bus.width"),
-        Source::Stated("Table 3 (256 bits)".into())
-    );
+    assert_eq!(source("main_memory.access_time"), Source::Assumed("far away".into()));
+    assert_eq!(source("bus.width"), Source::Stated("Table 3 (256 bits)".into()));
 
     let error = |name: &str| load(&path(name)).unwrap_err().to_string();
-    assert!(
-        error("circle.toml").contains("stands on itself"),
-        "{}",
-        error("circle.toml")
-    );
+    assert!(error("circle.toml").contains("stands on itself"), "{}", error("circle.toml"));
     assert!(
         error("wrong.toml")
             .contains("wrong.toml:1:1: base: unknown machine \"hpca89\"; there are hpca98, isca96")
     );
     assert!(error("number.toml").contains("base: is not a text"));
-    assert!(
-        error("binary.toml").contains("binary.toml:1:"),
-        "{}",
-        error("binary.toml")
-    );
+    assert!(error("binary.toml").contains("binary.toml:1:"), "{}", error("binary.toml"));
     assert!(error("latin.toml").contains("not UTF-8"));
     assert!(error("large.toml").contains("too large"));
     assert!(error("absent.toml").contains("cannot read the machine's file"));
-    assert!(
-        load(&folder.display().to_string())
-            .unwrap_err()
-            .to_string()
-            .contains("cannot read")
-    );
+    assert!(load(&folder.display().to_string()).unwrap_err().to_string().contains("cannot read"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -224,100 +157,58 @@ fn rules_between_components_are_checked_before_the_run() {
         refused(&["machine.nodes=0"])
             .contains("machine.nodes: 0 is not allowed; expected a whole number from 1 to 4096")
     );
-    assert!(
-        refused(&["data_cache.block=48B"]).contains("data_cache.block: 48B is not a power of two")
-    );
+    assert!(refused(&["data_cache.block=48B"]).contains("data_cache.block: 48B is not a power of two"));
     assert!(
         refused(&["messages.packet=100B"])
             .contains("messages.packet: 100B is not a multiple of the block of 64B")
     );
     assert!(
-        refused(&["messages.packet=512B"])
-            .contains("messages.packet: 512B has more than 255B of payload")
+        refused(&["messages.packet=512B"]).contains("messages.packet: 512B has more than 255B of payload")
     );
     assert!(refused(&["messages.header=256B"]).contains("messages.header: 256B leaves no room"));
     assert!(refused(&["messages.header=4B"]).contains("messages.header: 4B is not a multiple"));
-    assert!(
-        refused(&["bus.width=128B"]).contains("bus.width: 128B does not divide the block of 64B")
-    );
+    assert!(refused(&["bus.width=128B"]).contains("bus.width: 128B does not divide the block of 64B"));
     assert!(refused(&["network.latency=0ns"]).contains("network.latency: 0ps"));
     assert!(refused(&["flow_control.buffers=0"]).contains("flow_control.buffers: 0"));
     assert!(refused(&["flow_control.buffers=inf"]).contains("did you mean `infinite`?"));
     assert!(
-        refused(&["processor.issue_width=3"])
-            .contains("processor.issue_width: 3: allowed are 1, 2 and 4")
+        refused(&["processor.issue_width=3"]).contains("processor.issue_width: 3: allowed are 1, 2 and 4")
     );
     assert!(refused(&["data_cache.protocol=MOSI"]).contains("data_cache.protocol: "));
-    assert!(
-        refused(&["interfaces.cni_iqm.queue_blocks=1"])
-            .contains("interfaces.cni_iqm.queue_blocks: ")
-    );
+    assert!(refused(&["interfaces.cni_iqm.queue_blocks=1"]).contains("interfaces.cni_iqm.queue_blocks: "));
     assert!(refused(&["interfaces.cni_iqm.engine_time=40"]).contains("\"40\" has no unit"));
     assert!(refused(&["interfaces.cni_iqmm.engine_time=40ns"]).contains("did you mean `cni_iqm`?"));
-    assert!(
-        refused(&["flow_control.kind=sliding-window"]).contains("flow_control.window: is missing")
-    );
+    assert!(refused(&["flow_control.kind=sliding-window"]).contains("flow_control.window: is missing"));
 }
 
 #[test]
 fn several_settings_are_checked_together() {
     let machine = preset("hpca98");
-    let machine = machine
-        .with_settings(&["flow_control.kind=sliding-window", "flow_control.window=4"])
-        .unwrap();
+    let machine =
+        machine.with_settings(&["flow_control.kind=sliding-window", "flow_control.window=4"]).unwrap();
     assert!(machine.resolved()["flow_control"].get("buffers").is_none());
-    let machine = preset("hpca98")
-        .with_settings(&["flow_control.buffers=infinite"])
-        .unwrap();
+    let machine = preset("hpca98").with_settings(&["flow_control.buffers=infinite"]).unwrap();
     assert_eq!(machine.resolved()["flow_control"]["buffers"], "infinite");
-    let smaller = [
-        "data_cache.block=32B",
-        "messages.packet=128B",
-        "machine.name=42",
-    ];
-    assert_eq!(
-        preset("hpca98")
-            .with_settings(&smaller)
-            .unwrap()
-            .config
-            .machine
-            .name,
-        "42"
-    );
+    let smaller = ["data_cache.block=32B", "messages.packet=128B", "machine.name=42"];
+    assert_eq!(preset("hpca98").with_settings(&smaller).unwrap().config.machine.name, "42");
 }
 
 #[test]
 fn the_exported_schema_knows_every_section() {
     let schema = json_schema();
     let sections = schema["properties"].as_object().unwrap();
-    for name in [
-        "base",
-        "machine",
-        "processor",
-        "data_cache",
-        "bus",
-        "network",
-        "flow_control",
-        "interfaces",
-    ] {
+    for name in ["base", "machine", "processor", "data_cache", "bus", "network", "flow_control", "interfaces"]
+    {
         assert!(sections.contains_key(name), "{name}");
     }
-    let model =
-        &schema["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]["queue_blocks"];
-    assert_eq!(
-        model["anyOf"][1]["required"],
-        serde_json::json!(["value", "stated"])
-    );
+    let model = &schema["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]["queue_blocks"];
+    assert_eq!(model["anyOf"][1]["required"], serde_json::json!(["value", "stated"]));
 }
 
 /// A built-in machine's text in which a stretch is replaced.
 fn damaged_preset() -> impl Strategy<Value = String> {
     let text = presets::find("hpca98").expect("a preset").1;
-    let with = prop_oneof![
-        "[\\[\\]{}=.\"a-z0-9 \n]{0,8}",
-        "[0-9]{1,25}[a-zA-Z]{0,3}",
-        ".{0,4}"
-    ];
+    let with = prop_oneof!["[\\[\\]{}=.\"a-z0-9 \n]{0,8}", "[0-9]{1,25}[a-zA-Z]{0,3}", ".{0,4}"];
     (0..text.len(), 0..40_usize, with).prop_map(move |(at, length, with)| {
         let mut damaged = text.as_bytes().to_vec();
         let end = (at + length).min(damaged.len());

@@ -14,23 +14,10 @@ type Block = [u32; WORDS];
 /// it begins anything else.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
-    Access {
-        cache: usize,
-        access: Access,
-        block: usize,
-        word: usize,
-        value: u32,
-    },
-    Grant {
-        cache: usize,
-    },
-    WriteBlock {
-        block: usize,
-        value: u32,
-    },
-    ReadOnce {
-        block: usize,
-    },
+    Access { cache: usize, access: Access, block: usize, word: usize, value: u32 },
+    Grant { cache: usize },
+    WriteBlock { block: usize, value: u32 },
+    ReadOnce { block: usize },
 }
 
 #[derive(Clone, Copy)]
@@ -64,26 +51,11 @@ impl<'a> Node<'a> {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
-            Happening::Access {
-                cache,
-                access,
-                block,
-                word,
-                value,
-            } => {
+            Happening::Access { cache, access, block, word, value } => {
                 self.grant(cache);
-                let evicts_nothing =
-                    access == Access::Evict && !self.copies[cache][block].0.is_readable();
+                let evicts_nothing = access == Access::Evict && !self.copies[cache][block].0.is_readable();
                 if !evicts_nothing {
-                    self.begin(
-                        cache,
-                        Waiting {
-                            access,
-                            block,
-                            word,
-                            value,
-                        },
-                    );
+                    self.begin(cache, Waiting { access, block, word, value });
                 }
             }
             Happening::Grant { cache } => self.grant(cache),
@@ -94,10 +66,7 @@ impl<'a> Node<'a> {
             }
             Happening::ReadOnce { block } => {
                 let (data, _) = self.broadcast(None, block, Snoop::ReadOnce);
-                assert_eq!(
-                    data, self.flat[block],
-                    "a device's ReadOnce of block {block}"
-                );
+                assert_eq!(data, self.flat[block], "a device's ReadOnce of block {block}");
             }
         }
     }
@@ -126,22 +95,14 @@ impl<'a> Node<'a> {
     }
 
     fn hit(&mut self, cache: usize, wanted: Waiting, next: State) {
-        let Waiting {
-            access,
-            block,
-            word,
-            value,
-        } = wanted;
+        let Waiting { access, block, word, value } = wanted;
         let copy = &mut self.copies[cache][block];
         copy.0 = next;
         if access == Access::Store {
             copy.1[word] = value;
             self.flat[block][word] = value;
         }
-        assert_eq!(
-            copy.1, self.flat[block],
-            "{access:?} of block {block} by cache {cache}"
-        );
+        assert_eq!(copy.1, self.flat[block], "{access:?} of block {block} by cache {cache}");
     }
 
     fn transact(&mut self, cache: usize, block: usize, request: Request) {
@@ -180,13 +141,7 @@ impl<'a> Node<'a> {
         for cache in 0..CACHES {
             for block in 0..BLOCKS {
                 let (access, word, value) = (Access::Evict, 0, 0);
-                self.happen(Happening::Access {
-                    cache,
-                    access,
-                    block,
-                    word,
-                    value,
-                });
+                self.happen(Happening::Access { cache, access, block, word, value });
                 self.grant(cache);
             }
         }
@@ -197,28 +152,15 @@ impl<'a> Node<'a> {
 /// Runs a walk; panics where the caches and flat memory disagree.
 pub(super) fn walk(protocol: &Protocol, happenings: &[Happening]) {
     let mut node = Node::new(protocol);
-    happenings
-        .iter()
-        .for_each(|&happening| node.happen(happening));
+    happenings.iter().for_each(|&happening| node.happen(happening));
     node.finish();
 }
 
 /// Walks of up to `longest` happenings.
 pub(super) fn walks(longest: usize) -> impl Strategy<Value = Vec<Happening>> {
-    let access = (
-        0..CACHES,
-        prop::sample::select(&Access::ALL),
-        0..BLOCKS,
-        0..WORDS,
-        any::<u32>(),
-    )
-        .prop_map(|(cache, access, block, word, value)| Happening::Access {
-            cache,
-            access,
-            block,
-            word,
-            value,
-        });
+    let access = (0..CACHES, prop::sample::select(&Access::ALL), 0..BLOCKS, 0..WORDS, any::<u32>()).prop_map(
+        |(cache, access, block, word, value)| Happening::Access { cache, access, block, word, value },
+    );
     let happening = prop_oneof![
         8 => access,
         4 => (0..CACHES).prop_map(|cache| Happening::Grant { cache }),

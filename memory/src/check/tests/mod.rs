@@ -8,9 +8,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 fn shipped(name: &str) -> Protocol {
-    protocols::by_name(name)
-        .expect("a shipped protocol")
-        .clone()
+    protocols::by_name(name).expect("a shipped protocol").clone()
 }
 
 fn explored(protocol: &Protocol) -> CheckReport {
@@ -26,9 +24,7 @@ fn size_of(name: &str, caches: usize) -> (usize, usize, usize) {
 }
 
 fn violation(protocol: &Protocol) -> CounterExample {
-    explored(protocol)
-        .counter_example
-        .expect("the broken table fails")
+    explored(protocol).counter_example.expect("the broken table fails")
 }
 
 /// MOESI with one snoop cell changed.
@@ -69,9 +65,7 @@ fn every_protocol_in_the_folder_holds() {
 
 #[test]
 fn a_modified_copy_that_does_not_supply_a_read_is_found_by_the_reader() {
-    let broken = moesi_snooping(State::Modified, Snoop::Read, |action| {
-        action.supplies = false
-    });
+    let broken = moesi_snooping(State::Modified, Snoop::Read, |action| action.supplies = false);
     let example = violation(&broken);
     assert_eq!(example.violated, Property::LoadsLast.sentence());
     let shortest = [
@@ -87,23 +81,14 @@ fn a_modified_copy_that_does_not_supply_a_read_is_found_by_the_reader() {
 
 #[test]
 fn a_modified_copy_that_does_not_supply_a_device_is_found_by_the_device() {
-    let broken = moesi_snooping(State::Modified, Snoop::ReadOnce, |action| {
-        action.supplies = false
-    });
-    assert_eq!(
-        violation(&broken).violated,
-        Property::ReadsOnceLast.sentence()
-    );
+    let broken = moesi_snooping(State::Modified, Snoop::ReadOnce, |action| action.supplies = false);
+    assert_eq!(violation(&broken).violated, Property::ReadsOnceLast.sentence());
 }
 
 #[test]
 fn a_shared_copy_that_outlives_an_upgrade_is_a_second_reader_beside_a_writer() {
     let broken = moesi_snooping(State::Shared, Snoop::Upgrade, |action| {
-        *action = SnoopAction {
-            next: State::Shared,
-            shares: true,
-            ..*action
-        }
+        *action = SnoopAction { next: State::Shared, shares: true, ..*action }
     });
     assert_eq!(violation(&broken).violated, Property::NoNever.sentence());
     let silent = moesi_snooping(State::Shared, Snoop::Upgrade, |action| {
@@ -128,33 +113,21 @@ fn an_owned_copy_that_is_dropped_silently_loses_the_last_write() {
     broken.access[State::Owned as usize][Access::Evict as usize] = Some(AccessAction::Drop);
     let example = violation(&broken);
     assert_eq!(example.violated, Property::NothingLost.sentence());
-    assert_eq!(
-        example.steps.len(),
-        5,
-        "store, grant, load, grant, drop: {example}"
-    );
+    assert_eq!(example.steps.len(), 5, "store, grant, load, grant, drop: {example}");
 }
 
 #[test]
 fn two_suppliers_of_one_transaction_are_found() {
     let broken = moesi_snooping(State::Shared, Snoop::Read, |action| action.supplies = true);
-    assert_eq!(
-        violation(&broken).violated,
-        Property::OneSupplier.sentence()
-    );
+    assert_eq!(violation(&broken).violated, Property::OneSupplier.sentence());
 }
 
 #[test]
 fn mesi_that_does_not_update_home_when_a_modified_block_becomes_shared_loses_it() {
     let mut broken = shipped("MESI");
     let cell = &mut broken.snoop[State::Modified as usize][Snoop::Read as usize];
-    cell.as_mut()
-        .expect("a cell that is not never")
-        .updates_home = false;
-    assert_eq!(
-        violation(&broken).violated,
-        Property::NothingLost.sentence()
-    );
+    cell.as_mut().expect("a cell that is not never").updates_home = false;
+    assert_eq!(violation(&broken).violated, Property::NothingLost.sentence());
 }
 
 #[test]
@@ -211,8 +184,7 @@ fn cells<T, const COLUMNS: usize>(rows: &[[Option<T>; COLUMNS]]) -> Vec<(usize, 
 
 /// What a cell could hold instead.
 fn others<T: PartialEq>(all: Vec<T>, cell: Option<T>) -> impl Iterator<Item = T> {
-    all.into_iter()
-        .filter(move |other| cell.as_ref() != Some(other))
+    all.into_iter().filter(move |other| cell.as_ref() != Some(other))
 }
 
 fn access_actions(states: &[State]) -> Vec<AccessAction> {
@@ -240,20 +212,12 @@ fn snoop_actions(states: &[State]) -> Vec<SnoopAction> {
 /// what the oracle says, which shares no line with the checker.
 fn assert_unnoticed_changes_are_harmless(name: &str, tried: usize, unnoticed: usize) {
     let changed = changed_in_one_cell(&shipped(name));
-    let passed: Vec<&Protocol> = changed
-        .iter()
-        .filter(|protocol| explored(protocol).holds())
-        .collect();
+    let passed: Vec<&Protocol> = changed.iter().filter(|protocol| explored(protocol).holds()).collect();
     assert_eq!((changed.len(), passed.len()), (tried, unnoticed), "{name}");
     let mut runner = TestRunner::deterministic();
     for _ in 0..20 {
-        let walk = flat_memory::walks(300)
-            .new_tree(&mut runner)
-            .expect("a walk")
-            .current();
-        passed
-            .iter()
-            .for_each(|protocol| flat_memory::walk(protocol, &walk));
+        let walk = flat_memory::walks(300).new_tree(&mut runner).expect("a walk").current();
+        passed.iter().for_each(|protocol| flat_memory::walk(protocol, &walk));
     }
 }
 
@@ -285,11 +249,7 @@ fn assert_reached(protocol: &Protocol, places: usize, forbid: impl Fn(&mut Proto
 fn every_cell_of_a_shipped_table_is_reached() {
     for name in protocols::names() {
         let protocol = shipped(name);
-        let (access, fill, snoop) = (
-            cells(&protocol.access),
-            cells(&protocol.fill),
-            cells(&protocol.snoop),
-        );
+        let (access, fill, snoop) = (cells(&protocol.access), cells(&protocol.fill), cells(&protocol.snoop));
         assert_reached(&protocol, access.len(), |broken, place| {
             broken.access[access[place].0][access[place].1] = None;
         });
@@ -306,39 +266,23 @@ fn every_cell_of_a_shipped_table_is_reached() {
 fn the_simulator_stops_at_a_never_entry() {
     let moesi = shipped("MOESI");
     let stopped = std::panic::catch_unwind(|| moesi.snoop(State::Modified, Snoop::Upgrade));
-    let words = *stopped
-        .expect_err("never")
-        .downcast::<String>()
-        .expect("a message");
-    assert_eq!(
-        words,
-        "MOESI excludes Upgrade in: modified; coherence has been broken before"
-    );
+    let words = *stopped.expect_err("never").downcast::<String>().expect("a message");
+    assert_eq!(words, "MOESI excludes Upgrade in: modified; coherence has been broken before");
 }
 
 #[test]
 fn numbers_of_caches_that_take_too_long_are_refused() {
     for caches in [0, 6, 1000] {
         let error = CheckOptions::with_caches(caches).expect_err("refused");
-        assert_eq!(
-            error.to_string(),
-            format!("caches: {caches} cannot be checked; allowed are 1 to 5")
-        );
+        assert_eq!(error.to_string(), format!("caches: {caches} cannot be checked; allowed are 1 to 5"));
     }
 }
 
 #[test]
 fn a_protocol_is_found_in_any_case_and_the_names_are_in_order() {
-    assert_eq!(
-        protocols::by_name("moesi").map(|protocol| protocol.name),
-        Some("MOESI")
-    );
+    assert_eq!(protocols::by_name("moesi").map(|protocol| protocol.name), Some("MOESI"));
     assert!(protocols::by_name("MOSI").is_none());
     let names = protocols::names();
     assert!(names.is_sorted());
-    assert!(
-        ["MESI", "MOESI", "MSI"]
-            .iter()
-            .all(|name| names.contains(name))
-    );
+    assert!(["MESI", "MOESI", "MSI"].iter().all(|name| names.contains(name)));
 }
