@@ -53,7 +53,8 @@ static void start(const struct narthex_information *machine) {
     send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
     receive_head = (volatile uint64_t *)(uintptr_t)machine->receive_head;
     announces_tail = machine->message_ready == 1;
-    uint64_t ready = announces_tail ? machine->send_tail : machine->register_page + REGISTER_MESSAGE_READY;
+    uint64_t ready =
+        announces_tail ? machine->send_tail : machine->register_page + REGISTER_MESSAGE_READY;
     announcement = (volatile uint64_t *)(uintptr_t)ready;
 }
 

@@ -100,6 +100,8 @@ pub struct Cache {
     front: Vec<u64>,
     tags: Vec<u64>,
     states: Vec<u8>,
+    /// Lines whose stores never take the fast way.
+    guarded: Vec<bool>,
     /// For each set its ways from most to least recently used, four bits each.
     recency: Vec<u64>,
     data: Vec<u8>,
@@ -134,6 +136,7 @@ impl Cache {
             front: vec![0; sets * FRONT_WORDS],
             tags: vec![0; lines],
             states: vec![0; lines],
+            guarded: vec![false; lines],
             recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
             data: vec![0; lines * block_bytes],
         }
@@ -270,6 +273,7 @@ impl Cache {
             self.data[start..start + self.block_bytes].copy_from_slice(data);
         }
         self.states[line] = state as u8;
+        self.guarded[line] = false;
         self.make_most_recent(line);
     }
 
@@ -312,11 +316,12 @@ impl Cache {
         }
     }
 
-    /// Keeps the front row of `address` from answering stores at once, so that
-    /// each of them goes the slow way (pages of code).
-    pub fn slow_down_stores(&mut self, address: u64) {
-        let set = self.set_of(address);
-        self.front[set * FRONT_WORDS + 1] = 0;
+    /// Says whether each store to the present block of `address` has to go the
+    /// slow way, where it can be noticed (pages of code).
+    pub fn guard_stores(&mut self, address: u64, guarded: bool) {
+        let line = self.find(address).expect("the block is present");
+        self.guarded[line] = guarded;
+        self.make_most_recent(line);
     }
 
     fn set_of(&self, address: u64) -> usize {
@@ -385,7 +390,8 @@ impl Cache {
         let tag = self.tags[line];
         let row = line / self.ways * FRONT_WORDS;
         self.front[row] = if state.is_readable() { tag } else { 0 };
-        self.front[row + 1] = if state == State::Modified { tag } else { 0 };
+        let fast_stores = state == State::Modified && !self.guarded[line];
+        self.front[row + 1] = if fast_stores { tag } else { 0 };
         self.front[row + 2] = (line * self.block_bytes) as u64;
     }
 }

@@ -232,6 +232,9 @@ impl ProcessorMemory {
                     _ => &mut self.data,
                 };
                 cache.fill(address, request, response.shared, response.data.as_ref());
+                // The store that asked for the block looks at its page once more,
+                // which decides whether the next ones may be fast.
+                cache.guard_stores(address, request != Request::Read);
                 self.pending = None;
                 true
             }
@@ -453,13 +456,26 @@ impl ProcessorPort<'_> {
         Ok(page)
     }
 
+    /// Stores into blocks that may be written. Stores to pages of code are
+    /// counted, each of them, so that decoded instructions can be dropped.
+    fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
+        self.scatter(address, size, value);
+        self.own.code_version += u64::from(page.executable);
+        self.own.data.guard_stores(address, page.executable);
+        let last = address.wrapping_add(size as u64 - 1);
+        if self.own.data.block_of(last) != self.own.data.block_of(address) {
+            self.own.data.guard_stores(last, page.executable);
+        }
+    }
+
     /// Checks an atomic access: aligned, cachable, allowed.
-    fn atomic(&self, address: u64, size: usize) -> Result<(), AccessFault> {
+    fn atomic(&self, address: u64, size: usize) -> Result<PageAttributes, AccessFault> {
         if !address.is_multiple_of(size as u64) {
             return Err(AccessFault::Misaligned);
         }
-        match self.pages.check_store(address)?.kind {
-            PageKind::Cachable => Ok(()),
+        let page = self.pages.check_store(address)?;
+        match page.kind {
+            PageKind::Cachable => Ok(page),
             PageKind::Uncached | PageKind::Device => Err(AccessFault::Device),
         }
     }
@@ -505,11 +521,7 @@ impl Port for ProcessorPort<'_> {
         if let Err(outcome) = self.acquire(address, size, Access::Store) {
             return outcome;
         }
-        self.scatter(address, size, value);
-        if page.executable {
-            self.own.code_version += 1;
-            self.own.data.slow_down_stores(address);
-        }
+        self.finish_store(page, address, size, value);
         Outcome::Done(())
     }
 
@@ -560,9 +572,10 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn store_conditional(&mut self, address: u64, size: usize, value: u64) -> Outcome<bool> {
-        if let Err(fault) = self.atomic(address, size) {
-            return Outcome::Fault(fault);
-        }
+        let page = match self.atomic(address, size) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
         if self.own.reservation != Some(self.own.data.block_of(address)) {
             self.own.reservation = None;
             return Outcome::Done(false);
@@ -571,7 +584,7 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Wait;
         }
         self.own.reservation = None;
-        self.scatter(address, size, value);
+        self.finish_store(page, address, size, value);
         Outcome::Done(true)
     }
 
@@ -579,7 +592,7 @@ impl Port for ProcessorPort<'_> {
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
         match self.atomic(address, size) {
             Err(fault) => Outcome::Fault(fault),
-            Ok(()) => self.cachable_load(address, size, Access::Store),
+            Ok(_) => self.cachable_load(address, size, Access::Store),
         }
     }
 

@@ -208,6 +208,5 @@ int main(int count, char **values) {
         send_all(receiver, payloads, stride);
     if (narthex_node() == receiver)
         receive_all();
-    narthex_barrier();
-    return 0;
+    return 0; /* no barrier: nodes that take no part have left, and cost the simulator nothing */
 }
