@@ -19,6 +19,7 @@
 use narthex_kernel::Duration;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::cachable_queue::copies::{Copies, DeviceMemory};
@@ -91,4 +92,12 @@ pub static MODEL: Model = Model {
     send,
     receive,
     schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "memory_access_time": "120ns",
+            "register_access_time": "60ns",
+            "engine_time": "40ns",
+            "message_ready": "uncached-store",
+        })
+    },
 };

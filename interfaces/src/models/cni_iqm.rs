@@ -18,6 +18,7 @@ use narthex_kernel::Duration;
 use narthex_memory::cache::Cache;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::cachable_queue::copies::Copies;
@@ -49,9 +50,8 @@ fn queue(setup: &Setup<'_>, config: &Config, address: u64) -> Result<(QueueShape
     let lines = u64::from(setup.name.size);
     let message = setup.packet_bytes / setup.block_bytes;
     if lines < message || !lines.is_power_of_two() || lines > 1 << 20 {
-        let name = setup.name;
         return Err(Problem::of_name(format!(
-            "{name} would cache {lines} blocks; a cache holds a power of two of blocks, from {message} (one message) to 1048576"
+            "its cache would hold {lines} blocks; a cache holds a power of two of blocks, from {message} (one message) to 1048576"
         )));
     }
     let queue = QueueShape::new(address, config.queue_blocks, setup.packet_bytes, setup.block_bytes)
@@ -100,4 +100,13 @@ pub static MODEL: Model = Model {
     send,
     receive,
     schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "memory_access_time": "60ns",
+            "register_access_time": "60ns",
+            "engine_time": "40ns",
+            "message_ready": "uncached-store",
+            "queue_blocks": 64,
+        })
+    },
 };

@@ -70,6 +70,9 @@ pub struct Model {
     pub receive: fn(&Setup<'_>) -> Built,
     /// The schema of its section in a machine's file.
     pub schema: fn() -> Schema,
+    /// Parameters with which the conformance suite builds it; small where that
+    /// makes queues fill.
+    pub sample: fn() -> Value,
 }
 
 impl std::fmt::Debug for Model {

@@ -21,6 +21,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::VecDeque;
 
 use super::{Built, Model, Problem, Setup};
@@ -285,4 +286,5 @@ pub static MODEL: Model = Model {
     send,
     receive,
     schema: || schema_for!(Config),
+    sample: || json!({ "register_access_time": "60ns", "send_time": "16ns", "receive_time": "220ns" }),
 };

@@ -4,6 +4,7 @@
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, flow_control, networks};
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
+use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::*;
 use narthex_interfaces::side::{Context, Driver, Layout};
 use narthex_kernel::{Duration, Time};
@@ -11,7 +12,7 @@ use narthex_memory::cache::Cache;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::protocols::{self, Access, Protocol, Request};
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
-use serde_json::json;
+use serde_json::{Map, json};
 
 const PACKET_BYTES: u64 = 256;
 const BLOCK_BYTES: u64 = 64;
@@ -70,17 +71,16 @@ fn first_pointer() -> Pointer {
 
 impl Node {
     pub fn new(interface: &str, flow: &flow_control::Config, number: u16) -> Self {
-        let times = json!({ "register_access_time": "60ns", "memory_access_time": "60ns", "engine_time": "40ns",
-            "message_ready": if number == 0 { "cachable-store" } else { "uncached-store" } });
-        let mut cached = times.clone();
-        cached["queue_blocks"] = json!(64);
-        let sections = json!({
-            "ni_iw": { "register_access_time": "60ns", "send_time": "16ns", "receive_time": "220ns" },
-            "cni_iq": times,
-            "cni_iqm": cached,
-        });
+        let mut sections = Map::new();
+        for model in MODELS {
+            let mut section = (model.sample)();
+            if let Some(message_ready) = section.get_mut("message_ready").filter(|_| number == 0) {
+                *message_ready = json!("cachable-store"); // both ways are tried
+            }
+            sections.insert(model.section.into(), section);
+        }
         let surroundings = Surroundings {
-            sections: sections.as_object().unwrap(),
+            sections: &sections,
             agents: [AgentId(1), AgentId(2)],
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
