@@ -26,6 +26,8 @@ pub mod pointers;
 pub mod receive;
 pub mod send;
 
+use narthex_kernel::Duration;
+use narthex_memory::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,23 @@ pub enum MessageReady {
     /// A cachable store to the tail pointer, which the interface sees by
     /// coherence (hpca98, Section 8: "initiating the transfer using a cachable store").
     CachableStore,
+}
+
+/// What a half of either direction is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Its place on the bus.
+    pub agent: AgentId,
+    /// Its queue.
+    pub queue: QueueShape,
+    /// Where it keeps the queue's blocks.
+    pub copies: copies::Copies,
+    /// Its copies of the pointers.
+    pub pointers: pointers::Pointers,
+    /// The time that a register access takes beyond the bus's own cycles.
+    pub register_delay: Duration,
+    /// The time that the engine works on a message.
+    pub engine_time: Duration,
 }
 
 /// Where a queue lies and how it is divided.

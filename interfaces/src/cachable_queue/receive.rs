@@ -29,9 +29,9 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
-use super::QueueShape;
 use super::copies::Copies;
 use super::pointers::Pointers;
+use super::{Parts, QueueShape};
 use crate::registers::{FIRST_POINTER, RECEIVE_HEAD};
 use crate::side::{Context, Driver, HomeReply, Layout, Side};
 
@@ -94,29 +94,11 @@ pub struct CachableQueueReceive {
     statistics: Statistics,
 }
 
-/// What a receive half is made of.
-#[derive(Debug)]
-pub struct ReceiveParts {
-    /// Its place on the bus.
-    pub agent: AgentId,
-    /// Its queue.
-    pub queue: QueueShape,
-    /// Where it keeps the queue's blocks.
-    pub copies: Copies,
-    /// Its copies of the pointers.
-    pub pointers: Pointers,
-    /// The time that a register access takes beyond the bus's own cycles.
-    pub register_delay: Duration,
-    /// The time that the engine works on a packet.
-    pub engine_time: Duration,
-    /// The time until the packet is in the interface's memory. Its blocks follow
-    /// each other without a gap, so this counts once a message.
-    pub write_time: Duration,
-}
-
 impl CachableQueueReceive {
-    /// An engine with an empty queue.
-    pub fn new(parts: ReceiveParts) -> Self {
+    /// An engine with an empty queue. `write_time` is the time until a packet is
+    /// in the interface's memory; its blocks follow each other without a gap, so
+    /// it counts once a message.
+    pub fn new(parts: Parts, write_time: Duration) -> Self {
         let is_home = matches!(parts.copies, Copies::Home(_));
         CachableQueueReceive {
             agent: parts.agent,
@@ -124,7 +106,7 @@ impl CachableQueueReceive {
             copies: parts.copies,
             pointers: parts.pointers,
             register_delay: parts.register_delay,
-            preparation_time: parts.engine_time + parts.write_time,
+            preparation_time: parts.engine_time + write_time,
             is_home,
             tail: 0,
             head: 0,

@@ -20,7 +20,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction
 
 use super::copies::Copies;
 use super::pointers::Pointers;
-use super::{MessageReady, QueueShape};
+use super::{MessageReady, Parts, QueueShape};
 use crate::registers::{FIRST_POINTER, MESSAGE_READY, SEND_HEAD, SEND_TAIL};
 use crate::side::{Context, Driver, HomeReply, Layout, RegisterFault, Side};
 
@@ -72,28 +72,9 @@ pub struct CachableQueueSend {
     statistics: Statistics,
 }
 
-/// What a send half is made of.
-#[derive(Debug)]
-pub struct SendParts {
-    /// Its place on the bus.
-    pub agent: AgentId,
-    /// Its queue.
-    pub queue: QueueShape,
-    /// Where it keeps the queue's blocks.
-    pub copies: Copies,
-    /// Its copies of the pointers.
-    pub pointers: Pointers,
-    /// The time that a register access takes beyond the bus's own cycles.
-    pub register_delay: Duration,
-    /// The time from the last block to the injection.
-    pub engine_time: Duration,
-    /// How messages are announced.
-    pub message_ready: MessageReady,
-}
-
 impl CachableQueueSend {
-    /// An engine with nothing to send.
-    pub fn new(parts: SendParts) -> Self {
+    /// An engine with nothing to send; messages are announced as `message_ready` says.
+    pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
         let is_home = matches!(parts.copies, Copies::Home(_));
         CachableQueueSend {
             agent: parts.agent,
@@ -102,7 +83,7 @@ impl CachableQueueSend {
             pointers: parts.pointers,
             register_delay: parts.register_delay,
             engine_time: parts.engine_time,
-            message_ready: parts.message_ready,
+            message_ready,
             is_home,
             announced: 0,
             injected: 0,

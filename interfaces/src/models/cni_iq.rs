@@ -24,9 +24,9 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::cachable_queue::copies::{Copies, DeviceMemory};
 use crate::cachable_queue::pointers::Pointers;
-use crate::cachable_queue::receive::{CachableQueueReceive, ReceiveParts};
-use crate::cachable_queue::send::{CachableQueueSend, SendParts};
-use crate::cachable_queue::{MessageReady, QueueShape};
+use crate::cachable_queue::receive::CachableQueueReceive;
+use crate::cachable_queue::send::CachableQueueSend;
+use crate::cachable_queue::{MessageReady, Parts, QueueShape};
 use crate::registers::{RECEIVE_QUEUE, SEND_QUEUE};
 use crate::taxonomy::Queue;
 
@@ -44,42 +44,33 @@ pub struct Config {
     pub message_ready: MessageReady,
 }
 
-fn shape(setup: &Setup<'_>, address: u64) -> Result<QueueShape, Problem> {
-    QueueShape::new(address, u64::from(setup.name.size), setup.packet_bytes, setup.block_bytes)
-        .map_err(Problem::of_name)
-}
-
-fn copies(setup: &Setup<'_>, queue: QueueShape, config: &Config) -> Copies {
+/// The queue at `address` in memory of the interface, and what goes with it.
+fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
     let block_bytes = setup.block_bytes as usize;
-    Copies::Home(DeviceMemory::new(queue.range(), block_bytes, config.memory_access_time))
+    let blocks = u64::from(setup.name.size);
+    let queue = QueueShape::new(address, blocks, setup.packet_bytes, setup.block_bytes)
+        .map_err(Problem::of_name)?;
+    let memory = DeviceMemory::new(queue.range(), block_bytes, config.memory_access_time);
+    Ok(Parts {
+        agent: setup.agent,
+        queue,
+        copies: Copies::Home(memory),
+        pointers: Pointers::new(setup.protocol, block_bytes),
+        register_delay: config.register_access_time,
+        engine_time: config.engine_time,
+    })
 }
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let queue = shape(setup, SEND_QUEUE)?;
-    Ok(Box::new(CachableQueueSend::new(SendParts {
-        agent: setup.agent,
-        queue,
-        copies: copies(setup, queue, &config),
-        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
-        register_delay: config.register_access_time,
-        engine_time: config.engine_time,
-        message_ready: config.message_ready,
-    })))
+    let parts = parts(setup, &config, SEND_QUEUE)?;
+    Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let queue = shape(setup, RECEIVE_QUEUE)?;
-    Ok(Box::new(CachableQueueReceive::new(ReceiveParts {
-        agent: setup.agent,
-        queue,
-        copies: copies(setup, queue, &config),
-        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
-        register_delay: config.register_access_time,
-        engine_time: config.engine_time,
-        write_time: config.memory_access_time,
-    })))
+    let parts = parts(setup, &config, RECEIVE_QUEUE)?;
+    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
 }
 
 /// Coherent interfaces that are the home of their queues.

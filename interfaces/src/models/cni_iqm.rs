@@ -23,9 +23,9 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::pointers::Pointers;
-use crate::cachable_queue::receive::{CachableQueueReceive, ReceiveParts};
-use crate::cachable_queue::send::{CachableQueueSend, SendParts};
-use crate::cachable_queue::{MessageReady, QueueShape};
+use crate::cachable_queue::receive::CachableQueueReceive;
+use crate::cachable_queue::send::CachableQueueSend;
+use crate::cachable_queue::{MessageReady, Parts, QueueShape};
 use crate::registers::{RECEIVE_QUEUE, SEND_QUEUE};
 use crate::taxonomy::Queue;
 
@@ -45,47 +45,44 @@ pub struct Config {
     pub queue_blocks: u64,
 }
 
-/// A queue in main memory and the interface's cache for it.
-fn queue(setup: &Setup<'_>, config: &Config, address: u64) -> Result<(QueueShape, Copies), Problem> {
+/// The interface's cache for one queue.
+fn cache(setup: &Setup<'_>) -> Result<Cache, Problem> {
     let lines = u64::from(setup.name.size);
     let message = setup.packet_bytes / setup.block_bytes;
     if lines < message || !lines.is_power_of_two() || lines > 1 << 20 {
         return Err(Problem::of_name(format!(
-            "its cache would hold {lines} blocks; a cache holds a power of two of blocks, from {message} (one message) to 1048576"
+            "its cache would hold {lines} blocks; a cache holds a power of two of blocks, from {message} \
+             (one message) to 1048576"
         )));
     }
+    Ok(Cache::with_geometry(setup.protocol, lines as usize, 1, setup.block_bytes as usize))
+}
+
+/// The queue at `address` in main memory, and what goes with it.
+fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
+    let cache = cache(setup)?;
     let queue = QueueShape::new(address, config.queue_blocks, setup.packet_bytes, setup.block_bytes)
         .map_err(|problem| Problem { key: "queue_blocks".into(), problem })?;
-    let cache = Cache::with_geometry(setup.protocol, lines as usize, 1, setup.block_bytes as usize);
-    Ok((queue, Copies::Cache { cache, access_time: config.memory_access_time }))
+    Ok(Parts {
+        agent: setup.agent,
+        queue,
+        copies: Copies::Cache { cache, access_time: config.memory_access_time },
+        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
+        register_delay: config.register_access_time,
+        engine_time: config.engine_time,
+    })
 }
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let (queue, copies) = queue(setup, &config, SEND_QUEUE)?;
-    Ok(Box::new(CachableQueueSend::new(SendParts {
-        agent: setup.agent,
-        queue,
-        copies,
-        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
-        register_delay: config.register_access_time,
-        engine_time: config.engine_time,
-        message_ready: config.message_ready,
-    })))
+    let parts = parts(setup, &config, SEND_QUEUE)?;
+    Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let (queue, copies) = queue(setup, &config, RECEIVE_QUEUE)?;
-    Ok(Box::new(CachableQueueReceive::new(ReceiveParts {
-        agent: setup.agent,
-        queue,
-        copies,
-        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
-        register_delay: config.register_access_time,
-        engine_time: config.engine_time,
-        write_time: config.memory_access_time,
-    })))
+    let parts = parts(setup, &config, RECEIVE_QUEUE)?;
+    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
 }
 
 /// Coherent interfaces that cache queues of main memory.

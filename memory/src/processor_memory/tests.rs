@@ -1,0 +1,194 @@
+//! A processor's memory with a bus that carries one transaction at a time.
+
+use super::*;
+use crate::transaction::BlockData;
+
+const DATA: u64 = 0x1000;
+const CODE: u64 = 0x2000;
+const REGISTERS: u64 = 0x3000;
+
+struct Bench {
+    own: ProcessorMemory,
+    pages: PageTable,
+    memory: MainMemory,
+}
+
+fn bench(uncached_stores: UncachedStores) -> Bench {
+    let data = cache::Config {
+        size: "1KiB".parse().unwrap(),
+        associativity: 1,
+        block: "64B".parse().unwrap(),
+        protocol: "MOESI".into(),
+    };
+    let store_buffer = StoreBufferConfig { uncached_stores, entries: 2 };
+    let mut pages = PageTable::default();
+    pages.map(DATA, 0x1000, PageAttributes::DATA);
+    pages.map(CODE, 0x1000, PageAttributes { executable: true, ..PageAttributes::DATA });
+    pages.map(REGISTERS, 0x1000, PageAttributes::DEVICE);
+    let own = ProcessorMemory::new(AgentId(0), &data, Some(&data), &store_buffer, Duration::from_ns(12));
+    Bench { own, pages, memory: MainMemory::default() }
+}
+
+impl Bench {
+    fn port(&mut self) -> ProcessorPort<'_> {
+        self.own.port(&self.pages, &self.memory)
+    }
+
+    /// Carries out the transaction that is wanted; its kind, and whether
+    /// the processor was woken by it.
+    fn bus_turn(&mut self) -> (Kind, bool) {
+        assert!(self.own.wants_bus());
+        let transaction = self.own.issue().expect("a transaction");
+        if let Some(data) = &transaction.data {
+            self.memory.write(transaction.address, data);
+        }
+        let data = transaction.kind.fetches_block().then(|| self.memory.read_block(transaction.address, 64));
+        let response = Response { data, value: 0x77, shared: false };
+        (transaction.kind, self.own.complete(&transaction, &response))
+    }
+}
+
+#[test]
+fn a_missing_load_waits_for_its_block_and_then_finishes() {
+    let mut bench = bench(UncachedStores::Blocking);
+    bench.memory.write(DATA + 8, &[42]);
+    assert_eq!(bench.port().load_hit::<8>(DATA + 8), None);
+    assert_eq!(bench.port().load(DATA + 8, 8), Outcome::Wait);
+    assert_eq!(bench.own.wait_reason(), Some(WaitReason::DataMiss));
+    assert_eq!(bench.bus_turn(), (Kind::Read, true));
+    assert_eq!(bench.port().load(DATA + 8, 8), Outcome::Done(42));
+    assert_eq!(bench.port().load_hit::<8>(DATA + 8), Some(42));
+}
+
+#[test]
+fn a_store_over_a_dirty_block_writes_that_back_first() {
+    let mut bench = bench(UncachedStores::Blocking);
+    assert_eq!(bench.port().store(DATA, 8, 1), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::ReadExclusive, true));
+    assert_eq!(bench.port().store(DATA, 8, 1), Outcome::Done(()));
+    assert_eq!(bench.port().store(DATA + 0x400, 8, 2), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::WriteBack, false));
+    assert_eq!(bench.memory.read_block(DATA, 64).word(0), 1);
+    assert_eq!(bench.bus_turn(), (Kind::ReadExclusive, true));
+}
+
+#[test]
+fn an_upgrade_that_lost_its_block_meanwhile_fetches_it_again() {
+    let mut bench = bench(UncachedStores::Blocking);
+    let _ = bench.port().load(DATA, 8);
+    bench.bus_turn();
+    let read = Transaction::block(AgentId(1), Kind::Read, DATA);
+    assert!(bench.own.snoop(&read).shares);
+    assert_eq!(bench.port().store(DATA, 8, 5), Outcome::Wait);
+    // Before the bus is granted for the upgrade, somebody else writes.
+    bench.own.snoop(&Transaction::block(AgentId(1), Kind::ReadExclusive, DATA));
+    assert_eq!(bench.bus_turn(), (Kind::ReadExclusive, true));
+}
+
+#[test]
+fn a_misaligned_store_across_two_blocks_gets_both() {
+    let mut bench = bench(UncachedStores::Blocking);
+    let mut turns = 0;
+    while bench.port().store(DATA + 60, 8, 0x0807_0605_0403_0201) == Outcome::Wait {
+        bench.bus_turn();
+        turns += 1;
+    }
+    assert_eq!(turns, 2);
+    assert_eq!(bench.port().load(DATA + 60, 8), Outcome::Done(0x0807_0605_0403_0201));
+    assert_eq!(bench.port().load(DATA + 64, 4), Outcome::Done(0x0807_0605));
+}
+
+#[test]
+fn a_blocking_uncached_access_is_done_when_it_is_repeated() {
+    let mut bench = bench(UncachedStores::Blocking);
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::UncachedLoad, true));
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Done(0x77));
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait, "the next load is another access");
+    bench.bus_turn();
+    let _ = bench.port().load(REGISTERS, 8);
+    assert_eq!(bench.port().store(REGISTERS + 8, 8, 3), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::UncachedStore, true));
+    assert_eq!(bench.port().store(REGISTERS + 8, 8, 3), Outcome::Done(()));
+}
+
+/// A store that is to be posted: the processor repeats it at once.
+fn post(bench: &mut Bench, value: u64) -> bool {
+    let first = bench.port().store(REGISTERS, 8, value);
+    assert_eq!(first, Outcome::Wait);
+    bench.own.wait_reason().is_none() && bench.port().store(REGISTERS, 8, value) == Outcome::Done(())
+}
+
+#[test]
+fn posted_stores_leave_in_order_and_a_full_buffer_waits() {
+    let mut bench = bench(UncachedStores::Posted);
+    assert!(post(&mut bench, 1) && post(&mut bench, 2));
+    assert!(!post(&mut bench, 3), "two entries hold two stores");
+    assert_eq!(bench.own.wait_reason(), Some(WaitReason::StoreBuffer));
+    let transaction = bench.own.issue().unwrap();
+    assert_eq!((transaction.kind, transaction.value), (Kind::UncachedStore, 1));
+    let response = Response { data: None, value: 0, shared: false };
+    assert!(bench.own.complete(&transaction, &response), "there is room again");
+    assert!(post(&mut bench, 3));
+}
+
+#[test]
+fn an_uncached_load_and_a_fence_wait_until_posted_stores_have_left() {
+    let mut bench = bench(UncachedStores::Posted);
+    assert!(post(&mut bench, 1));
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::UncachedStore, false));
+    assert_eq!(bench.bus_turn(), (Kind::UncachedLoad, true));
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Done(0x77));
+    assert!(post(&mut bench, 2));
+    assert_eq!(bench.port().fence(), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::UncachedStore, true));
+    assert_eq!(bench.port().fence(), Outcome::Done(()));
+}
+
+#[test]
+fn a_reservation_dies_with_its_block() {
+    let mut bench = bench(UncachedStores::Blocking);
+    let _ = bench.port().load_reserved(DATA, 8);
+    bench.bus_turn();
+    assert_eq!(bench.port().load_reserved(DATA, 8), Outcome::Done(0));
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(true));
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(false), "it is used up");
+    let _ = bench.port().load_reserved(DATA, 8);
+    bench.own.snoop(&Transaction::block(AgentId(1), Kind::ReadExclusive, DATA));
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(false));
+}
+
+#[test]
+fn atomics_are_refused_on_device_pages_and_when_misaligned() {
+    let mut bench = bench(UncachedStores::Blocking);
+    assert_eq!(bench.port().load_for_update(REGISTERS, 8), Outcome::Fault(AccessFault::Device));
+    assert_eq!(bench.port().load_reserved(DATA + 4, 8), Outcome::Fault(AccessFault::Misaligned));
+    assert_eq!(bench.port().load(REGISTERS + 4, 8), Outcome::Fault(AccessFault::Misaligned));
+    assert_eq!(bench.port().load(0x9000, 8), Outcome::Fault(AccessFault::Unmapped));
+}
+
+#[test]
+fn every_store_to_a_page_of_code_is_noticed() {
+    let mut bench = bench(UncachedStores::Blocking);
+    let _ = bench.port().store(CODE, 4, 0x13);
+    bench.bus_turn();
+    for _ in 0..2 {
+        let before = bench.port().code_version();
+        assert!(!bench.port().store_hit::<4>(CODE, 0x13));
+        assert_eq!(bench.port().store(CODE, 4, 0x13), Outcome::Done(()));
+        assert!(bench.port().code_version() > before);
+    }
+    assert_eq!(bench.port().code(CODE), Ok(0x13), "decoding sees what the data cache holds");
+}
+
+#[test]
+fn a_block_that_the_cache_owns_is_supplied_after_its_time() {
+    let mut bench = bench(UncachedStores::Blocking);
+    let _ = bench.port().store(DATA, 8, 6);
+    bench.bus_turn();
+    let _ = bench.port().store(DATA, 8, 6);
+    let reply = bench.own.snoop(&Transaction::block(AgentId(1), Kind::Read, DATA));
+    assert_eq!(reply.supplies.map(|data: BlockData| data.word(0)), Some(6));
+    assert_eq!(reply.delay, Duration::from_ns(12));
+}
