@@ -123,6 +123,12 @@ pub trait Side: Send {
         unreachable!("this half is nobody's home, and was asked for {:#x}", transaction.address)
     }
 
+    /// The block that begins at `address`, if this half holds newer bytes than
+    /// main memory or is its home. Functional, for system calls and debuggers.
+    fn peek(&self, _address: u64) -> Option<narthex_memory::BlockData> {
+        None
+    }
+
     /// Whether it wants to issue a transaction.
     fn wants_bus(&self) -> bool {
         false

@@ -81,7 +81,10 @@ impl<'a> Blueprint<'a> {
         self.map_devices(number, &layouts, &mut pages, &mut main);
         let mut memory = self.processor_memory();
         let mut processor = Processor::<InOrder>::new(&config.processor, self.code.clone());
-        let calls = self.load_program(number, &mut pages, &mut main, &mut processor, &mut memory)?;
+        let mut calls = self.load_program(number, &mut pages, &mut main, &mut processor, &mut memory)?;
+        for range in layouts.iter().flat_map(|layout| &layout.cachable) {
+            calls.space_mut().reserve_device(range.start, range.end - range.start, Protection::READ_WRITE);
+        }
         let bus_clock = Clock::with_period(config.bus.clock.period());
         Ok(Node::new(Parts {
             id,
@@ -192,7 +195,7 @@ impl<'a> Blueprint<'a> {
             seed,
         };
         let caches = std::slice::from_mut(memory);
-        let mut loader = NodeMemory { caches, main, pages, block_bytes: self.block_bytes() };
+        let mut loader = NodeMemory { caches, main, pages, block_bytes: self.block_bytes(), interface: None };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -2,7 +2,7 @@
 
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::{Access, Protocol, Request};
-use narthex_memory::{Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::registers::POINTERS;
 
@@ -45,6 +45,11 @@ impl Pointers {
             other => unreachable!("pointers are never the cause of {other:?}"),
         };
         self.cache.fill(transaction.address, request, response.shared, response.data.as_ref());
+    }
+
+    /// The pointer's block, if there is a copy.
+    pub fn peek(&self, address: u64) -> Option<BlockData> {
+        self.cache.peek(address)
     }
 
     /// Another agent's transaction passes by.

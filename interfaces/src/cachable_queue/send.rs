@@ -269,6 +269,13 @@ impl Side for CachableQueueSend {
         reply
     }
 
+    fn peek(&self, address: u64) -> Option<BlockData> {
+        match self.queue.place(address) {
+            Some(_) => self.copies.latest(address),
+            None => self.pointers.peek(address),
+        }
+    }
+
     fn wants_bus(&self) -> bool {
         self.job.is_none() && self.next_job().is_some()
     }

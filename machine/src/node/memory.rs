@@ -7,6 +7,8 @@ use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
 use narthex_memory::port::AccessFault;
 
+use narthex_interfaces::Interface;
+
 use super::Unit;
 
 /// The parts of a node that hold the guest's bytes. `C` finds the caches: a
@@ -16,6 +18,8 @@ pub struct NodeMemory<'a, C> {
     pub main: &'a mut MainMemory,
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
+    /// The node's interface, which may hold newer bytes of its queues.
+    pub interface: Option<&'a Interface>,
 }
 
 /// Something that has a processor's caches.
@@ -75,7 +79,11 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault> {
         self.blocks(address, bytes.len(), |node, here, range| {
             let cached = node.caches.iter_mut().find_map(|owner| owner.memory().data_cache().peek(here));
-            match cached {
+            let held = || {
+                let block = here - here % node.block_bytes;
+                node.interface?.sides.iter().find_map(|side| side.peek(block))
+            };
+            match cached.or_else(held) {
                 Some(block) => {
                     let start = (here % node.block_bytes) as usize;
                     bytes[range.clone()].copy_from_slice(&block[start..start + range.len()]);

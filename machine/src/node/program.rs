@@ -70,6 +70,7 @@ impl Node {
             main: &mut self.main,
             pages: &mut self.pages,
             block_bytes: self.block_bytes,
+            interface: Some(&self.interface),
         };
         let result = self.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
         self.units[index].processor.set_x(A0, result.value as u64);
@@ -203,6 +204,7 @@ impl Node {
             main: &mut self.main,
             pages: &mut self.pages,
             block_bytes: self.block_bytes,
+            interface: Some(&self.interface),
         };
         memory.read(address, &mut bytes).ok()?;
         Some([0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))))

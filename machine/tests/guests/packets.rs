@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::messages::header;
+use crate::support::messages::{LIBRARY, header};
 use crate::support::{fixed_hpca98, reported, reported_word, result, with};
 
 const WORD: u64 = 0x1122_3344_5566_7788;
@@ -192,4 +192,41 @@ fn a_packet_through_queues_of_the_interface_takes_its_memorys_time_twice() {
 #[test]
 fn a_packet_through_cached_queues_of_main_memory_takes_the_caches_time_twice() {
     assert_seen_after("CNI32Qm", 60);
+}
+
+#[test]
+fn a_system_call_sees_a_message_that_only_the_interface_holds() {
+    for interface in ["CNI512Q", "CNI32Qm"] {
+        let text = u64::from_le_bytes(*b"narthex\n");
+        let document = result(
+            &fixed_hpca98(interface),
+            &format!(
+                "
+            call start
+            bnez s8, receiver
+            li   a0, {header}
+            li   t0, {text}
+            sd   t0, -64(sp)
+            addi a1, sp, -64
+            call send
+            exit 0
+        receiver:
+            li   t6, 5000           # long enough for the message to arrive
+        delay:
+            addi t6, t6, -1
+            bnez t6, delay
+            li   a7, 64             # write(1, the entry's payload, 8), never loaded before
+            li   a0, 1
+            ld   a1, 96(s11)
+            addi a1, a1, 8
+            li   a2, 8
+            ecall
+            exit 0
+            {LIBRARY}
+        ",
+                header = header(1, 8),
+            ),
+        );
+        assert_eq!(document["output"][0]["text"], "narthex\n", "{interface}");
+    }
 }
