@@ -64,7 +64,7 @@ python-test: setup ## Run the Python tests.
 	$(BIN)/pytest
 
 bench: setup ## Measure the simulator's speed.
-	cargo bench --locked
+	cargo bench --locked --bench '*'
 
 fuzz: setup ## Compare processors with an independent implementation on random programs.
 	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"
