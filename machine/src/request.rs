@@ -22,7 +22,7 @@ pub struct RunRequest {
     /// Changes to the machine: "bus.clock=125MHz".
     #[serde(default)]
     pub set: Vec<String>,
-    /// Host threads.
+    /// Host threads allowed; a run uses one of them today.
     #[serde(default = "one")]
     pub threads: u32,
     /// The seed of the random streams; the machine's own if not given.

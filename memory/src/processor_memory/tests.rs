@@ -1,6 +1,8 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
 use super::*;
+use crate::pages::PageAttributes;
+use crate::port::{AccessFault, Outcome, Port};
 use crate::transaction::BlockData;
 
 const DATA: u64 = 0x1000;

@@ -24,7 +24,12 @@ ARGUMENTS = typer.Argument(
 )
 MACHINE = typer.Option("hpca98", "--machine", "-m", help="A preset, or a machine's TOML file.")
 NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
-THREADS = typer.Option(1, "--threads", min=1, help="Host threads; they never change a result.")
+THREADS = typer.Option(
+    1,
+    "--threads",
+    min=1,
+    help="Host threads allowed; a run uses one today. They never change a result.",
+)
 SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
 
 

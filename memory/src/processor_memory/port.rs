@@ -1,0 +1,285 @@
+//! The port that a processor sees: it turns accesses into hits, waits and faults.
+
+use crate::main_memory::MainMemory;
+use crate::pages::{PageAttributes, PageKind, PageTable};
+use crate::port::{AccessFault, Outcome, Port};
+use crate::protocols::Access;
+
+use super::{Pending, ProcessorMemory, Uncached};
+
+/// A processor's view of its node's memory while it runs.
+#[derive(Debug)]
+pub struct ProcessorPort<'a> {
+    pub(super) own: &'a mut ProcessorMemory,
+    pub(super) pages: &'a PageTable,
+    pub(super) memory: &'a MainMemory,
+}
+
+impl ProcessorPort<'_> {
+    fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
+        self.own.pending = Some(pending);
+        Outcome::Wait
+    }
+
+    /// Makes every block of a cachable access present with the right to
+    /// `access` it; the first one that is not becomes pending.
+    fn acquire(&mut self, address: u64, size: usize, access: Access) -> Result<(), Outcome<()>> {
+        let last = address.wrapping_add(size as u64 - 1);
+        for part in [address, last] {
+            if self.own.data.access(part, access).is_err() {
+                match access {
+                    Access::Load => self.own.statistics.load_misses.increment(),
+                    _ => self.own.statistics.store_misses.increment(),
+                }
+                return Err(self.wait(Pending::Data { address: part, access }));
+            }
+            if self.own.data.block_of(address) == self.own.data.block_of(last) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads up to eight present bytes, across a block boundary if need be.
+    fn gather(&self, address: u64, size: usize) -> u64 {
+        let mut bytes = [0; 8];
+        let (first, _) = self.split(address, size);
+        self.own.data.read(address, &mut bytes[..first]);
+        if first < size {
+            self.own.data.read(address.wrapping_add(first as u64), &mut bytes[first..size]);
+        }
+        u64::from_le_bytes(bytes)
+    }
+
+    fn scatter(&mut self, address: u64, size: usize, value: u64) {
+        let bytes = value.to_le_bytes();
+        let (first, _) = self.split(address, size);
+        self.own.data.write(address, &bytes[..first]);
+        if first < size {
+            self.own.data.write(address.wrapping_add(first as u64), &bytes[first..size]);
+        }
+    }
+
+    /// How many bytes of an access lie in its first block, and in the next.
+    fn split(&self, address: u64, size: usize) -> (usize, usize) {
+        let block = self.own.data.block_bytes() as u64;
+        let room = (block - address % block) as usize;
+        (room.min(size), size.saturating_sub(room))
+    }
+
+    fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
+        match self.acquire(address, size, access) {
+            Ok(()) => Outcome::Done(self.gather(address, size)),
+            Err(Outcome::Fault(fault)) => Outcome::Fault(fault),
+            Err(_) => Outcome::Wait,
+        }
+    }
+
+    fn uncached_load(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        let pending = Pending::UncachedLoad(Uncached { address, size: size as u8, value: 0 });
+        if let Some(value) = self.own.take_finished(pending) {
+            return Outcome::Done(value);
+        }
+        self.own.statistics.uncached_loads.increment();
+        self.wait(pending)
+    }
+
+    fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+        let store = Uncached { address, size: size as u8, value };
+        let pending = Pending::UncachedStore(store);
+        if self.own.take_finished(pending).is_some() {
+            return Outcome::Done(());
+        }
+        if self.own.posted_limit > 0 {
+            if self.own.store_buffer.len() == self.own.posted_limit {
+                self.own.statistics.store_buffer_stalls.increment();
+                return self.wait(Pending::Drain { below: self.own.posted_limit });
+            }
+            self.own.statistics.uncached_stores.increment();
+            self.own.store_buffer.push_back(store);
+            // The processor stops for no time, so that the node asks for the bus
+            // at this instant, and finds the store done when it repeats it.
+            self.own.finished = Some((pending, 0));
+            return Outcome::Wait;
+        }
+        self.own.statistics.uncached_stores.increment();
+        self.wait(pending)
+    }
+
+    /// The page of an access that must not cross a page of another kind.
+    fn page(
+        &self,
+        address: u64,
+        size: usize,
+        check: impl Fn(&PageTable, u64) -> Result<PageAttributes, AccessFault>,
+    ) -> Result<PageAttributes, AccessFault> {
+        let page = check(self.pages, address)?;
+        let misaligned = !address.is_multiple_of(size as u64);
+        if !misaligned {
+            return Ok(page);
+        }
+        let last = check(self.pages, address.wrapping_add(size as u64 - 1))?;
+        if page.kind != PageKind::Cachable || last.kind != PageKind::Cachable {
+            return Err(AccessFault::Misaligned);
+        }
+        Ok(page)
+    }
+
+    /// Stores into blocks that may be written. Stores to pages of code are
+    /// counted, each of them, so that decoded instructions can be dropped.
+    fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
+        self.scatter(address, size, value);
+        self.own.code_version += u64::from(page.executable);
+        self.own.data.guard_stores(address, page.executable);
+        let last = address.wrapping_add(size as u64 - 1);
+        if self.own.data.block_of(last) != self.own.data.block_of(address) {
+            self.own.data.guard_stores(last, page.executable);
+        }
+    }
+
+    /// Checks an atomic access: aligned, cachable, allowed.
+    fn atomic(&self, address: u64, size: usize) -> Result<PageAttributes, AccessFault> {
+        if !address.is_multiple_of(size as u64) {
+            return Err(AccessFault::Misaligned);
+        }
+        let page = self.pages.check_store(address)?;
+        match page.kind {
+            PageKind::Cachable => Ok(page),
+            PageKind::Uncached | PageKind::Device => Err(AccessFault::Device),
+        }
+    }
+}
+
+impl Port for ProcessorPort<'_> {
+    #[inline(always)]
+    fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64> {
+        self.own.data.load_hit::<SIZE>(address)
+    }
+
+    #[inline(always)]
+    fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
+        self.own.data.store_hit::<SIZE>(address, value)
+    }
+
+    #[inline(always)]
+    fn fetch_hit(&mut self, address: u64) -> bool {
+        match &self.own.instructions {
+            None => true,
+            Some(cache) => cache.fetch_hit(address),
+        }
+    }
+
+    #[cold]
+    fn load(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        match self.page(address, size, PageTable::check_load) {
+            Err(fault) => Outcome::Fault(fault),
+            Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
+            Ok(_) => self.uncached_load(address, size),
+        }
+    }
+
+    #[cold]
+    fn store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+        let page = match self.page(address, size, PageTable::check_store) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
+        if page.kind != PageKind::Cachable {
+            return self.uncached_store(address, size, value);
+        }
+        if let Err(outcome) = self.acquire(address, size, Access::Store) {
+            return outcome;
+        }
+        self.finish_store(page, address, size, value);
+        Outcome::Done(())
+    }
+
+    #[cold]
+    fn fetch(&mut self, address: u64) -> Outcome<()> {
+        if let Err(fault) = self.pages.check_fetch(address) {
+            return Outcome::Fault(fault);
+        }
+        let Some(cache) = &mut self.own.instructions else {
+            return Outcome::Done(());
+        };
+        if cache.access(address, Access::Load).is_ok() {
+            return Outcome::Done(());
+        }
+        self.own.statistics.fetch_misses.increment();
+        self.wait(Pending::Instructions { address })
+    }
+
+    fn code(&mut self, address: u64) -> Result<u32, AccessFault> {
+        self.pages.check_fetch(address)?;
+        let mut bytes = [0; 4];
+        for (offset, byte) in bytes.iter_mut().enumerate() {
+            let here = address.wrapping_add(offset as u64);
+            if self.pages.check_fetch(here).is_err() {
+                break;
+            }
+            let mut one = [0];
+            match self.own.data.peek(here) {
+                Some(block) => one[0] = block[(here % block.len() as u64) as usize],
+                None => self.memory.read(here, &mut one),
+            }
+            *byte = one[0];
+        }
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    #[cold]
+    fn load_reserved(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        if let Err(fault) = self.atomic(address, size) {
+            return Outcome::Fault(fault);
+        }
+        let outcome = self.cachable_load(address, size, Access::Load);
+        if let Outcome::Done(_) = outcome {
+            self.own.reservation = Some(self.own.data.block_of(address));
+        }
+        outcome
+    }
+
+    #[cold]
+    fn store_conditional(&mut self, address: u64, size: usize, value: u64) -> Outcome<bool> {
+        let page = match self.atomic(address, size) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
+        if self.own.reservation != Some(self.own.data.block_of(address)) {
+            self.own.reservation = None;
+            return Outcome::Done(false);
+        }
+        if self.acquire(address, size, Access::Store).is_err() {
+            return Outcome::Wait;
+        }
+        self.own.reservation = None;
+        self.finish_store(page, address, size, value);
+        Outcome::Done(true)
+    }
+
+    #[cold]
+    fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        match self.atomic(address, size) {
+            Err(fault) => Outcome::Fault(fault),
+            Ok(_) => self.cachable_load(address, size, Access::Store),
+        }
+    }
+
+    fn fence(&mut self) -> Outcome<()> {
+        if self.own.store_buffer.is_empty() {
+            return Outcome::Done(());
+        }
+        self.wait(Pending::Drain { below: 1 })
+    }
+
+    fn fence_instructions(&mut self) -> Outcome<()> {
+        if let Some(cache) = &mut self.own.instructions {
+            cache.clear();
+        }
+        Outcome::Done(())
+    }
+
+    fn code_version(&self) -> u64 {
+        self.own.code_version
+    }
+}
