@@ -103,6 +103,11 @@ impl DeviceMemory {
 }
 
 impl Copies {
+    /// Whether the interface is the home of the queue.
+    pub fn is_home(&self) -> bool {
+        matches!(self, Copies::Home(_))
+    }
+
     /// The latest bytes of a block, if the interface has them.
     pub fn latest(&self, address: u64) -> Option<BlockData> {
         match self {

@@ -80,7 +80,6 @@ pub struct CachableQueueReceive {
     register_delay: Duration,
     /// From a packet's arrival to its first block on the bus.
     preparation_time: Duration,
-    is_home: bool,
     /// Messages deposited so far.
     tail: u64,
     /// Messages known to be consumed: never ahead of the processor's head.
@@ -99,7 +98,6 @@ impl CachableQueueReceive {
     /// in the interface's memory; its blocks follow each other without a gap, so
     /// it counts once a message.
     pub fn new(parts: Parts, write_time: Duration) -> Self {
-        let is_home = matches!(parts.copies, Copies::Home(_));
         CachableQueueReceive {
             agent: parts.agent,
             queue: parts.queue,
@@ -107,7 +105,6 @@ impl CachableQueueReceive {
             pointers: parts.pointers,
             register_delay: parts.register_delay,
             preparation_time: parts.engine_time + write_time,
-            is_home,
             tail: 0,
             head: 0,
             wants_head: false,
@@ -306,11 +303,11 @@ impl Side for CachableQueueReceive {
         Layout {
             driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), crate::registers::POINTERS],
-            home: self.is_home.then(|| self.queue.range()),
+            home: self.copies.is_home().then(|| self.queue.range()),
             initial_words: vec![(RECEIVE_HEAD, FIRST_POINTER)],
             entries: self.queue.entries,
             cachable_message_ready: false,
-            overflows_to_memory: !self.is_home,
+            overflows_to_memory: !self.copies.is_home(),
         }
     }
 

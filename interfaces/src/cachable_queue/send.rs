@@ -55,7 +55,6 @@ pub struct CachableQueueSend {
     register_delay: Duration,
     engine_time: Duration,
     message_ready: MessageReady,
-    is_home: bool,
     /// Messages announced so far.
     announced: u64,
     /// Messages injected so far.
@@ -75,7 +74,6 @@ pub struct CachableQueueSend {
 impl CachableQueueSend {
     /// An engine with nothing to send; messages are announced as `message_ready` says.
     pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
-        let is_home = matches!(parts.copies, Copies::Home(_));
         CachableQueueSend {
             agent: parts.agent,
             queue: parts.queue,
@@ -84,7 +82,6 @@ impl CachableQueueSend {
             register_delay: parts.register_delay,
             engine_time: parts.engine_time,
             message_ready,
-            is_home,
             announced: 0,
             injected: 0,
             tail_is_stale: false,
@@ -214,7 +211,7 @@ impl Side for CachableQueueSend {
         Layout {
             driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), crate::registers::POINTERS],
-            home: self.is_home.then(|| self.queue.range()),
+            home: self.copies.is_home().then(|| self.queue.range()),
             initial_words: vec![(SEND_TAIL, FIRST_POINTER), (SEND_HEAD, FIRST_POINTER)],
             entries: self.queue.entries,
             cachable_message_ready: self.message_ready == MessageReady::CachableStore,

@@ -41,7 +41,7 @@ def list_(
         rows = [(entry["name"], entry["summary"]) for entry in entries]
         print_table(name.capitalize(), ["name", "what it is"], rows)
     if Kind.INTERFACES in kinds:
-        print("Sizes are free: CNI64Qm and NI4w are interfaces too. Case does not matter.")
+        print("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
