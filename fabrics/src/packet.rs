@@ -6,7 +6,7 @@ pub struct NodeId(pub u16);
 
 /// One network message: an eight-byte header that the interfaces read, and a
 /// payload that they only carry.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Packet {
     /// Who sent it.
     pub source: NodeId,
@@ -23,7 +23,7 @@ pub struct Packet {
 /// The first doubleword of a packet, as the messaging library lays it out
 /// (guest/messaging). An interface looks at the destination and the length; the
 /// rest belongs to the library.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Header(pub u64);
 
 impl Header {

@@ -45,17 +45,21 @@ static struct end first_entry(uint64_t queue, uint64_t entries) {
     return (struct end){start, FIRST_ENTRY_FIRST_PASS, start, entries};
 }
 
-static void start(const struct narthex_information *machine) {
+static void start_sending(const struct narthex_information *machine) {
     tail = first_entry(machine->send_queue, machine->send_entries);
-    head = first_entry(machine->receive_queue, machine->receive_entries);
     shadow_head = FIRST_ENTRY_FIRST_PASS;
     entry_bytes = machine->entry_bytes;
     send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
-    receive_head = (volatile uint64_t *)(uintptr_t)machine->receive_head;
     announces_tail = machine->message_ready == 1;
     uint64_t ready =
         announces_tail ? machine->send_tail : machine->register_page + REGISTER_MESSAGE_READY;
     announcement = (volatile uint64_t *)(uintptr_t)ready;
+}
+
+static void start_receiving(const struct narthex_information *machine) {
+    head = first_entry(machine->receive_queue, machine->receive_entries);
+    entry_bytes = machine->entry_bytes;
+    receive_head = (volatile uint64_t *)(uintptr_t)machine->receive_head;
 }
 
 static inline uint64_t sense(uint64_t pointer) {
@@ -105,4 +109,5 @@ static void receive(void *payload, size_t bytes) {
     *receive_head = head.pointer;
 }
 
-const struct driver driver_cachable_queue = {start, has_room, send, arrived, receive};
+const struct send_driver send_cachable_queue = {start_sending, has_room, send};
+const struct receive_driver receive_cachable_queue = {start_receiving, arrived, receive};

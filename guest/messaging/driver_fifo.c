@@ -66,4 +66,5 @@ static void receive(void *payload, size_t bytes) {
     }
 }
 
-const struct driver driver_fifo = {start, has_room, send, arrived, receive};
+const struct send_driver send_fifo = {start, has_room, send};
+const struct receive_driver receive_fifo = {start, arrived, receive};

@@ -52,7 +52,8 @@ struct partial_message {
 };
 
 static const struct narthex_information *machine;
-static struct driver driver; /* a copy: one load less on every use */
+static struct send_driver sender; /* copies: one load less on every use */
+static struct receive_driver receiver;
 static int node, nodes;
 static size_t payload_bytes; /* of a full packet */
 static uint8_t next_message;
@@ -66,18 +67,35 @@ static size_t largest_bytes; /* of a message in parts so far: the next one gets 
 
 /* Starting */
 
-static const struct driver *pick_driver(void) {
-    switch (machine->driver) {
+static OUT_OF_LINE _Noreturn void fail_driver(const char *half, uint64_t number) {
+    narthex_fail("node %d: to %s over this network interface takes driver %llu, which this program "
+                 "does not have: compile it again",
+                 node, half, (unsigned long long)number);
+}
+
+static struct send_driver pick_send_driver(uint64_t number) {
+    switch (number) {
     case DRIVER_LOOPBACK:
-        return &driver_loopback;
+        return send_loopback;
     case DRIVER_FIFO:
-        return &driver_fifo;
+        return send_fifo;
     case DRIVER_CACHABLE_QUEUE:
-        return &driver_cachable_queue;
+        return send_cachable_queue;
     default:
-        narthex_fail("node %llu: the network interface needs driver %llu; this program has "
-                     "1 (fifo) and 2 (cachable queues)",
-                     (unsigned long long)machine->node, (unsigned long long)machine->driver);
+        fail_driver("send", number);
+    }
+}
+
+static struct receive_driver pick_receive_driver(uint64_t number) {
+    switch (number) {
+    case DRIVER_LOOPBACK:
+        return receive_loopback;
+    case DRIVER_FIFO:
+        return receive_fifo;
+    case DRIVER_CACHABLE_QUEUE:
+        return receive_cachable_queue;
+    default:
+        fail_driver("receive", number);
     }
 }
 
@@ -91,8 +109,10 @@ __attribute__((constructor)) static void start(void) {
                       payload_bytes % sizeof(word) == 0,
                   "node %d: packets carry %zu bytes; the library needs a multiple of 4 up to %d",
                   node, payload_bytes, PACKET_PAYLOAD_LIMIT);
-    driver = *pick_driver();
-    driver.start(machine);
+    sender = pick_send_driver(machine->send_driver);
+    receiver = pick_receive_driver(machine->receive_driver);
+    sender.start(machine);
+    receiver.start(machine);
     barrier_start();
 }
 
@@ -136,7 +156,7 @@ static void save_packet(uint64_t header) {
     narthex_check(packet, "node %d has no memory left to buffer arriving packets", node);
     packet->next = NULL;
     packet->header = header;
-    driver.receive(packet->payload, header_bytes(header));
+    receiver.receive(packet->payload, header_bytes(header));
     *saved_end = packet;
     saved_end = &packet->next;
 }
@@ -144,7 +164,7 @@ static void save_packet(uint64_t header) {
 static void save_arrivals(void) {
     uint64_t header;
     ENTER(ACTIVITY_BUFFERING);
-    while ((header = driver.arrived()) != 0)
+    while ((header = receiver.arrived()) != 0)
         save_packet(header);
     LEAVE();
 }
@@ -154,16 +174,16 @@ static OUT_OF_LINE void wait_for_room(void) {
     do {
         if (!machine->overflows_to_memory)
             save_arrivals();
-    } while (!driver.has_room());
+    } while (!sender.has_room());
     LEAVE();
 }
 
 /* Sending */
 
 static inline void send_packet(uint64_t header, const void *payload, size_t bytes) {
-    if (!driver.has_room())
+    if (!sender.has_room())
         wait_for_room();
-    driver.send(header | (uint64_t)bytes << 16, payload, bytes);
+    sender.send(header | (uint64_t)bytes << 16, payload, bytes);
 }
 
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
@@ -236,7 +256,7 @@ static inline void fetch(void *to, const struct saved_packet *from, size_t bytes
     if (from)
         copy(to, from->payload, bytes);
     else
-        driver.receive(to, bytes);
+        receiver.receive(to, bytes);
 }
 
 static struct partial_message *begin_partial(uint64_t key, size_t bytes) {
@@ -324,7 +344,7 @@ static OUT_OF_LINE int receive_saved(void) {
 
 /* Saved packets come first: they arrived earlier. */
 static inline bool has_arrived(uint64_t *header) {
-    return saved || (*header = driver.arrived()) != 0;
+    return saved || (*header = receiver.arrived()) != 0;
 }
 
 /* Receives the packet that has_arrived found, and those behind it; returns the messages handled.

@@ -48,8 +48,8 @@ struct narthex_information {
     uint64_t node;
     /* nodes in the machine */
     uint64_t nodes;
-    /* 1: FIFO registers, 2: cachable queues */
-    uint64_t driver;
+    /* how to send: one of the DRIVER numbers */
+    uint64_t send_driver;
     /* address of the registers */
     uint64_t register_page;
     /* bytes in a packet, header included */
@@ -82,6 +82,8 @@ struct narthex_information {
     uint64_t overflows_to_memory;
     /* of the run */
     uint64_t seed;
+    /* how to receive: one of the DRIVER numbers */
+    uint64_t receive_driver;
 };
 
 #endif

@@ -8,8 +8,10 @@ use narthex_memory::protocols::Protocol;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::attachment::Attachment;
 use crate::models::{Built, MODELS, Model, Setup};
-use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::registers::Addresses;
+use crate::side::{Context, Layout, RegisterFault, Side};
 use crate::taxonomy::{Name, Simple};
 
 /// An interface that cannot be built, and why.
@@ -41,15 +43,15 @@ pub enum InterfaceError {
         /// What is wrong, and what is allowed.
         problem: String,
     },
-    /// The two halves cannot be composed.
-    #[error("'{name}' joins halves that need different drivers ({send:?} and {receive:?})")]
-    Drivers {
-        /// The interface.
+    /// It cannot be attached there.
+    #[error("'{name}' cannot be attached to {attachment}: {reason}")]
+    Attachment {
+        /// The half that cannot.
         name: String,
-        /// What the send half needs.
-        send: Driver,
-        /// What the receive half needs.
-        receive: Driver,
+        /// Where.
+        attachment: Attachment,
+        /// Why not.
+        reason: &'static str,
     },
 }
 
@@ -60,6 +62,10 @@ pub struct Node<'a> {
     pub sections: &'a Map<String, Value>,
     /// Places on the bus: of the send half, of the receive half.
     pub agents: [AgentId; 2],
+    /// Where the process's part of the interface lies.
+    pub addresses: Addresses,
+    /// Where the interface is attached.
+    pub attachment: Attachment,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -106,11 +112,6 @@ impl Interface {
     pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
         let send = half(name.send, node, node.agents[0], |model| model.send)?;
         let receive = half(name.receive, node, node.agents[1], |model| model.receive)?;
-        let drivers = [send.layout().driver, receive.layout().driver];
-        if drivers[0] != drivers[1] {
-            let [send, receive] = drivers;
-            return Err(InterfaceError::Drivers { name: name.to_string(), send, receive });
-        }
         let homes = [&send, &receive].map(|side| side.layout().home.unwrap_or_default());
         Ok(Interface { sides: [send, receive], homes })
     }
@@ -164,8 +165,13 @@ fn half(
         .sections
         .get(model.section)
         .ok_or_else(|| InterfaceError::NoSection { name: name.to_string(), section: model.section.into() })?;
-    let Node { protocol, block_bytes, packet_bytes, .. } = *node;
-    let setup = Setup { name, config, agent, protocol, block_bytes, packet_bytes };
+    let Node { addresses, attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    (model.attaches)(attachment).map_err(|reason| InterfaceError::Attachment {
+        name: name.to_string(),
+        attachment,
+        reason,
+    })?;
+    let setup = Setup { name, config, agent, addresses, attachment, protocol, block_bytes, packet_bytes };
     builder(model)(&setup).map_err(|problem| {
         let place = match problem.key.as_str() {
             "" => name.to_string(),

@@ -3,12 +3,14 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`taxonomy`] | names such as CNI32Qm, parsed |
+//! | [`attachment`] | where in a node an interface is |
 //! | [`side`] | the trait of half an interface, and the contract above it |
 //! | [`models`] | the models, one a file |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
 
+pub mod attachment;
 pub mod cachable_queue;
 pub mod interface;
 pub mod models;
@@ -16,6 +18,7 @@ pub mod registers;
 pub mod side;
 pub mod taxonomy;
 
+pub use attachment::Attachment;
 pub use interface::{Interface, InterfaceError};
-pub use side::{Context, Layout, RegisterFault, Side};
+pub use side::{Context, Layout, RegisterFault, Side, SideState};
 pub use taxonomy::Name;

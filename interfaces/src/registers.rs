@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 
 use crate::side::Driver;
 
-/// The addresses that belong to devices: no program may use them.
+/// The addresses that belong to devices: no program may use them. Each process
+/// of a node has a part of its own ([`Addresses`]); the constants are those of
+/// process 0.
 pub const DEVICE_REGION: std::ops::Range<u64> = 0x5000_0000..0x6000_0000;
 /// A read-only page that tells the guest which machine it runs on.
 pub const INFORMATION_PAGE: u64 = 0x5000_0000;
@@ -19,8 +21,8 @@ pub const SEND_TAIL: u64 = 0x5000_2000;
 pub const SEND_HEAD: u64 = 0x5000_2100;
 /// The processor's count of messages taken from the receive queue; one block.
 pub const RECEIVE_HEAD: u64 = 0x5000_2200;
-/// The blocks of the three pointers.
-pub const POINTERS: std::ops::Range<u64> = SEND_TAIL..SEND_TAIL + 0x1000;
+/// Bytes of the blocks of the three pointers.
+const POINTERS_BYTES: u64 = 0x1000;
 /// The send queue. The queues lie where an operating system that colours pages
 /// would place them: in a direct-mapped cache of 1 MiB or 256 KiB they replace
 /// neither each other's entries nor the first data of a program.
@@ -29,6 +31,65 @@ pub const SEND_QUEUE: u64 = 0x510b_0000;
 pub const RECEIVE_QUEUE: u64 = 0x518a_0000;
 /// Most bytes that a queue may have.
 pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
+/// From one process's part of the device region to the next one's.
+pub const PROCESS_STRIDE: u64 = 0x0200_0000;
+/// Most processes that a node can have; the rest of the region is theirs in common.
+pub const PROCESSES_LIMIT: u32 = 7;
+
+/// Where one process's part of the interface lies (isca96, Section 2.4: "Each
+/// process communicates with a CNI using its own data queues").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Addresses {
+    offset: u64,
+}
+
+impl Addresses {
+    /// Those of the process with this number, less than [`PROCESSES_LIMIT`].
+    pub const fn of_process(process: u8) -> Self {
+        assert!((process as u32) < PROCESSES_LIMIT);
+        Addresses { offset: process as u64 * PROCESS_STRIDE }
+    }
+
+    /// The process's information page.
+    pub const fn information_page(self) -> u64 {
+        INFORMATION_PAGE + self.offset
+    }
+
+    /// Its page of uncached registers.
+    pub const fn register_page(self) -> u64 {
+        REGISTER_PAGE + self.offset
+    }
+
+    /// Its send queue.
+    pub const fn send_queue(self) -> u64 {
+        SEND_QUEUE + self.offset
+    }
+
+    /// Its receive queue.
+    pub const fn receive_queue(self) -> u64 {
+        RECEIVE_QUEUE + self.offset
+    }
+
+    /// Its count of messages sent.
+    pub const fn send_tail(self) -> u64 {
+        SEND_TAIL + self.offset
+    }
+
+    /// The interface's count of messages taken from its send queue.
+    pub const fn send_head(self) -> u64 {
+        SEND_HEAD + self.offset
+    }
+
+    /// Its count of messages taken from its receive queue.
+    pub const fn receive_head(self) -> u64 {
+        RECEIVE_HEAD + self.offset
+    }
+
+    /// The blocks of its three pointers.
+    pub const fn pointers(self) -> std::ops::Range<u64> {
+        self.send_tail()..self.send_tail() + POINTERS_BYTES
+    }
+}
 
 /// What a load of [`STATUS`] shows: there is room for a packet.
 pub const STATUS_CAN_SEND: u64 = 1;
@@ -56,12 +117,12 @@ pub const REGISTERS: [Register; 4] = [
 ];
 
 /// The fields of the information page, eight bytes each, in order.
-pub const INFORMATION_FIELDS: [(&str, &str); 21] = [
+pub const INFORMATION_FIELDS: [(&str, &str); 22] = [
     ("magic", "the bytes NARTHEX and a zero"),
     ("version", "of this layout"),
     ("node", "this node's number"),
     ("nodes", "nodes in the machine"),
-    ("driver", "1: FIFO registers, 2: cachable queues"),
+    ("send_driver", "how to send: one of the DRIVER numbers"),
     ("register_page", "address of the registers"),
     ("packet_bytes", "bytes in a packet, header included"),
     ("header_bytes", "bytes of its header"),
@@ -78,6 +139,7 @@ pub const INFORMATION_FIELDS: [(&str, &str); 21] = [
     ("message_ready", "0: store to MESSAGE_READY; 1: store the tail pointer"),
     ("overflows_to_memory", "1: a blocked sender need not drain the interface"),
     ("seed", "of the run"),
+    ("receive_driver", "how to receive: one of the DRIVER numbers"),
 ];
 
 /// The first field of the information page.
@@ -150,6 +212,11 @@ mod tests {
 
     #[test]
     fn the_largest_queues_stay_inside_the_device_region() {
-        assert!(DEVICE_REGION.contains(&(RECEIVE_QUEUE + LARGEST_QUEUE_BYTES - 1)));
+        let last = Addresses::of_process(PROCESSES_LIMIT as u8 - 1);
+        assert!(DEVICE_REGION.contains(&(last.receive_queue() + LARGEST_QUEUE_BYTES - 1)));
+        assert!(
+            last.send_queue() - PROCESS_STRIDE + LARGEST_QUEUE_BYTES
+                < last.information_page() + PROCESS_STRIDE
+        );
     }
 }

@@ -16,6 +16,7 @@
 //! A half never calls the bus, the processor or another half. It changes its own
 //! state, may use the network port that it is handed, and asks for timers.
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use narthex_fabrics::NetworkPort;
@@ -88,8 +89,28 @@ pub enum Driver {
     CachableQueue = 2,
 }
 
+/// What every half gets by deriving `Clone` and `Hash`: a model checker copies
+/// states and tells them apart.
+pub trait SideState {
+    /// A half in the same state.
+    fn duplicate(&self) -> Box<dyn Side>;
+
+    /// Feeds the state, without what was counted, to `hasher`.
+    fn hash_state(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: Side + Clone + Hash + 'static> SideState for T {
+    fn duplicate(&self) -> Box<dyn Side> {
+        Box::new(self.clone())
+    }
+
+    fn hash_state(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
 /// One half of a network interface.
-pub trait Side: Send {
+pub trait Side: SideState + Send {
     /// What the composer and the guest need to know.
     fn layout(&self) -> Layout;
 

@@ -335,6 +335,11 @@ macro_rules! statistics {
             )*
         }
 
+        /// What was counted is no part of a state: it hashes to nothing.
+        impl ::std::hash::Hash for $set {
+            fn hash<H: ::std::hash::Hasher>(&self, _: &mut H) {}
+        }
+
         #[allow(dead_code)]
         impl $set {
             /// What each statistic is, in the order of the declaration.

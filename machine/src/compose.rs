@@ -6,13 +6,13 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::{NetworkPort, NodeId};
-use narthex_interfaces::Name;
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
-    INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD, RECEIVE_QUEUE,
+    Addresses, INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD, RECEIVE_QUEUE,
     REGISTER_PAGE, SEND_HEAD, SEND_QUEUE, SEND_TAIL,
 };
 use narthex_interfaces::side::Layout;
+use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::Clock;
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
@@ -116,6 +116,8 @@ impl<'a> Blueprint<'a> {
         let node = InterfaceNode {
             sections: &config.interfaces,
             agents: [AgentId(1), AgentId(2)],
+            addresses: Addresses::of_process(0),
+            attachment: Attachment::MemoryBus,
             protocol,
             block_bytes: self.block_bytes(),
             packet_bytes: self.packet_bytes(),
@@ -177,6 +179,7 @@ impl<'a> Blueprint<'a> {
             u64::from(send.cachable_message_ready),
             u64::from(receive.overflows_to_memory),
             self.seed,
+            receive.driver as u64,
         ]
     }
 

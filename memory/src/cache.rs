@@ -21,6 +21,8 @@
 //! A tag is the block's address plus one bit that no block address has, so that
 //! freshly zeroed memory is an empty cache and an untouched set costs nothing.
 
+use std::hash::{Hash, Hasher};
+
 use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +91,7 @@ pub struct Victim {
 }
 
 /// A coherent cache with data.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cache {
     protocol: &'static Protocol,
     ways: usize,
@@ -105,6 +107,16 @@ pub struct Cache {
     /// For each set its ways from most to least recently used, four bits each.
     recency: Vec<u64>,
     data: Vec<u8>,
+}
+
+/// The lines and their order of replacement; the front follows from them.
+impl Hash for Cache {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.tags, &self.states, &self.recency).hash(hasher);
+        for line in (0..self.tags.len()).filter(|&line| self.tags[line] != 0) {
+            self.line_bytes(line).hash(hasher);
+        }
+    }
 }
 
 impl Cache {

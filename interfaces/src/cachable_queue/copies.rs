@@ -10,7 +10,7 @@ use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
 use crate::side::HomeReply;
 
 /// The blocks of one queue that the interface has.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub enum Copies {
     /// The interface's memory is the home of every block.
     Home(DeviceMemory),
@@ -26,7 +26,7 @@ pub enum Copies {
 /// The memory of an interface that is the home of a queue. As a home it sees
 /// every fetch and every invalidation of its blocks, so it knows whether its
 /// bytes are the latest and whether a processor may hold a copy.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct DeviceMemory {
     address: u64,
     block_bytes: usize,

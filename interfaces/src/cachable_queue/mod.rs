@@ -31,10 +31,10 @@ use narthex_memory::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registers::LARGEST_QUEUE_BYTES;
+use crate::registers::{Addresses, LARGEST_QUEUE_BYTES};
 
 /// How the processor tells the interface that a message is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageReady {
     /// An uncached store to a register (isca96, Section 3).
@@ -49,6 +49,8 @@ pub enum MessageReady {
 pub struct Parts {
     /// Its place on the bus.
     pub agent: AgentId,
+    /// Where its process's part of the interface lies.
+    pub addresses: Addresses,
     /// Its queue.
     pub queue: QueueShape,
     /// Where it keeps the queue's blocks.
@@ -62,7 +64,7 @@ pub struct Parts {
 }
 
 /// Where a queue lies and how it is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueShape {
     /// The address of the first entry.
     pub address: u64,

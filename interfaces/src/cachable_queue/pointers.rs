@@ -4,11 +4,11 @@ use narthex_memory::cache::Cache;
 use narthex_memory::protocols::{Access, Protocol, Request};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
-use crate::registers::POINTERS;
+use crate::registers::Addresses;
 
 /// A few lines of coherent cache for pointers. An access either succeeds at
 /// once or names the kind of transaction on its block that it needs first.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Pointers {
     cache: Cache,
 }
@@ -17,7 +17,8 @@ impl Pointers {
     /// No copies yet. There is a line for each block of the pointer page that
     /// can be one, so nothing is ever replaced.
     pub fn new(protocol: &'static Protocol, block_bytes: usize) -> Self {
-        let lines = ((POINTERS.end - POINTERS.start) as usize / block_bytes).next_power_of_two();
+        let page = Addresses::of_process(0).pointers();
+        let lines = ((page.end - page.start) as usize / block_bytes).next_power_of_two();
         Pointers { cache: Cache::with_geometry(protocol, lines, 1, block_bytes) }
     }
 

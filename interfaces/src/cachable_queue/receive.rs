@@ -32,7 +32,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{Parts, QueueShape};
-use crate::registers::{FIRST_POINTER, RECEIVE_HEAD};
+use crate::registers::{Addresses, FIRST_POINTER};
 use crate::side::{Context, Driver, HomeReply, Layout, Side};
 
 narthex_kernel::statistics! {
@@ -48,7 +48,7 @@ narthex_kernel::statistics! {
 }
 
 /// What the engine has on the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Job {
     /// The head pointer.
     Head,
@@ -59,7 +59,7 @@ enum Job {
 }
 
 /// A packet on its way into the queue.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Deposit {
     packet: Packet,
     /// When the engine has looked at it.
@@ -71,9 +71,10 @@ struct Deposit {
 }
 
 /// The receive half of a coherent interface with queues.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct CachableQueueReceive {
     agent: AgentId,
+    addresses: Addresses,
     queue: QueueShape,
     copies: Copies,
     pointers: Pointers,
@@ -100,6 +101,7 @@ impl CachableQueueReceive {
     pub fn new(parts: Parts, write_time: Duration) -> Self {
         CachableQueueReceive {
             agent: parts.agent,
+            addresses: parts.addresses,
             queue: parts.queue,
             copies: parts.copies,
             pointers: parts.pointers,
@@ -164,7 +166,7 @@ impl CachableQueueReceive {
 
     /// Looks at the head pointer if that needs no transaction.
     fn try_head(&mut self) -> bool {
-        let Ok(pointer) = self.pointers.load(RECEIVE_HEAD) else {
+        let Ok(pointer) = self.pointers.load(self.addresses.receive_head()) else {
             return false;
         };
         self.head = self.queue.message(pointer, self.head);
@@ -302,9 +304,9 @@ impl Side for CachableQueueReceive {
     fn layout(&self) -> Layout {
         Layout {
             driver: Driver::CachableQueue,
-            cachable: vec![self.queue.range(), crate::registers::POINTERS],
+            cachable: vec![self.queue.range(), self.addresses.pointers()],
             home: self.copies.is_home().then(|| self.queue.range()),
-            initial_words: vec![(RECEIVE_HEAD, FIRST_POINTER)],
+            initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
             cachable_message_ready: false,
             overflows_to_memory: !self.copies.is_home(),
@@ -317,14 +319,14 @@ impl Side for CachableQueueReceive {
 
     fn snoop(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
         let writes = matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive);
-        if writes && transaction.address == RECEIVE_HEAD && self.full {
+        if writes && transaction.address == self.addresses.receive_head() && self.full {
             self.full = false;
             self.wants_head = true;
         }
         let pointers = self.pointers.snoop(transaction);
         let copies = self.copies.snoop(transaction);
         self.advance(context);
-        if transaction.address == RECEIVE_HEAD {
+        if transaction.address == self.addresses.receive_head() {
             // Never exclusive: the interface has to see the next store.
             return SnoopReply { shares: transaction.kind == Kind::Read, ..pointers };
         }
@@ -357,7 +359,8 @@ impl Side for CachableQueueReceive {
         let job = self.next_job()?;
         let transaction = match job {
             Job::Head => {
-                Transaction::block(self.agent, self.pointers.load(RECEIVE_HEAD).err()?, RECEIVE_HEAD)
+                let head = self.addresses.receive_head();
+                Transaction::block(self.agent, self.pointers.load(head).err()?, head)
             }
             Job::Invalidate { address } => Transaction::block(self.agent, Kind::Invalidate, address),
             Job::Bypass => {

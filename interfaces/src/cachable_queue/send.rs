@@ -21,7 +21,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{MessageReady, Parts, QueueShape};
-use crate::registers::{FIRST_POINTER, MESSAGE_READY, SEND_HEAD, SEND_TAIL};
+use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
 use crate::side::{Context, Driver, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
@@ -35,7 +35,7 @@ narthex_kernel::statistics! {
 }
 
 /// What the engine has on the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Job {
     /// A block of a message.
     Block { address: u64, early: bool },
@@ -46,9 +46,10 @@ enum Job {
 }
 
 /// The send half of a coherent interface with queues.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct CachableQueueSend {
     agent: AgentId,
+    addresses: Addresses,
     queue: QueueShape,
     copies: Copies,
     pointers: Pointers,
@@ -76,6 +77,7 @@ impl CachableQueueSend {
     pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
         CachableQueueSend {
             agent: parts.agent,
+            addresses: parts.addresses,
             queue: parts.queue,
             copies: parts.copies,
             pointers: parts.pointers,
@@ -177,14 +179,14 @@ impl CachableQueueSend {
 
     /// Writes the head pointer if that needs no transaction.
     fn try_head(&mut self) {
-        if self.pointers.store(SEND_HEAD, self.queue.pointer(self.injected)).is_ok() {
+        if self.pointers.store(self.addresses.send_head(), self.queue.pointer(self.injected)).is_ok() {
             self.head_is_stale = false;
         }
     }
 
     /// Looks at the tail pointer if that needs no transaction.
     fn try_tail(&mut self) {
-        if let Ok(pointer) = self.pointers.load(SEND_TAIL) {
+        if let Ok(pointer) = self.pointers.load(self.addresses.send_tail()) {
             self.announced = self.queue.message(pointer, self.announced);
             self.tail_is_stale = false;
         }
@@ -192,7 +194,7 @@ impl CachableQueueSend {
 
     /// Sees the processor ask for the right to write a block of the queue.
     fn observe_write(&mut self, address: u64) {
-        if self.message_ready == MessageReady::CachableStore && address == SEND_TAIL {
+        if self.message_ready == MessageReady::CachableStore && address == self.addresses.send_tail() {
             self.tail_is_stale = true;
         }
         if self.early == Some(address) {
@@ -210,9 +212,12 @@ impl Side for CachableQueueSend {
     fn layout(&self) -> Layout {
         Layout {
             driver: Driver::CachableQueue,
-            cachable: vec![self.queue.range(), crate::registers::POINTERS],
+            cachable: vec![self.queue.range(), self.addresses.pointers()],
             home: self.copies.is_home().then(|| self.queue.range()),
-            initial_words: vec![(SEND_TAIL, FIRST_POINTER), (SEND_HEAD, FIRST_POINTER)],
+            initial_words: vec![
+                (self.addresses.send_tail(), FIRST_POINTER),
+                (self.addresses.send_head(), FIRST_POINTER),
+            ],
             entries: self.queue.entries,
             cachable_message_ready: self.message_ready == MessageReady::CachableStore,
             overflows_to_memory: false,
@@ -251,12 +256,11 @@ impl Side for CachableQueueSend {
         if matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive) {
             self.observe_write(transaction.address);
         }
-        match transaction.address {
+        if transaction.address == self.addresses.send_tail() {
             // Never exclusive: the interface has to see the next store.
-            SEND_TAIL => SnoopReply { shares: transaction.kind == Kind::Read, ..pointers },
-            SEND_HEAD => pointers,
-            _ => copies,
+            return SnoopReply { shares: transaction.kind == Kind::Read, ..pointers };
         }
+        if transaction.address == self.addresses.send_head() { pointers } else { copies }
     }
 
     fn home(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
@@ -281,11 +285,14 @@ impl Side for CachableQueueSend {
         let job = self.next_job()?;
         let transaction = match job {
             Job::Block { address, .. } => Transaction::block(self.agent, Kind::Read, address),
-            Job::Tail => Transaction::block(self.agent, self.pointers.load(SEND_TAIL).err()?, SEND_TAIL),
+            Job::Tail => {
+                let tail = self.addresses.send_tail();
+                Transaction::block(self.agent, self.pointers.load(tail).err()?, tail)
+            }
             Job::Head => {
                 let pointer = self.queue.pointer(self.injected);
-                let kind = self.pointers.store(SEND_HEAD, pointer).err()?;
-                Transaction::block(self.agent, kind, SEND_HEAD)
+                let head = self.addresses.send_head();
+                Transaction::block(self.agent, self.pointers.store(head, pointer).err()?, head)
             }
         };
         self.job = Some(job);

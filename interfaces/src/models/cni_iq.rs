@@ -21,13 +21,13 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Model, NO_COHERENCE, Problem, Setup};
 use crate::cachable_queue::copies::{Copies, DeviceMemory};
 use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::registers::{RECEIVE_QUEUE, SEND_QUEUE};
+use crate::attachment::Attachment;
 use crate::taxonomy::Queue;
 
 /// The parameters of an interface with queues in memory of its own.
@@ -53,6 +53,7 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
     let memory = DeviceMemory::new(queue.range(), block_bytes, config.memory_access_time);
     Ok(Parts {
         agent: setup.agent,
+        addresses: setup.addresses,
         queue,
         copies: Copies::Home(memory),
         pointers: Pointers::new(setup.protocol, block_bytes),
@@ -63,13 +64,13 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, SEND_QUEUE)?;
+    let parts = parts(setup, &config, setup.addresses.send_queue())?;
     Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, RECEIVE_QUEUE)?;
+    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
     Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
 }
 
@@ -80,6 +81,10 @@ pub static MODEL: Model = Model {
     summary: "cachable queues in memory of the interface (Wisconsin CNI without a cache)",
     examples: &["CNI16Q", "CNI512Q"],
     claims: |name| name.coherent && !name.words && name.queue == Queue::Device && name.addition.is_none(),
+    attaches: |attachment| match attachment {
+        Attachment::MemoryBus | Attachment::IoBus => Ok(()),
+        Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
+    },
     send,
     receive,
     schema: || schema_for!(Config),

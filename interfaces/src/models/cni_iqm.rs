@@ -20,13 +20,13 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Model, NO_COHERENCE, NO_MEMORY_HOME, Problem, Setup};
 use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::registers::{RECEIVE_QUEUE, SEND_QUEUE};
+use crate::attachment::Attachment;
 use crate::taxonomy::Queue;
 
 /// The parameters of an interface that caches queues of main memory.
@@ -65,6 +65,7 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
         .map_err(|problem| Problem { key: "queue_blocks".into(), problem })?;
     Ok(Parts {
         agent: setup.agent,
+        addresses: setup.addresses,
         queue,
         copies: Copies::Cache { cache, access_time: config.memory_access_time },
         pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
@@ -75,13 +76,13 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, SEND_QUEUE)?;
+    let parts = parts(setup, &config, setup.addresses.send_queue())?;
     Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, RECEIVE_QUEUE)?;
+    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
     Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
 }
 
@@ -93,6 +94,11 @@ pub static MODEL: Model = Model {
     examples: &["CNI16Qm", "CNI32Qm"],
     claims: |name| {
         name.coherent && !name.words && name.size > 0 && name.queue == Queue::Memory && name.addition.is_none()
+    },
+    attaches: |attachment| match attachment {
+        Attachment::MemoryBus => Ok(()),
+        Attachment::IoBus => Err(NO_MEMORY_HOME),
+        Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
     },
     send,
     receive,

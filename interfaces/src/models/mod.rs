@@ -11,6 +11,8 @@ use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::attachment::Attachment;
+use crate::registers::Addresses;
 use crate::side::Side;
 use crate::taxonomy::Simple;
 
@@ -25,6 +27,10 @@ pub struct Setup<'a> {
     pub config: &'a Value,
     /// The half's place on the bus.
     pub agent: AgentId,
+    /// Where its process's part of the interface lies.
+    pub addresses: Addresses,
+    /// Where the interface is attached; [`Model::attaches`] has allowed it.
+    pub attachment: Attachment,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -64,6 +70,8 @@ pub struct Model {
     pub examples: &'static [&'static str],
     /// Whether a name belongs to this family.
     pub claims: fn(Simple) -> bool,
+    /// Whether it can be attached there; errors say why not, with the paper's section.
+    pub attaches: fn(Attachment) -> Result<(), &'static str>,
     /// Builds a send half.
     pub send: fn(&Setup<'_>) -> Built,
     /// Builds a receive half.
@@ -80,6 +88,14 @@ impl std::fmt::Debug for Model {
         write!(f, "model {}", self.family)
     }
 }
+
+/// Why coherent interfaces are on coherent buses only.
+pub const NO_COHERENCE: &str = "it takes part in the coherence protocol, which a cache bus or a processor's \
+    registers do not carry (isca96, Section 5: \"coherence is usually not an option on cache buses\")";
+
+/// Why queues in main memory are not cached behind an I/O bus.
+pub const NO_MEMORY_HOME: &str = "its queues have main memory as their home, and a coherent I/O bus does not let a \
+    device cache the processor's memory (isca96, Section 2.3)";
 
 /// The model's section as its typed parameters.
 pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {

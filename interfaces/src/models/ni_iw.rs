@@ -30,7 +30,7 @@ use crate::side::{Context, Driver, Layout, RegisterFault, Side};
 use crate::taxonomy::Queue;
 
 /// The parameters of a FIFO interface.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Hash, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Time that a register access takes beyond the bus's own cycles.
@@ -58,7 +58,7 @@ narthex_kernel::statistics! {
 
 /// The send FIFO: the packet that the processor is writing, then the same
 /// packet on its way out.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Send {
     config: Config,
     payload_limit: usize,
@@ -168,7 +168,7 @@ impl Side for Send {
 
 /// The receive FIFO: the packets in the flow control's incoming buffers, oldest
 /// first.
-#[derive(Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Receive {
     config: Config,
     /// When each of the waiting packets can be seen.
@@ -283,6 +283,7 @@ pub static MODEL: Model = Model {
     summary: "a FIFO behind uncached registers (TMC CM-5)",
     examples: &["NI2w"],
     claims: |name| !name.coherent && name.words && name.queue == Queue::None && name.addition.is_none(),
+    attaches: |_| Ok(()),
     send,
     receive,
     schema: || schema_for!(Config),

@@ -3,6 +3,7 @@
 
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, flow_control, networks};
+use narthex_interfaces::Attachment;
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::*;
@@ -82,6 +83,8 @@ impl Node {
         let surroundings = Surroundings {
             sections: &sections,
             agents: [AgentId(1), AgentId(2)],
+            addresses: Addresses::of_process(0),
+            attachment: Attachment::MemoryBus,
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,

@@ -5,8 +5,9 @@
 //! section `[interfaces.MODEL]` is only joined to the machine's schema, so that
 //! it is checked like everything else, and tried out before the run begins.
 
-use narthex_interfaces::Name;
 use narthex_interfaces::models::{MODELS, Model, Setup};
+use narthex_interfaces::registers::Addresses;
+use narthex_interfaces::{Attachment, Name};
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::{Schema, SchemaGenerator};
@@ -86,7 +87,16 @@ pub(super) fn problems(sections: &Interfaces, surroundings: &Surroundings) -> Ve
 
 fn try_out(model: &Model, name: Name, config: &Value, surroundings: &Surroundings) -> Vec<(String, String)> {
     let &Surroundings { protocol, block_bytes, packet_bytes } = surroundings;
-    let setup = Setup { name: name.send, config, agent: AgentId(1), protocol, block_bytes, packet_bytes };
+    let setup = Setup {
+        name: name.send,
+        config,
+        agent: AgentId(1),
+        addresses: Addresses::of_process(0),
+        attachment: Attachment::MemoryBus,
+        protocol,
+        block_bytes,
+        packet_bytes,
+    };
     let halves = [(model.send)(&setup).err(), (model.receive)(&setup).err()];
     // A problem without a key is about the name: a run that chooses it is told.
     let refused = halves.into_iter().flatten().filter(|problem| !problem.key.is_empty());

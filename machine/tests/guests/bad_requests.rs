@@ -50,14 +50,6 @@ fn an_interface_of_a_size_that_cannot_be_names_the_sizes_that_can() {
 }
 
 #[test]
-fn halves_that_need_different_drivers_cannot_be_joined() {
-    assert_says(
-        &refusal(&request("hpca98", "(NI2w)S(CNI32Qm)R")),
-        &["(NI2w)S(CNI32Qm)R", "different drivers"],
-    );
-}
-
-#[test]
 fn an_unknown_key_is_answered_with_the_nearest() {
     assert_says(&refusal(&with(alone("hpca98"), "bus.clok=125MHz")), &["bus.clok", "clock"]);
     assert_says(&refusal(&with(alone("hpca98"), "buss.clock=125MHz")), &["buss", "bus"]);
