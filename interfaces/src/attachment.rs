@@ -1,9 +1,25 @@
 //! Where in a node an interface is attached (isca96, Section 5; hpca98, Section 6.3).
+//!
+//! ```text
+//!   processor ─── registers ── register
+//!       │
+//!       ├──────── cache bus ── cache-bus
+//!     cache
+//!       │
+//!   ────┴──┬───── memory bus ─ memory-bus
+//!        bridge
+//!   ───────┴───── I/O bus ──── io-bus
+//! ```
+//!
+//! A run chooses an interface and its place together: `NI2w on cache-bus`, or
+//! `NI2w@cache-bus`. An interface of which no place is said is on the memory bus.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+use crate::taxonomy::{Name, NameError};
 
 /// The place of an interface in its node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -39,15 +55,94 @@ impl fmt::Display for Attachment {
 
 /// A place that is none.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("'{0}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register")]
-pub struct AttachmentError(String);
+#[error(
+    "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register{nearest}"
+)]
+pub struct AttachmentError {
+    place: String,
+    /// The nearest place, as a question, or nothing.
+    nearest: String,
+}
+
+impl AttachmentError {
+    fn of(place: &str) -> Self {
+        let wanted = place.to_lowercase();
+        let nearest = Attachment::ALL
+            .iter()
+            .map(|&(_, name)| (strsim::jaro_winkler(name, &wanted), name))
+            .filter(|&(closeness, _)| closeness >= 0.75)
+            .max_by(|one, other| one.0.total_cmp(&other.0))
+            .map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
+        AttachmentError { place: place.into(), nearest }
+    }
+}
 
 impl FromStr for Attachment {
     type Err = AttachmentError;
 
     fn from_str(text: &str) -> Result<Self, AttachmentError> {
         let found = Attachment::ALL.iter().find(|(_, name)| name.eq_ignore_ascii_case(text.trim()));
-        found.map(|&(place, _)| place).ok_or_else(|| AttachmentError(text.trim().into()))
+        found.map(|&(place, _)| place).ok_or_else(|| AttachmentError::of(text.trim()))
+    }
+}
+
+/// An interface and its place in a node, as a run chooses them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Attached {
+    /// Which interface.
+    pub name: Name,
+    /// Where.
+    pub attachment: Attachment,
+}
+
+/// A choice that is none: its interface or its place is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum AttachedError {
+    /// The interface has no name of the taxonomy.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The place does not exist.
+    #[error("'{choice}': {problem}")]
+    Attachment {
+        /// The whole choice.
+        choice: String,
+        /// What is wrong with its place.
+        problem: AttachmentError,
+    },
+}
+
+impl FromStr for Attached {
+    type Err = AttachedError;
+
+    fn from_str(text: &str) -> Result<Self, AttachedError> {
+        let Some((name, place)) = split(text) else {
+            return Ok(Attached { name: text.parse()?, attachment: Attachment::MemoryBus });
+        };
+        let attachment = place
+            .parse()
+            .map_err(|problem| AttachedError::Attachment { choice: text.trim().into(), problem })?;
+        Ok(Attached { name: name.parse()?, attachment })
+    }
+}
+
+/// The name in front of `@` or of the word `on`, and the place behind it.
+fn split(text: &str) -> Option<(&str, &str)> {
+    if let Some(parts) = text.split_once('@') {
+        return Some(parts);
+    }
+    let on = text.char_indices().find(|&(start, _)| {
+        let word = text.get(start..start + 4);
+        word.is_some_and(|word| word.eq_ignore_ascii_case(" on "))
+    });
+    on.map(|(start, _)| (&text[..start], &text[start + 4..]))
+}
+
+impl fmt::Display for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.attachment {
+            Attachment::MemoryBus => write!(f, "{}", self.name),
+            elsewhere => write!(f, "{} on {elsewhere}", self.name),
+        }
     }
 }
 
@@ -62,5 +157,32 @@ mod tests {
             assert_eq!(place.to_string(), name);
         }
         assert!("pci".parse::<Attachment>().unwrap_err().to_string().contains("io-bus"));
+    }
+
+    #[test]
+    fn an_interface_and_its_place_print_as_they_are_written() {
+        for text in ["NI2w", "NI2w on io-bus", "(NI16w+Blkbuf)S(CNI0Qm)R on cache-bus", "CNI4 on register"] {
+            assert_eq!(text.parse::<Attached>().unwrap().to_string(), text);
+        }
+        for text in ["ni2w@cache-bus", " NI2W  ON  Cache-Bus ", "NI2w @ cache-bus"] {
+            assert_eq!(text.parse::<Attached>().unwrap().to_string(), "NI2w on cache-bus");
+        }
+        assert_eq!("CNI512Q on memory-bus".parse::<Attached>().unwrap().to_string(), "CNI512Q");
+    }
+
+    #[test]
+    fn a_wrong_choice_says_what_is_wrong_and_what_was_probably_meant() {
+        for (text, problem) in [
+            ("NI2w on io_bus", "'NI2w on io_bus': 'io_bus' is no place"),
+            ("NI2w on io_bus", "did you mean io-bus?"),
+            ("NI2w@registers", "did you mean register?"),
+            ("NI2w on ", "'' is no place for a network interface; there are memory-bus"),
+            ("NIC on io-bus", "'NIC' is not the name of a network interface"),
+            ("on io-bus", "'on io-bus' is not the name"),
+        ] {
+            let error = text.parse::<Attached>().unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+        assert!(!"NI2w on pci".parse::<Attached>().unwrap_err().to_string().contains("did you mean"));
     }
 }

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`taxonomy`] | names such as CNI32Qm, parsed |
-//! | [`attachment`] | where in a node an interface is |
+//! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`side`] | the trait of half an interface, and the contract above it |
 //! | [`models`] | the models, one a file |
 //! | [`cachable_queue`] | the engines that coherent models share |
@@ -18,7 +18,7 @@ pub mod registers;
 pub mod side;
 pub mod taxonomy;
 
-pub use attachment::Attachment;
+pub use attachment::{Attached, Attachment};
 pub use interface::{Interface, InterfaceError};
 pub use side::{Context, Layout, RegisterFault, Side, SideState};
 pub use taxonomy::Name;

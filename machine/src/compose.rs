@@ -6,18 +6,18 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::{NetworkPort, NodeId};
+use narthex_interfaces::Attached;
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
     Addresses, INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD, RECEIVE_QUEUE,
     REGISTER_PAGE, SEND_HEAD, SEND_QUEUE, SEND_TAIL,
 };
 use narthex_interfaces::side::Layout;
-use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::Clock;
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
-use narthex_memory::{AgentId, ProcessorMemory, protocols};
+use narthex_memory::{AgentId, Kind, ProcessorMemory, protocols};
 
 use crate::config::{InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
@@ -28,8 +28,8 @@ use crate::request::{Failure, RunRequest};
 pub struct Blueprint<'a> {
     /// The machine.
     pub config: &'a MachineConfig,
-    /// Its interface.
-    pub interface: Name,
+    /// Its interface, and where that is attached.
+    pub interface: Attached,
     /// How many nodes it has.
     pub nodes: u32,
     /// Where random streams start.
@@ -46,7 +46,12 @@ pub struct Blueprint<'a> {
 
 impl<'a> Blueprint<'a> {
     /// Prepares what is shared: the program is decoded once.
-    pub fn new(config: &'a MachineConfig, interface: Name, program: Program, request: &RunRequest) -> Self {
+    pub fn new(
+        config: &'a MachineConfig,
+        interface: Attached,
+        program: Program,
+        request: &RunRequest,
+    ) -> Self {
         let segments = || program.segments().iter();
         let executable = segments().filter(|segment| segment.protection.execute);
         let code = Code::from_segments(executable.map(|segment| (segment.address, &*segment.bytes)));
@@ -90,6 +95,7 @@ impl<'a> Blueprint<'a> {
             id,
             processors: vec![(processor, memory)],
             bus: Bus::new(&config.bus, self.block_bytes() as usize),
+            private_bus: self.private_bus(),
             arbitration_time: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
             main,
             memory_access_time: config.main_memory.access_time,
@@ -111,18 +117,35 @@ impl<'a> Blueprint<'a> {
     }
 
     fn build_interface(&self) -> Result<Interface, Failure> {
-        let config = self.config;
+        let (config, Attached { name, attachment }) = (self.config, self.interface);
         let protocol = protocols::by_name(&config.data_cache.protocol).expect("checked with the machine");
         let node = InterfaceNode {
-            sections: &config.interfaces,
+            sections: &config.interfaces_at(attachment),
             agents: [AgentId(1), AgentId(2)],
             addresses: Addresses::of_process(0),
-            attachment: Attachment::MemoryBus,
+            attachment,
             protocol,
             block_bytes: self.block_bytes(),
             packet_bytes: self.packet_bytes(),
         };
-        Interface::build(self.interface, &node).map_err(Failure::usage)
+        let interface = Interface::build(name, &node).map_err(Failure::usage)?;
+        match config.lacks(attachment) {
+            None => Ok(interface),
+            Some(lack) => Err(Failure::usage(format!("{lack}, which '{}' needs", self.interface))),
+        }
+    }
+
+    /// The processor's own bus to its interface, where that is on none of the others.
+    fn private_bus(&self) -> Option<Bus> {
+        let path = self.config.private_path(self.interface.attachment)?;
+        let clock = Clock::with_period(self.config.processor.period());
+        Some(Bus::with_occupancy(clock, |kind| {
+            u64::from(match kind {
+                Kind::UncachedLoad => path.uncached_load_cycles,
+                Kind::UncachedStore => path.uncached_store_cycles,
+                _ => 0,
+            })
+        }))
     }
 
     fn processor_memory(&self) -> ProcessorMemory {

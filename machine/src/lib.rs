@@ -17,8 +17,8 @@ pub mod node;
 pub mod request;
 pub mod run;
 
-use narthex_interfaces::models::MODELS;
-use narthex_interfaces::registers;
+use narthex_interfaces::models::{MODELS, Model};
+use narthex_interfaces::{Attachment, registers};
 use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::{Value, json};
@@ -33,14 +33,7 @@ pub use run::{Progress, run};
 /// For any other kind.
 pub fn list(kind: &str) -> Result<Value, Failure> {
     match kind {
-        "interfaces" => Ok(MODELS
-            .iter()
-            .flat_map(|model| {
-                model.examples.iter().map(
-                    |example| json!({ "name": example, "family": model.family, "summary": model.summary }),
-                )
-            })
-            .collect()),
+        "interfaces" => Ok(MODELS.iter().flat_map(|model| examples_of(model)).collect()),
         "machines" => config::preset_names()
             .into_iter()
             .map(|name| {
@@ -50,6 +43,20 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
             .collect(),
         other => Err(Failure::usage(format!("'{other}' is neither interfaces nor machines"))),
     }
+}
+
+/// The members of a family that the papers evaluate, and where they can be attached.
+fn examples_of(model: &'static Model) -> impl Iterator<Item = Value> {
+    let places = Attachment::ALL.iter().filter(|(place, _)| (model.attaches)(*place).is_ok());
+    let places: Vec<&str> = places.map(|(_, name)| *name).collect();
+    model.examples.iter().map(move |example| {
+        json!({
+            "name": example,
+            "family": model.family,
+            "summary": model.summary,
+            "attachments": places,
+        })
+    })
 }
 
 /// Explores every state of a protocol's table.

@@ -14,7 +14,8 @@ pub struct RunRequest {
     pub args: Vec<String>,
     /// A preset's name or the path of a machine's file.
     pub machine: String,
-    /// The interface, in the taxonomy's notation.
+    /// The interface, in the taxonomy's notation, and where it is attached:
+    /// "NI2w on io-bus"; on the memory bus if not said.
     pub interface: String,
     /// How many nodes; as many as the machine's file says if not given.
     #[serde(default)]

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
 use narthex_cores::linux::{OutputStream, Program};
-use narthex_interfaces::Name;
+use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub fn run(
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
-    let interface: Name = request.interface.parse().map_err(Failure::usage)?;
+    let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request);
     let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;

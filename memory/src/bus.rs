@@ -166,7 +166,12 @@ impl Bus {
     /// An idle bus between caches with blocks of `block_bytes`.
     pub fn new(config: &Config, block_bytes: usize) -> Self {
         let clock = Clock::with_period(config.clock.period());
-        let occupancy = Kind::ALL.map(|kind| clock.cycles(config.occupancy_cycles(kind, block_bytes)));
+        Self::with_occupancy(clock, |kind| config.occupancy_cycles(kind, block_bytes))
+    }
+
+    /// An idle bus on which a transaction takes so many cycles, by its kind.
+    pub fn with_occupancy(clock: Clock, cycles: impl Fn(Kind) -> u64) -> Self {
+        let occupancy = Kind::ALL.map(|kind| clock.cycles(cycles(kind)));
         Bus {
             clock,
             occupancy,

@@ -7,7 +7,8 @@
 //! becomes the *pending* one and the processor stops. The node then asks for the
 //! bus in this agent's name, calls [`ProcessorMemory::issue`] when it is granted
 //! and [`ProcessorMemory::complete`] when the transaction is over; that says
-//! whether the processor may be woken to repeat its access.
+//! whether the processor may be woken to repeat its access. Where uncached
+//! accesses have a path of their own, each path asks for its own [`Traffic`].
 //!
 //! **Order.** A processor has one pending access. Uncached stores may be
 //! *posted*: they wait in the store buffer and leave it in order; cached misses
@@ -72,6 +73,17 @@ narthex_kernel::statistics! {
     }
 }
 
+/// Which of a processor's transactions an interconnect carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// All of them.
+    All,
+    /// Those on blocks: uncached accesses go elsewhere.
+    Blocks,
+    /// Uncached accesses.
+    Uncached,
+}
+
 /// Why a processor waits; the time ledger's second half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitReason {
@@ -108,7 +120,7 @@ enum Pending {
     Drain { below: usize },
 }
 
-/// What the transaction on the bus is for.
+/// What a transaction under way is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Issued {
     WriteBack,
@@ -130,7 +142,10 @@ pub struct ProcessorMemory {
     posted_limit: usize,
     supply_time: Duration,
     pending: Option<Pending>,
-    issued: Option<Issued>,
+    /// The transaction on a block that is under way.
+    issued_block: Option<Issued>,
+    /// The uncached access that is under way.
+    issued_uncached: Option<Issued>,
     /// The uncached access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
@@ -161,7 +176,8 @@ impl ProcessorMemory {
             posted_limit,
             supply_time,
             pending: None,
-            issued: None,
+            issued_block: None,
+            issued_uncached: None,
             finished: None,
             reservation: None,
             code_version: 0,
@@ -187,11 +203,19 @@ impl ProcessorMemory {
         self.code_version += 1;
     }
 
-    /// Whether a transaction is needed: the node then asks for the bus.
-    pub fn wants_bus(&self) -> bool {
-        self.issued.is_none()
-            && (!self.store_buffer.is_empty()
-                || matches!(self.pending, Some(p) if !matches!(p, Pending::Drain { .. })))
+    /// Whether a transaction of this traffic is needed: the node then asks for
+    /// the interconnect that carries it.
+    pub fn wants(&self, traffic: Traffic) -> bool {
+        let block = matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }));
+        let uncached = !self.store_buffer.is_empty()
+            || matches!(self.pending, Some(Pending::UncachedLoad(_) | Pending::UncachedStore(_)));
+        match traffic {
+            Traffic::All => {
+                self.issued_block.is_none() && self.issued_uncached.is_none() && (block || uncached)
+            }
+            Traffic::Blocks => self.issued_block.is_none() && block,
+            Traffic::Uncached => self.issued_uncached.is_none() && uncached,
+        }
     }
 
     /// Why the processor waits, if it does.
@@ -204,11 +228,19 @@ impl ProcessorMemory {
         })
     }
 
-    /// The bus is granted: the transaction that the present state needs.
-    pub fn issue(&mut self) -> Option<Transaction> {
+    /// The interconnect of this traffic is granted: the transaction that the
+    /// present state needs on it.
+    pub fn issue(&mut self, traffic: Traffic) -> Option<Transaction> {
+        if !self.wants(traffic) {
+            return None;
+        }
         let (issued, transaction) = match self.pending {
-            Some(Pending::Data { address, access }) => self.issue_block(address, access)?,
-            Some(Pending::Instructions { address }) => self.issue_fetch(address)?,
+            Some(Pending::Data { address, access }) if traffic != Traffic::Uncached => {
+                self.issue_block(address, access)?
+            }
+            Some(Pending::Instructions { address }) if traffic != Traffic::Uncached => {
+                self.issue_fetch(address)?
+            }
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
             }
@@ -220,14 +252,14 @@ impl ProcessorMemory {
                 (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
             }
         };
-        self.issued = Some(issued);
+        *self.issued(transaction.kind) = Some(issued);
         Some(transaction)
     }
 
     /// The transaction that was issued is over. True: the processor repeats its
     /// access now.
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
-        match self.issued.take().expect("a transaction was issued") {
+        match self.issued(transaction.kind).take().expect("a transaction was issued") {
             Issued::WriteBack => false,
             Issued::Block { address, request, instructions } => {
                 let cache = match &mut self.instructions {
@@ -273,6 +305,11 @@ impl ProcessorMemory {
             self.reservation = None;
         }
         reply
+    }
+
+    /// What is under way, of accesses of this kind.
+    fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
+        if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {

@@ -144,6 +144,11 @@ impl Kind {
         }
     }
 
+    /// Whether it accesses a device rather than a block.
+    pub const fn is_uncached(self) -> bool {
+        self.snoop().is_none()
+    }
+
     /// Whether the transaction asks somebody for a block's bytes.
     pub const fn fetches_block(self) -> bool {
         matches!(self, Kind::Read | Kind::ReadExclusive | Kind::ReadOnce)

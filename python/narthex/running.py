@@ -34,8 +34,9 @@ def run(
 
     `program` is the name of a program that comes with Narthex, an ELF file, or
     a C or C++ source file; `args` are its arguments. `machine` is a preset or
-    a file, `interface` a name of the taxonomy in any case; `nodes` replaces
-    the machine's number of nodes, and each of `set` one of its parameters
+    a file, `interface` a name of the taxonomy in any case, with its place where
+    that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
+    number of nodes, and each of `set` one of its parameters
     ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of `threads`.
 

@@ -66,33 +66,61 @@ fn rename(schema: &mut Value, from: &str, to: &str) {
 }
 
 /// What the sections are tried out with.
+#[derive(Clone, Copy)]
 pub(super) struct Surroundings {
+    pub attachment: Attachment,
     pub protocol: &'static Protocol,
     pub block_bytes: u64,
     pub packet_bytes: u64,
 }
 
-/// The parameters that a model refuses, as (dotted key, what is wrong) pairs:
-/// the halves of its examples are built, and thrown away.
-pub(super) fn problems(sections: &Interfaces, surroundings: &Surroundings) -> Vec<(String, String)> {
+/// The parameters in `table` that a model refuses, as (dotted key, what is
+/// wrong) pairs: the halves of its examples are built, and thrown away.
+pub(super) fn problems(
+    table: &str,
+    sections: &Interfaces,
+    surroundings: &Surroundings,
+) -> Vec<(String, String)> {
     let with_section = |model: &&'static Model| Some((*model, sections.get(model.section)?));
     let refused = MODELS.iter().filter_map(with_section).flat_map(|(model, config)| {
-        let examples = model.examples.iter().filter_map(|example| example.parse::<Name>().ok());
-        examples.flat_map(move |name| try_out(model, name, config, surroundings))
+        let key = format!("{table}.{}", model.section);
+        match (model.attaches)(surroundings.attachment) {
+            Ok(()) => try_out_examples(&key, model, config, surroundings),
+            Err(reason) => {
+                let place = surroundings.attachment;
+                vec![(key, format!("no {} can be attached to {place}: {reason}", model.family))]
+            }
+        }
     });
     let mut problems: Vec<_> = refused.collect();
     problems.dedup();
     problems
 }
 
-fn try_out(model: &Model, name: Name, config: &Value, surroundings: &Surroundings) -> Vec<(String, String)> {
-    let &Surroundings { protocol, block_bytes, packet_bytes } = surroundings;
+fn try_out_examples(
+    key: &str,
+    model: &Model,
+    config: &Value,
+    surroundings: &Surroundings,
+) -> Vec<(String, String)> {
+    let names = model.examples.iter().filter_map(|example| example.parse::<Name>().ok());
+    names.flat_map(|name| try_out(key, model, name, config, surroundings)).collect()
+}
+
+fn try_out(
+    key: &str,
+    model: &Model,
+    name: Name,
+    config: &Value,
+    surroundings: &Surroundings,
+) -> Vec<(String, String)> {
+    let &Surroundings { attachment, protocol, block_bytes, packet_bytes } = surroundings;
     let setup = Setup {
         name: name.send,
         config,
         agent: AgentId(1),
         addresses: Addresses::of_process(0),
-        attachment: Attachment::MemoryBus,
+        attachment,
         protocol,
         block_bytes,
         packet_bytes,
@@ -100,7 +128,5 @@ fn try_out(model: &Model, name: Name, config: &Value, surroundings: &Surrounding
     let halves = [(model.send)(&setup).err(), (model.receive)(&setup).err()];
     // A problem without a key is about the name: a run that chooses it is told.
     let refused = halves.into_iter().flatten().filter(|problem| !problem.key.is_empty());
-    refused
-        .map(|refused| (format!("interfaces.{}.{}", model.section, refused.key), refused.problem))
-        .collect()
+    refused.map(|refused| (format!("{key}.{}", refused.key), refused.problem)).collect()
 }

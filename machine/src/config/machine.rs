@@ -3,11 +3,13 @@
 
 use narthex_cores as cores;
 use narthex_fabrics::{flow_control, networks};
+use narthex_interfaces::Attachment;
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::{bus, cache, main_memory, processor_memory, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
 
 /// A simulated parallel machine.
@@ -26,6 +28,12 @@ pub struct MachineConfig {
     pub store_buffer: processor_memory::StoreBufferConfig,
     /// The node's memory bus.
     pub bus: bus::Config,
+    /// The bus between the processor and its cache, where an interface can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_bus: Option<PrivatePath>,
+    /// The processor's registers, into which an interface can be mapped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub register_file: Option<PrivatePath>,
     /// The node's main memory.
     pub main_memory: main_memory::Config,
     /// The network between the nodes.
@@ -192,7 +200,15 @@ impl MachineConfig {
             return Vec::new();
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
-        interfaces::problems(&self.interfaces, &Surroundings { protocol, block_bytes, packet_bytes })
+        let at = |attachment| Surroundings { attachment, protocol, block_bytes, packet_bytes };
+        let mut problems = interfaces::problems("interfaces", &self.interfaces, &at(Attachment::MemoryBus));
+        for attachment in [Attachment::CacheBus, Attachment::Register] {
+            if let Some(path) = self.private_path(attachment) {
+                let table = format!("{}.interfaces", self.table_of(attachment).0);
+                problems.extend(interfaces::problems(&table, &path.interfaces, &at(attachment)));
+            }
+        }
+        problems
     }
 
     fn message_problems(&self) -> Vec<Broken> {

@@ -21,6 +21,7 @@
 //! | `schema` | the tree against the JSON Schema of the typed structures |
 //! | `problem` | what is wrong, where, what is allowed, what was probably meant |
 //! | `machine` | [`MachineConfig`], and the rules between components |
+//! | `attachments` | the places of interfaces that not every machine has |
 //! | `presets` | the built-in machines |
 //!
 //! Nothing has a silent default: a machine is complete or it is refused, before
@@ -30,6 +31,7 @@
 //! prints them, and [`Machine::resolved`] goes into every result, so that a
 //! result can be run again.
 
+mod attachments;
 mod document;
 mod interfaces;
 mod machine;
@@ -52,6 +54,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use attachments::PrivatePath;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use presets::names as preset_names;

@@ -3,6 +3,7 @@
 use narthex_interfaces::registers::REGISTER_PAGE;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
+use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::{Event, Node, State, Underway};
@@ -16,7 +17,7 @@ enum Agent {
 
 impl Node {
     /// The place of a processor on the bus; the interface's halves follow.
-    fn agent_of_unit(&self, index: usize) -> AgentId {
+    pub(super) fn agent_of_unit(&self, index: usize) -> AgentId {
         AgentId(index as u8)
     }
 
@@ -40,35 +41,45 @@ impl Node {
         }
     }
 
+    /// What the processors' transactions on the memory bus are.
+    fn bus_traffic(&self) -> Traffic {
+        if self.private.is_some() { Traffic::Blocks } else { Traffic::All }
+    }
+
     /// Asks for the bus if a processor's memory needs it.
     pub(super) fn request_for_unit(&mut self, index: usize, now: Time) {
-        if self.units[index].memory.wants_bus() {
+        if self.units[index].memory.wants(self.bus_traffic()) {
             self.request(now, self.agent_of_unit(index));
         }
+        self.request_private_bus(index, now);
     }
 
     /// The bus is granted: the agent issues, everybody else snoops.
     pub(super) fn grant(&mut self, now: Time) {
+        let traffic = self.bus_traffic();
         let transaction = self.bus.grant().and_then(|agent| match self.agent(agent) {
-            Agent::Unit(index) => self.units[index].memory.issue(),
+            Agent::Unit(index) => self.units[index].memory.issue(traffic),
             Agent::Side(side) => self.with_side(now, side, |side, context| side.issue(context)),
         });
         let Some(transaction) = transaction else {
             self.free_bus(now);
             return;
         };
-        let (response, delay) = match transaction.kind {
+        let (underway, delay) = match transaction.kind {
             Kind::UncachedLoad | Kind::UncachedStore => {
-                (Response { data: None, value: 0, shared: false }, self.register_delay())
+                (Underway::uncached(transaction), self.register_delay())
             }
-            _ => self.block_transaction(now, &transaction),
+            _ => {
+                let (response, delay) = self.block_transaction(now, &transaction);
+                (Underway { transaction, response }, delay)
+            }
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
-        self.underway = Some(Underway { transaction, response });
+        self.underway = Some(underway);
         self.events.schedule(end, Event::Release);
     }
 
-    fn register_delay(&self) -> Duration {
+    pub(super) fn register_delay(&self) -> Duration {
         let delays = self.interface.sides.iter().map(|side| side.register_delay());
         delays.max().unwrap_or_default()
     }
@@ -138,10 +149,16 @@ impl Node {
         }
     }
 
-    /// The transaction on the bus is over: its agent gets the answer.
+    /// The transaction on the bus is over.
     pub(super) fn release(&mut self, now: Time) {
-        let Underway { transaction, mut response } =
-            self.underway.take().expect("a transaction is under way");
+        let underway = self.underway.take().expect("a transaction is under way");
+        self.complete(now, underway);
+        self.free_bus(now);
+    }
+
+    /// A transaction is over: its agent gets the answer.
+    pub(super) fn complete(&mut self, now: Time, underway: Underway) {
+        let Underway { transaction, mut response } = underway;
         if let Err(fault) = self.access_register(now, &transaction, &mut response) {
             self.fail_at(now, 0, &fault.0);
             return;
@@ -158,7 +175,6 @@ impl Node {
                 self.with_side(now, side, |side, context| side.complete(context, &transaction, &response));
             }
         }
-        self.free_bus(now);
     }
 
     /// Carries out an uncached access at its end, when its data has crossed.

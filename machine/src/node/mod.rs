@@ -28,6 +28,7 @@
 
 mod interconnect;
 pub(crate) mod memory;
+mod private_bus;
 mod program;
 mod report;
 
@@ -48,6 +49,8 @@ use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
 
+use private_bus::PrivateBus;
+
 pub use program::{Ended, Output, Region, Report};
 
 /// What can happen at a node.
@@ -57,6 +60,10 @@ enum Event {
     Grant,
     /// The transaction on the bus is over.
     Release,
+    /// The processor's own bus to its interface is granted.
+    PrivateGrant,
+    /// The access on the processor's own bus is over.
+    PrivateRelease,
     /// A half of the interface asked to be called.
     Timer(usize),
     /// A frame arrives from the network.
@@ -90,11 +97,18 @@ enum State {
     Exited,
 }
 
-/// The transaction that occupies the bus.
+/// The transaction that occupies a bus.
 #[derive(Debug)]
 struct Underway {
     transaction: Transaction,
     response: Response,
+}
+
+impl Underway {
+    /// An uncached access; its answer is known when it is over.
+    fn uncached(transaction: Transaction) -> Self {
+        Underway { transaction, response: Response { data: None, value: 0, shared: false } }
+    }
 }
 
 /// One node of the machine.
@@ -104,6 +118,7 @@ pub struct Node {
     units: Vec<Unit>,
     bus: Bus,
     underway: Option<Underway>,
+    private: Option<PrivateBus>,
     main: MainMemory,
     memory_access_time: Duration,
     pages: PageTable,
@@ -138,6 +153,8 @@ pub struct Parts {
     pub processors: Vec<(Processor<InOrder>, ProcessorMemory)>,
     /// Its bus.
     pub bus: Bus,
+    /// The processor's own bus to its interface, where that is not on another.
+    pub private_bus: Option<Bus>,
     /// How long one arbitration takes.
     pub arbitration_time: Duration,
     /// Its main memory.
@@ -174,6 +191,7 @@ impl Node {
             units: units.collect(),
             bus: parts.bus,
             underway: None,
+            private: parts.private_bus.map(PrivateBus::new),
             main: parts.main,
             memory_access_time: parts.memory_access_time,
             pages: parts.pages,
@@ -266,6 +284,8 @@ impl Node {
         match event {
             Event::Grant => self.grant(now),
             Event::Release => self.release(now),
+            Event::PrivateGrant => self.grant_private_bus(now),
+            Event::PrivateRelease => self.release_private_bus(now),
             Event::Timer(side) => self.with_side(now, side, |side, context| side.timer(context)),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {

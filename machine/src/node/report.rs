@@ -55,11 +55,9 @@ impl Node {
         sets.extend(self.units.iter().map(|unit| &unit.memory.statistics as &dyn StatisticSet));
         sets.extend(self.interface.sides.iter().map(|side| side.statistics()));
         let mut all = Map::new();
-        for set in sets {
-            set.visit(&mut |description, value| {
-                let value = serde_json::to_value(value).expect("statistics are plain numbers");
-                add(&mut all, description.name, value);
-            });
+        sets.into_iter().for_each(|set| add_all(&mut all, "", set));
+        if let Some(private) = &self.private {
+            add_all(&mut all, "private_", &private.bus.statistics);
         }
         all
     }
@@ -88,6 +86,14 @@ impl Node {
         let _ = write!(text, "  flow control: {}", self.network.describe());
         text
     }
+}
+
+/// Adds every statistic of a set, its name behind the prefix.
+fn add_all(all: &mut Map<String, Value>, prefix: &str, set: &dyn StatisticSet) {
+    set.visit(&mut |description, value| {
+        let value = serde_json::to_value(value).expect("statistics are plain numbers");
+        add(all, &format!("{prefix}{}", description.name), value);
+    });
 }
 
 /// Adds a statistic, summing numbers that several processors share.

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attachments;
 mod bad_requests;
 mod coherence;
 mod determinism;

@@ -28,7 +28,7 @@ const SLOTS_PER_CYCLE: u64 = 2;
 
 /// Runs `prepare`, then measures `instruction` behind `padding` nops. Gives the
 /// cycles from E to its end, and the results.
-fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64) -> (u64, Value) {
+pub fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64) -> (u64, Value) {
     let nops = "nop\n".repeat(padding as usize);
     let document = result(
         request,
@@ -60,7 +60,7 @@ fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64)
 }
 
 /// Checks an instruction's cost for every phase against the bus.
-fn assert_costs(
+pub fn assert_costs(
     request: &RunRequest,
     cycles_per_bus_cycle: u64,
     prepare: &str,

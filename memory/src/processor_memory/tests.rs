@@ -39,8 +39,8 @@ impl Bench {
     /// Carries out the transaction that is wanted; its kind, and whether
     /// the processor was woken by it.
     fn bus_turn(&mut self) -> (Kind, bool) {
-        assert!(self.own.wants_bus());
-        let transaction = self.own.issue().expect("a transaction");
+        assert!(self.own.wants(Traffic::All));
+        let transaction = self.own.issue(Traffic::All).expect("a transaction");
         if let Some(data) = &transaction.data {
             self.memory.write(transaction.address, data);
         }
@@ -127,7 +127,7 @@ fn posted_stores_leave_in_order_and_a_full_buffer_waits() {
     assert!(post(&mut bench, 1) && post(&mut bench, 2));
     assert!(!post(&mut bench, 3), "two entries hold two stores");
     assert_eq!(bench.own.wait_reason(), Some(WaitReason::StoreBuffer));
-    let transaction = bench.own.issue().unwrap();
+    let transaction = bench.own.issue(Traffic::All).unwrap();
     assert_eq!((transaction.kind, transaction.value), (Kind::UncachedStore, 1));
     let response = Response { data: None, value: 0, shared: false };
     assert!(bench.own.complete(&transaction, &response), "there is room again");

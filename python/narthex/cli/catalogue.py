@@ -38,10 +38,19 @@ def list_(
     if target.to_stdout:
         return
     for name, entries in found.items():
-        rows = [(entry["name"], entry["summary"]) for entry in entries]
+        rows = [(entry["name"], _what_it_is(entry)) for entry in entries]
         print_table(name.capitalize(), ["name", "what it is"], rows)
     if Kind.INTERFACES in kinds:
         print("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
+        print(
+            "NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus."
+        )
+
+
+def _what_it_is(entry: dict[str, Any]) -> str:
+    """Return the summary, and for an interface the places where it can be."""
+    places = entry.get("attachments")
+    return f"{entry['summary']}; {', '.join(places)}" if places else entry["summary"]
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:

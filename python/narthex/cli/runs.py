@@ -30,6 +30,10 @@ THREADS = typer.Option(
     min=1,
     help="Host threads allowed; a run uses one today. They never change a result.",
 )
+WHERE = (
+    "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "
+    "where the machine has that."
+)
 SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
 
 
@@ -48,6 +52,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex compare roundtrip 64 --interface all",
             "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
+            "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on cache-bus'",
             "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
         ),
     )(compare)
@@ -57,7 +62,12 @@ def run(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
     machine: str = MACHINE,
-    interface: str = typer.Option("CNI32Qm", "--interface", "-i", help="The network interface."),
+    interface: str = typer.Option(
+        "CNI32Qm",
+        "--interface",
+        "-i",
+        help=f"The network interface. {WHERE}",
+    ),
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
     threads: int = THREADS,
@@ -171,7 +181,7 @@ def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
     interface: str = typer.Option(
-        "all", "--interface", "-i", help="'all', or names with commas between."
+        "all", "--interface", "-i", help=f"'all', or names with commas between. {WHERE}"
     ),
     by: str | None = typer.Option(
         None, "--by", help="Rank by this report; by the program's first if not given."
