@@ -10,7 +10,7 @@ use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, St
 use narthex_kernel::{Duration, Time};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
-use narthex_memory::processor_memory::{StoreBufferConfig, UncachedStores};
+use narthex_memory::processor_memory::{StoreBufferConfig, Traffic, UncachedStores};
 use narthex_memory::transaction::{AgentId, Response};
 use narthex_memory::{ProcessorMemory, cache};
 
@@ -235,7 +235,7 @@ impl Cached {
 
     /// Carries out what the caches ask for, until the processor may go on.
     fn answer(&mut self) {
-        while let Some(transaction) = self.caches.issue() {
+        while let Some(transaction) = self.caches.issue(Traffic::All) {
             if let Some(data) = &transaction.data {
                 self.memory.write(transaction.address, data);
             }

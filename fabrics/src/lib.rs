@@ -16,5 +16,5 @@ pub mod networks;
 pub mod packet;
 pub mod port;
 
-pub use packet::{Frame, Header, NodeId, Packet};
-pub use port::NetworkPort;
+pub use packet::{Frame, Header, NodeId, Packet, Placement, Rank};
+pub use port::{NetworkPort, ProcessPort};

@@ -4,15 +4,58 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u16);
 
+/// A process of the machine: those of node 0, then those of node 1, and so on.
+/// Where each node runs one process, a rank is a node's number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Rank(pub u16);
+
+/// Which process runs where: every node runs as many.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Placement {
+    /// Nodes in the machine.
+    pub nodes: u16,
+    /// Processes on each of them.
+    pub processes: u8,
+}
+
+impl Placement {
+    /// Processes in the machine: ranks are less than this.
+    pub fn ranks(self) -> u16 {
+        self.nodes * u16::from(self.processes)
+    }
+
+    /// The rank of a node's process.
+    pub fn rank(self, node: NodeId, process: u8) -> Rank {
+        Rank(node.0 * u16::from(self.processes) + u16::from(process))
+    }
+
+    /// The node on which a process runs.
+    pub fn node(self, rank: Rank) -> NodeId {
+        NodeId(rank.0 / u16::from(self.processes))
+    }
+
+    /// Which of its node's processes it is.
+    pub fn process(self, rank: Rank) -> u8 {
+        (rank.0 % u16::from(self.processes)) as u8
+    }
+
+    /// What a rank is called in messages: nodes are what people think of, as
+    /// long as each runs one process.
+    pub fn name(self, rank: Rank) -> String {
+        let kind = if self.processes == 1 { "node" } else { "rank" };
+        format!("{kind} {}", rank.0)
+    }
+}
+
 /// One network message: an eight-byte header that the interfaces read, and a
 /// payload that they only carry.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Packet {
     /// Who sent it.
-    pub source: NodeId,
+    pub source: Rank,
     /// Who is to get it.
-    pub destination: NodeId,
-    /// A number that no other packet of the same source has.
+    pub destination: Rank,
+    /// A number that no other packet of the same node has.
     pub sequence: u64,
     /// The header as the sender wrote it.
     pub header: Header,
@@ -31,10 +74,10 @@ impl Header {
     pub const BYTES: usize = 8;
     const SENSE: u64 = 1 << 63;
 
-    /// The node at the other end: the destination in a packet that is sent, the
-    /// source in one that is received.
-    pub fn peer(self) -> NodeId {
-        NodeId(self.0 as u16)
+    /// The process at the other end: the destination in a packet that is sent,
+    /// the source in one that is received.
+    pub fn peer(self) -> Rank {
+        Rank(self.0 as u16)
     }
 
     /// Bytes of payload in this packet.
@@ -47,8 +90,8 @@ impl Header {
         self.0 & Self::SENSE != 0
     }
 
-    /// The same header as the node at the other end sees it.
-    pub fn with_peer(self, peer: NodeId) -> Header {
+    /// The same header as the process at the other end sees it.
+    pub fn with_peer(self, peer: Rank) -> Header {
         Header(self.0 & !0xffff | u64::from(peer.0))
     }
 
@@ -67,8 +110,10 @@ pub enum Frame {
     Data(Packet),
     /// The receiver has taken the packet with this sequence number.
     Acknowledgement {
-        /// Who acknowledges.
-        from: NodeId,
+        /// Who acknowledges: the packet's destination.
+        from: Rank,
+        /// Whose packet it was.
+        to: Rank,
         /// The packet's sequence number at its source.
         sequence: u64,
     },
@@ -81,12 +126,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ranks_count_the_processes_of_node_0_first() {
+        let placement = Placement { nodes: 4, processes: 3 };
+        assert_eq!(placement.ranks(), 12);
+        assert_eq!(placement.rank(NodeId(2), 1), Rank(7));
+        assert_eq!((placement.node(Rank(7)), placement.process(Rank(7))), (NodeId(2), 1));
+    }
+
+    #[test]
     fn a_header_keeps_what_belongs_to_the_library() {
         let header = Header(0x7fee_ddcc_bbf8_0007);
-        assert_eq!(header.peer(), NodeId(7));
+        assert_eq!(header.peer(), Rank(7));
         assert_eq!(header.payload_bytes(), 248);
-        let seen = header.with_peer(NodeId(3)).with_sense(true);
+        let seen = header.with_peer(Rank(3)).with_sense(true);
         assert_eq!(seen.0, 0xffee_ddcc_bbf8_0003);
-        assert_eq!(seen.with_sense(false).with_peer(NodeId(7)), header);
+        assert_eq!(seen.with_sense(false).with_peer(Rank(7)), header);
     }
 }

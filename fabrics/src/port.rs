@@ -1,11 +1,26 @@
 //! A node's way to the network, as its interface sees it: flow control and
 //! network in one, with sequence numbers given out.
+//!
+//! ```text
+//!   process 0's halves ── ProcessPort ─┐
+//!   process 1's halves ── ProcessPort ─┼── NetworkPort: flow control ── network
+//!                   ...                ┘
+//! ```
+//!
+//! A node has one port, and its processes share it with all its buffers. Each
+//! process's halves of the interface see it through a [`ProcessPort`], which
+//! sends in that process's name and hands out the packets that name it, and
+//! no others (isca96, Section 2.4: "The process identifier is used to ensure
+//! that messages sent from one node are placed on the appropriate queue on the
+//! receiving node"). A message to the same node leaves through the port and
+//! comes back from the network like any other: neither its sender nor its
+//! receiver can tell (isca96, Section 1).
 
 use narthex_kernel::Time;
 
 use crate::flow_control::{Arrival, Emitted, FlowControl, Statistics};
 use crate::networks::Network;
-use crate::packet::{Frame, Header, NodeId, Packet};
+use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
 
 /// A frame on its way, with when and where it arrives.
 pub type Departure = (Time, NodeId, Frame);
@@ -13,10 +28,11 @@ pub type Departure = (Time, NodeId, Frame);
 /// A node's end of the fabric.
 pub struct NetworkPort {
     own: NodeId,
-    nodes: usize,
+    placement: Placement,
     flow: Box<dyn FlowControl>,
     network: Box<dyn Network>,
     next_sequence: u64,
+    last_sender: u8,
     emitted: Emitted,
 }
 
@@ -27,52 +43,32 @@ impl std::fmt::Debug for NetworkPort {
 }
 
 impl NetworkPort {
-    /// The port of node `own` in a machine of `nodes`.
-    pub fn new(own: NodeId, nodes: usize, flow: Box<dyn FlowControl>, network: Box<dyn Network>) -> Self {
-        NetworkPort { own, nodes, flow, network, next_sequence: 0, emitted: Emitted::default() }
+    /// The port of node `own` of a machine.
+    pub fn new(
+        own: NodeId,
+        placement: Placement,
+        flow: Box<dyn FlowControl>,
+        network: Box<dyn Network>,
+    ) -> Self {
+        NetworkPort {
+            own,
+            placement,
+            flow,
+            network,
+            next_sequence: 0,
+            last_sender: 0,
+            emitted: Emitted::default(),
+        }
     }
 
-    /// This node.
-    pub fn own(&self) -> NodeId {
-        self.own
+    /// The port as one of the node's processes has it.
+    pub fn of_process(&mut self, process: u8) -> ProcessPort<'_> {
+        ProcessPort { own: self.placement.rank(self.own, process), port: self }
     }
 
-    /// Whether there is such a node.
-    pub fn exists(&self, node: NodeId) -> bool {
-        (node.0 as usize) < self.nodes
-    }
-
-    /// Whether a packet to `destination` may be sent now.
-    pub fn can_send(&self, destination: NodeId) -> bool {
-        self.flow.can_send(destination)
-    }
-
-    /// Whether there is room for a packet to some destination.
-    pub fn has_room(&self) -> bool {
-        self.flow.has_room()
-    }
-
-    /// Sends a packet to the node that the header names; `can_send` has said yes.
-    pub fn send(&mut self, header: Header, payload: Vec<u8>) {
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };
-        self.flow.send(packet, &mut self.emitted);
-    }
-
-    /// The oldest packet that has arrived and has not been taken.
-    pub fn front(&self) -> Option<&Packet> {
-        self.flow.waiting().front()
-    }
-
-    /// How many packets have arrived and have not been taken.
-    pub fn waiting(&self) -> usize {
-        self.flow.waiting().len()
-    }
-
-    /// Takes the oldest packet that has arrived and frees its buffer.
-    pub fn take(&mut self) -> Option<Packet> {
-        self.flow.take(&mut self.emitted)
+    /// The process that has sent last; process 0 at first.
+    pub fn last_sender(&self) -> u8 {
+        self.last_sender
     }
 
     /// A frame has arrived from the network.
@@ -88,7 +84,8 @@ impl NetworkPort {
     /// Hands over the frames that leave now, and says when to call
     /// [`NetworkPort::retry`]. To be called after every step.
     pub fn departures(&mut self, now: Time, mut depart: impl FnMut(Departure)) -> Option<Time> {
-        for (destination, frame) in self.emitted.frames.drain(..) {
+        for (rank, frame) in self.emitted.frames.drain(..) {
+            let destination = self.placement.node(rank);
             let arrival = self.network.arrival(now, destination, &frame);
             depart((arrival, destination, frame));
         }
@@ -103,5 +100,86 @@ impl NetworkPort {
     /// The state in a line.
     pub fn describe(&self) -> String {
         self.flow.describe()
+    }
+}
+
+/// A node's end of the fabric as one of its processes has it.
+#[derive(Debug)]
+pub struct ProcessPort<'a> {
+    own: Rank,
+    port: &'a mut NetworkPort,
+}
+
+impl ProcessPort<'_> {
+    /// This process.
+    pub fn own(&self) -> Rank {
+        self.own
+    }
+
+    /// Which of its node's processes this is.
+    pub fn process(&self) -> u8 {
+        self.port.placement.process(self.own)
+    }
+
+    /// Refuses a rank that no process has.
+    ///
+    /// # Errors
+    /// With the rank and what there is.
+    pub fn check(&self, destination: Rank) -> Result<(), String> {
+        let placement = self.port.placement;
+        let (ranks, name) = (placement.ranks(), placement.name(destination));
+        if destination.0 < ranks {
+            return Ok(());
+        }
+        let existing = match placement.processes {
+            1 => format!("nodes are 0 to {}", ranks - 1),
+            processes => format!(
+                "{} nodes of {processes} processes have the ranks 0 to {}",
+                placement.nodes,
+                ranks - 1
+            ),
+        };
+        Err(format!("{name}, which does not exist: {existing}"))
+    }
+
+    /// What a rank is called in messages.
+    pub fn name(&self, rank: Rank) -> String {
+        self.port.placement.name(rank)
+    }
+
+    /// Whether a packet to `destination` may be sent now.
+    pub fn can_send(&self, destination: Rank) -> bool {
+        self.port.flow.can_send(self.own, destination)
+    }
+
+    /// Whether there is room for a packet to some destination.
+    pub fn has_room(&self) -> bool {
+        self.port.flow.has_room(self.own)
+    }
+
+    /// Sends a packet to the process that the header names; `can_send` has said yes.
+    pub fn send(&mut self, header: Header, payload: Vec<u8>) {
+        let process = self.process();
+        let port = &mut *self.port;
+        port.last_sender = process;
+        let sequence = port.next_sequence;
+        port.next_sequence += 1;
+        let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };
+        port.flow.send(packet, &mut port.emitted);
+    }
+
+    /// The oldest packet that has arrived for this process and has not been taken.
+    pub fn front(&self) -> Option<&Packet> {
+        self.port.flow.waiting(self.own).front()
+    }
+
+    /// How many packets have arrived for this process and have not been taken.
+    pub fn waiting(&self) -> usize {
+        self.port.flow.waiting(self.own).len()
+    }
+
+    /// Takes the oldest packet that has arrived for this process and frees its buffer.
+    pub fn take(&mut self) -> Option<Packet> {
+        self.port.flow.take(self.own, &mut self.port.emitted)
     }
 }

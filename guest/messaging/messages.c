@@ -54,7 +54,7 @@ struct partial_message {
 static const struct narthex_information *machine;
 static struct send_driver sender; /* copies: one load less on every use */
 static struct receive_driver receiver;
-static int node, nodes;
+static int node, nodes; /* ranks: every process counts */
 static size_t payload_bytes; /* of a full packet */
 static uint8_t next_message;
 static narthex_handler *handlers[256];
@@ -102,8 +102,8 @@ static struct receive_driver pick_receive_driver(uint64_t number) {
 /* Runs before main, so that the calls need not ask whether the library has started. */
 __attribute__((constructor)) static void start(void) {
     machine = narthex_information();
-    node = (int)machine->node;
-    nodes = (int)machine->nodes;
+    node = (int)(machine->node * machine->processes + machine->process);
+    nodes = (int)(machine->nodes * machine->processes);
     payload_bytes = machine->payload_bytes;
     narthex_check(payload_bytes > 0 && payload_bytes <= PACKET_PAYLOAD_LIMIT &&
                       payload_bytes % sizeof(word) == 0,
@@ -122,6 +122,10 @@ int narthex_node(void) {
 
 int narthex_nodes(void) {
     return nodes;
+}
+
+int narthex_processes(void) {
+    return (int)machine->processes;
 }
 
 uint64_t narthex_seed(void) {

@@ -38,11 +38,17 @@ extern "C" {
  * unless it calls narthex_keep. A handler may send; it must not poll. */
 typedef void narthex_handler(int source, const void *payload, size_t bytes);
 
-/* This node, 0 .. narthex_nodes()-1. */
+/* This node, 0 .. narthex_nodes()-1. Where a node of the machine runs several processes, each of
+ * them is a node here: the number is the process's rank, which counts the processes of the
+ * machine's first node, then those of its second, and so on. */
 int narthex_node(void);
 
-/* The nodes of the machine. */
+/* The nodes of the machine, or rather the processes on all of them. */
 int narthex_nodes(void);
+
+/* Processes on each node of the machine. Those whose numbers are the same when divided by it run
+ * on one node and have its memory in common (narthex_node_memory). */
+int narthex_processes(void);
 
 /* The run's seed, for a program's pseudo-random choices. */
 uint64_t narthex_seed(void);
@@ -78,6 +84,11 @@ void narthex_release(const void *payload);
  * memory is written once, so it is in the cache if it fits, and belongs to the library from then
  * on. */
 size_t narthex_reserve(void *memory, size_t memory_bytes, size_t bytes);
+
+/* Memory that the processes of a node have in common, and how many bytes it has: zero at first, at
+ * the same address for each of them, and kept coherent by the node's bus. Nothing else is shared.
+ */
+void *narthex_node_memory(size_t *bytes);
 
 /* Reports a result of this run, for example ("round-trip latency", 1290.0, "ns"). */
 void narthex_report(const char *name, double value, const char *unit);

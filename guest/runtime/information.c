@@ -1,7 +1,6 @@
 #include "runtime/information.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "messaging/narthex.h"
 
@@ -11,6 +10,7 @@ static const struct narthex_information loopback_machine = {
     .magic = INFORMATION_MAGIC,
     .version = INFORMATION_VERSION,
     .nodes = 1,
+    .processes = 1,
     .send_driver = DRIVER_LOOPBACK,
     .receive_driver = DRIVER_LOOPBACK,
     .packet_bytes = 256,
@@ -25,9 +25,10 @@ static const struct narthex_information *machine;
 
 static const struct narthex_information *find_machine(void) {
 #ifdef __riscv
-    const char *simulated = getenv("NARTHEX");
-    if (simulated && strcmp(simulated, "1") == 0) {
-        const struct narthex_information *page = (const void *)(uintptr_t)INFORMATION_PAGE;
+    const char *address = getenv("NARTHEX_PAGE");
+    if (address) {
+        const struct narthex_information *page =
+            (const void *)(uintptr_t)strtoull(address, NULL, 16);
         if (page->magic == INFORMATION_MAGIC)
             return page;
     }

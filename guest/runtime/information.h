@@ -1,13 +1,14 @@
 /* The information page: what the machine tells the program that runs on it.
  *
- * Before a simulated node starts, the simulator writes one page of facts about the node into its
- * memory: which node it is, which network interface it has, and where that interface's registers
- * and queues are mapped. One binary therefore runs over every interface: the messaging library
+ * Before a simulated node starts, the simulator writes a page of facts for each of its processes
+ * into its memory: which node and which process it is, which network interface it has, and where
+ * the registers and queues that it has of that interface are mapped. One binary therefore runs over every interface: the messaging library
  * reads this page at start-up and picks its driver.
  *
- * The page exists only inside the simulator, which says so with the environment variable
- * NARTHEX=1. Without it (a native build, or an emulator such as qemu) the page's address is never
- * touched, and the program is a machine of one node whose messages to itself go through memory. */
+ * The page exists only inside the simulator, which says where in the environment variable
+ * NARTHEX_PAGE, a hexadecimal address. Without it (a native build, or an emulator such as qemu) no
+ * page is touched, and the program is a machine of one node whose messages to itself go through
+ * memory. */
 #ifndef NARTHEX_RUNTIME_INFORMATION_H
 #define NARTHEX_RUNTIME_INFORMATION_H
 

@@ -5,9 +5,6 @@
 
 #include <stdint.h>
 
-/* Where struct narthex_information is. */
-#define INFORMATION_PAGE UINT64_C(0x50000000)
-
 /* Its first field: the bytes NARTHEX and a zero. */
 #define INFORMATION_MAGIC UINT64_C(0x5845485452414e)
 
@@ -84,6 +81,14 @@ struct narthex_information {
     uint64_t seed;
     /* how to receive: one of the DRIVER numbers */
     uint64_t receive_driver;
+    /* this process's number on its node */
+    uint64_t process;
+    /* processes on each node */
+    uint64_t processes;
+    /* address of the memory that the node's processes share */
+    uint64_t node_memory;
+    /* bytes of it */
+    uint64_t node_memory_bytes;
 };
 
 #endif

@@ -1,5 +1,13 @@
 //! A whole interface: a send half and a receive half, possibly of different
-//! models, found by name.
+//! models, found by name, for each process of the node.
+//!
+//! Processes share the interface's place on the node and its network port with
+//! the flow control's buffers. What makes messages fast has to be used without
+//! asking anybody, so each process has it to itself: registers, queues, pointers
+//! and the state of the engines that serve them (isca96, Section 2.4: "Each
+//! process communicates with a CNI using its own data queues"; "base and bound
+//! translations, head and tail pointers, and a process identifier" are kept for
+//! each queue).
 
 use std::ops::Range;
 
@@ -60,10 +68,10 @@ pub enum InterfaceError {
 pub struct Node<'a> {
     /// The machine's `[interfaces]`: a section for each model.
     pub sections: &'a Map<String, Value>,
-    /// Places on the bus: of the send half, of the receive half.
-    pub agents: [AgentId; 2],
-    /// Where the process's part of the interface lies.
-    pub addresses: Addresses,
+    /// Processes that use the interface.
+    pub processes: u8,
+    /// Place on the bus of process 0's send half; the other halves follow.
+    pub first_agent: AgentId,
     /// Where the interface is attached.
     pub attachment: Attachment,
     /// The protocol of the node's caches.
@@ -76,15 +84,16 @@ pub struct Node<'a> {
 
 /// A network interface at one node.
 pub struct Interface {
-    /// The send half, then the receive half.
-    pub sides: [Box<dyn Side>; 2],
+    /// Process 0's send half, then its receive half, then process 1's.
+    pub sides: Vec<Box<dyn Side>>,
     /// Addresses whose home each half is; empty where it is none.
-    homes: [Range<u64>; 2],
+    homes: Vec<Range<u64>>,
 }
 
 impl std::fmt::Debug for Interface {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; {}", self.sides[0].describe(), self.sides[1].describe())
+        let halves: Vec<String> = self.sides.iter().map(|side| side.describe()).collect();
+        write!(f, "{}", halves.join("; "))
     }
 }
 
@@ -110,10 +119,34 @@ pub fn model_of(name: Simple) -> Result<&'static Model, InterfaceError> {
 impl Interface {
     /// Builds the interface `name` for a node.
     pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
-        let send = half(name.send, node, node.agents[0], |model| model.send)?;
-        let receive = half(name.receive, node, node.agents[1], |model| model.receive)?;
-        let homes = [&send, &receive].map(|side| side.layout().home.unwrap_or_default());
-        Ok(Interface { sides: [send, receive], homes })
+        let mut sides = Vec::new();
+        for process in 0..node.processes {
+            sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
+            sides.push(half(name.receive, node, process, sides.len(), |model| model.receive)?);
+        }
+        let homes = sides.iter().map(|side| side.layout().home.unwrap_or_default()).collect();
+        Ok(Interface { sides, homes })
+    }
+
+    /// The place of a process's send half among [`Interface::sides`].
+    pub fn send_half(process: u8) -> usize {
+        2 * usize::from(process)
+    }
+
+    /// The place of a process's receive half among [`Interface::sides`].
+    pub fn receive_half(process: u8) -> usize {
+        Self::send_half(process) + 1
+    }
+
+    /// Whose half it is.
+    pub fn process_of(side: usize) -> u8 {
+        (side / 2) as u8
+    }
+
+    /// Both halves of the process whose port the context has.
+    fn halves(&mut self, context: &Context<'_>) -> &mut [Box<dyn Side>] {
+        let first = Self::send_half(context.network.process());
+        &mut self.sides[first..first + 2]
     }
 
     /// The half that is the home of an address; none if main memory is.
@@ -121,15 +154,16 @@ impl Interface {
         self.homes.iter().position(|range| range.contains(&address))
     }
 
-    /// What composer and guest need to know, of both halves.
-    pub fn layouts(&self) -> [Layout; 2] {
-        [self.sides[0].layout(), self.sides[1].layout()]
+    /// What composer and guest need to know, of both halves of a process.
+    pub fn layouts(&self, process: u8) -> [Layout; 2] {
+        [Self::send_half(process), Self::receive_half(process)].map(|side| self.sides[side].layout())
     }
 
-    /// The processor loads from a register: the halves' answers joined by OR.
+    /// The processor loads from a register: the answers of its process's halves
+    /// joined by OR.
     pub fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
         let mut joined = None;
-        for side in &mut self.sides {
+        for side in self.halves(context) {
             if let Some(answer) = side.load(context, offset) {
                 joined = Some(joined.unwrap_or(0) | answer?);
             }
@@ -141,7 +175,7 @@ impl Interface {
     /// The processor stores to a register.
     pub fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), RegisterFault> {
         let mut taken = false;
-        for side in &mut self.sides {
+        for side in self.halves(context) {
             if let Some(answer) = side.store(context, offset, value) {
                 answer?;
                 taken = true;
@@ -157,7 +191,8 @@ impl Interface {
 fn half(
     name: Simple,
     node: &Node<'_>,
-    agent: AgentId,
+    process: u8,
+    place: usize,
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn Side>, InterfaceError> {
     let model = model_of(name)?;
@@ -165,7 +200,8 @@ fn half(
         .sections
         .get(model.section)
         .ok_or_else(|| InterfaceError::NoSection { name: name.to_string(), section: model.section.into() })?;
-    let Node { addresses, attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    let Node { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     (model.attaches)(attachment).map_err(|reason| InterfaceError::Attachment {
         name: name.to_string(),
         attachment,

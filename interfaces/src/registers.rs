@@ -9,7 +9,8 @@ use crate::side::Driver;
 
 /// The addresses that belong to devices: no program may use them. Each process
 /// of a node has a part of its own ([`Addresses`]); the constants are those of
-/// process 0.
+/// process 0. They are physical addresses: every process that may use one finds
+/// it where all others do.
 pub const DEVICE_REGION: std::ops::Range<u64> = 0x5000_0000..0x6000_0000;
 /// A read-only page that tells the guest which machine it runs on.
 pub const INFORMATION_PAGE: u64 = 0x5000_0000;
@@ -35,6 +36,9 @@ pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
 pub const PROCESS_STRIDE: u64 = 0x0200_0000;
 /// Most processes that a node can have; the rest of the region is theirs in common.
 pub const PROCESSES_LIMIT: u32 = 7;
+/// Cachable memory that all processes of a node have in common. It lies, as the
+/// queues do, where it replaces none of them in a direct-mapped cache.
+pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e0a_8000..0x5e1a_8000;
 
 /// Where one process's part of the interface lies (isca96, Section 2.4: "Each
 /// process communicates with a CNI using its own data queues").
@@ -48,6 +52,29 @@ impl Addresses {
     pub const fn of_process(process: u8) -> Self {
         assert!((process as u32) < PROCESSES_LIMIT);
         Addresses { offset: process as u64 * PROCESS_STRIDE }
+    }
+
+    /// Whose part of the region an address is in; none if it is nobody's.
+    pub fn process_at(address: u64) -> Option<u8> {
+        let process = address.checked_sub(DEVICE_REGION.start)? / PROCESS_STRIDE;
+        (process < u64::from(PROCESSES_LIMIT)).then_some(process as u8)
+    }
+
+    /// What is at an address of the region, in words; none if nothing ever is.
+    pub fn describe(address: u64) -> Option<String> {
+        let process = Self::process_at(address)?;
+        let own = Self::of_process(process);
+        let page = |start| start..start + POINTERS_BYTES;
+        let queue = |start| start..start + LARGEST_QUEUE_BYTES;
+        let parts = [
+            (page(own.information_page()), "information page"),
+            (page(own.register_page()), "registers"),
+            (own.pointers(), "queue pointers"),
+            (queue(own.send_queue()), "send queue"),
+            (queue(own.receive_queue()), "receive queue"),
+        ];
+        let (_, name) = parts.into_iter().find(|(range, _)| range.contains(&address))?;
+        Some(format!("process {process}'s {name}"))
     }
 
     /// The process's information page.
@@ -117,7 +144,7 @@ pub const REGISTERS: [Register; 4] = [
 ];
 
 /// The fields of the information page, eight bytes each, in order.
-pub const INFORMATION_FIELDS: [(&str, &str); 22] = [
+pub const INFORMATION_FIELDS: [(&str, &str); 26] = [
     ("magic", "the bytes NARTHEX and a zero"),
     ("version", "of this layout"),
     ("node", "this node's number"),
@@ -140,6 +167,10 @@ pub const INFORMATION_FIELDS: [(&str, &str); 22] = [
     ("overflows_to_memory", "1: a blocked sender need not drain the interface"),
     ("seed", "of the run"),
     ("receive_driver", "how to receive: one of the DRIVER numbers"),
+    ("process", "this process's number on its node"),
+    ("processes", "processes on each node"),
+    ("node_memory", "address of the memory that the node's processes share"),
+    ("node_memory_bytes", "bytes of it"),
 ];
 
 /// The first field of the information page.
@@ -167,7 +198,6 @@ pub fn c_header() -> String {
     let mut define = |name: &str, value: u64, meaning: &str| {
         writeln!(text, "/* {meaning} */\n#define {name} UINT64_C({value:#x})\n").expect("text grows");
     };
-    define("INFORMATION_PAGE", INFORMATION_PAGE, "Where struct narthex_information is.");
     define("INFORMATION_MAGIC", MAGIC, "Its first field: the bytes NARTHEX and a zero.");
     define("INFORMATION_VERSION", INFORMATION_VERSION, "Its second field.");
     for (name, driver, meaning) in DRIVERS {
@@ -211,9 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_described_by_its_process_and_its_part() {
+        let other = Addresses::of_process(1);
+        assert_eq!(Addresses::describe(REGISTER_PAGE + 8).as_deref(), Some("process 0's registers"));
+        assert_eq!(Addresses::describe(other.send_head()).as_deref(), Some("process 1's queue pointers"));
+        let entry = other.receive_queue() + 256;
+        assert_eq!(Addresses::describe(entry).as_deref(), Some("process 1's receive queue"));
+        assert_eq!(Addresses::describe(REGISTER_PAGE + 0x10_0000), None);
+        assert_eq!(Addresses::process_at(NODE_MEMORY.start), None, "it is nobody's own");
+    }
+
+    #[test]
     fn the_largest_queues_stay_inside_the_device_region() {
         let last = Addresses::of_process(PROCESSES_LIMIT as u8 - 1);
-        assert!(DEVICE_REGION.contains(&(last.receive_queue() + LARGEST_QUEUE_BYTES - 1)));
+        assert!(last.receive_queue() + LARGEST_QUEUE_BYTES <= NODE_MEMORY.start);
+        const { assert!(NODE_MEMORY.end <= DEVICE_REGION.end) };
         assert!(
             last.send_queue() - PROCESS_STRIDE + LARGEST_QUEUE_BYTES
                 < last.information_page() + PROCESS_STRIDE

@@ -19,7 +19,7 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use narthex_fabrics::NetworkPort;
+use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{Response, SnoopReply, Transaction};
@@ -29,8 +29,8 @@ use narthex_memory::{Response, SnoopReply, Transaction};
 pub struct Context<'a> {
     /// The present instant.
     pub now: Time,
-    /// The node's end of the fabric.
-    pub network: &'a mut NetworkPort,
+    /// The node's end of the fabric, as this half's process has it.
+    pub network: ProcessPort<'a>,
     /// Instants at which [`Side::timer`] is to be called.
     pub timers: &'a mut Vec<Time>,
     /// What the program did wrong, found outside a register access.
@@ -43,6 +43,13 @@ impl Context<'_> {
         let at = self.now + delay;
         self.timers.push(at);
         at
+    }
+
+    /// Refuses the header of a packet that nobody can get: the interface checks
+    /// the process identifier that it names (isca96, Section 2.4).
+    pub fn check_destination(&self, header: Header) -> Result<(), RegisterFault> {
+        let checked = self.network.check(header.peer());
+        checked.map_err(|problem| RegisterFault(format!("a packet to {problem}")))
     }
 }
 

@@ -1,28 +1,36 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
-use narthex_fabrics::{NetworkPort, NodeId};
+use narthex_fabrics::{NetworkPort, NodeId, Placement};
 use narthex_interfaces::Attached;
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
-    Addresses, INFORMATION_FIELDS, INFORMATION_PAGE, INFORMATION_VERSION, MAGIC, RECEIVE_HEAD, RECEIVE_QUEUE,
-    REGISTER_PAGE, SEND_HEAD, SEND_QUEUE, SEND_TAIL,
+    Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
 use narthex_interfaces::side::Layout;
 use narthex_kernel::Clock;
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
+use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, Kind, ProcessorMemory, protocols};
 
 use crate::config::{InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, Parts};
+use crate::node::{Node, Parts, Process};
 use crate::request::{Failure, RunRequest};
+
+/// Where a process runs.
+#[derive(Clone, Copy)]
+struct Place {
+    node: NodeId,
+    process: u8,
+}
 
 /// What all nodes of a run share.
 pub struct Blueprint<'a> {
@@ -74,38 +82,51 @@ impl<'a> Blueprint<'a> {
         let config = self.config;
         let id = NodeId(number as u16);
         let interface = self.build_interface()?;
-        let network = NetworkPort::new(
-            id,
-            self.nodes as usize,
-            config.flow_control.build(id, self.nodes as usize),
-            config.network.build(),
-        );
-        let mut pages = PageTable::default();
+        let placement = self.placement();
+        let flow_control = config.flow_control.build(placement);
+        let network = NetworkPort::new(id, placement, flow_control, config.network.build());
         let mut main = MainMemory::with_image(self.image.clone());
-        let layouts = interface.layouts();
-        self.map_devices(number, &layouts, &mut pages, &mut main);
-        let mut memory = self.processor_memory();
-        let mut processor = Processor::<InOrder>::new(&config.processor, self.code.clone());
-        let mut calls = self.load_program(number, &mut pages, &mut main, &mut processor, &mut memory)?;
-        for range in layouts.iter().flat_map(|layout| &layout.cachable) {
-            calls.space_mut().reserve_device(range.start, range.end - range.start, Protection::READ_WRITE);
-        }
+        let processors = (0..placement.processes)
+            .map(|process| self.process(Place { node: id, process }, &interface, &mut main))
+            .collect::<Result<Vec<_>, _>>()?;
         let bus_clock = Clock::with_period(config.bus.clock.period());
         Ok(Node::new(Parts {
             id,
-            processors: vec![(processor, memory)],
+            processors,
             bus: Bus::new(&config.bus, self.block_bytes() as usize),
             private_bus: self.private_bus(),
             arbitration_time: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
             main,
             memory_access_time: config.main_memory.access_time,
-            pages,
             block_bytes: self.block_bytes(),
             interface,
             network,
             program: self.program.clone(),
-            calls,
         }))
+    }
+
+    /// A process about to start, with its processor; what it needs is in memory.
+    fn process(
+        &self,
+        place: Place,
+        interface: &Interface,
+        main: &mut MainMemory,
+    ) -> Result<(Processor<InOrder>, ProcessorMemory, Process), Failure> {
+        let layouts = interface.layouts(place.process);
+        let mut pages = PageTable::default();
+        let devices = self.map_devices(place, &layouts, &mut pages, main);
+        let mut memory = self.processor_memory(place.process);
+        let mut processor = Processor::<InOrder>::new(&self.config.processor, self.code.clone());
+        let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
+        for (range, protection) in devices {
+            calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
+        }
+        Ok((processor, memory, Process::new(pages, calls)))
+    }
+
+    fn placement(&self) -> Placement {
+        let processes = self.config.machine.processors_per_node as u8;
+        Placement { nodes: self.nodes as u16, processes }
     }
 
     fn block_bytes(&self) -> u64 {
@@ -121,8 +142,8 @@ impl<'a> Blueprint<'a> {
         let protocol = protocols::by_name(&config.data_cache.protocol).expect("checked with the machine");
         let node = InterfaceNode {
             sections: &config.interfaces_at(attachment),
-            agents: [AgentId(1), AgentId(2)],
-            addresses: Addresses::of_process(0),
+            processes: self.placement().processes,
+            first_agent: AgentId(self.placement().processes),
             attachment,
             protocol,
             block_bytes: self.block_bytes(),
@@ -148,87 +169,111 @@ impl<'a> Blueprint<'a> {
         }))
     }
 
-    fn processor_memory(&self) -> ProcessorMemory {
+    fn processor_memory(&self, process: u8) -> ProcessorMemory {
         let config = self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
         };
         let supply_time = config.bus.cache_supply_time;
-        ProcessorMemory::new(AgentId(0), &config.data_cache, instructions, &config.store_buffer, supply_time)
+        let agent = AgentId(process);
+        ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
+            .with_translation(Translation::of_process(process, DEVICE_REGION))
     }
 
-    /// Makes information page, registers, pointers and queues accessible.
-    fn map_devices(&self, number: u32, layouts: &[Layout; 2], pages: &mut PageTable, main: &mut MainMemory) {
-        pages.map(INFORMATION_PAGE, PAGE_BYTES, PageAttributes::READ_ONLY);
-        pages.map(REGISTER_PAGE, PAGE_BYTES, PageAttributes::DEVICE);
-        for (place, field) in self.information(number, layouts).into_iter().enumerate() {
-            main.write(INFORMATION_PAGE + 8 * place as u64, &field.to_le_bytes());
-        }
+    /// Makes a process's information page, registers, pointers and queues and
+    /// the node's memory accessible to it; what system calls may do with each.
+    fn map_devices(
+        &self,
+        place: Place,
+        layouts: &[Layout; 2],
+        pages: &mut PageTable,
+        main: &mut MainMemory,
+    ) -> Vec<(Range<u64>, Protection)> {
+        let addresses = Addresses::of_process(place.process);
+        let page = |start| start..start + PAGE_BYTES;
+        let mut devices = vec![
+            (page(addresses.information_page()), PageAttributes::READ_ONLY),
+            (page(addresses.register_page()), PageAttributes::DEVICE),
+            (NODE_MEMORY, PageAttributes::DATA),
+        ];
         for layout in layouts {
-            for range in &layout.cachable {
-                pages.map(range.start, range.end - range.start, PageAttributes::DATA);
-            }
+            devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
             for &(address, word) in &layout.initial_words {
                 main.write(address, &word.to_le_bytes());
             }
         }
+        for (index, field) in self.information(place, layouts).into_iter().enumerate() {
+            main.write(addresses.information_page() + 8 * index as u64, &field.to_le_bytes());
+        }
+        for (range, attributes) in &devices {
+            pages.map(range.start, range.end - range.start, *attributes);
+        }
+        let protection = |attributes: PageAttributes| match attributes.writable {
+            true => Protection::READ_WRITE,
+            false => Protection::READ,
+        };
+        devices.into_iter().map(|(range, attributes)| (range, protection(attributes))).collect()
     }
 
     /// The fields of the information page, in the order of
     /// [`INFORMATION_FIELDS`].
-    fn information(&self, number: u32, [send, receive]: &[Layout; 2]) -> [u64; INFORMATION_FIELDS.len()] {
+    fn information(&self, place: Place, [send, receive]: &[Layout; 2]) -> [u64; INFORMATION_FIELDS.len()] {
+        let addresses = Addresses::of_process(place.process);
         let packet = self.packet_bytes();
         let header = self.config.messages.header.as_u64();
         [
             MAGIC,
             INFORMATION_VERSION,
-            u64::from(number),
+            u64::from(place.node.0),
             u64::from(self.nodes),
             send.driver as u64,
-            REGISTER_PAGE,
+            addresses.register_page(),
             packet,
             header,
             packet - header,
             self.block_bytes(),
-            SEND_QUEUE,
+            addresses.send_queue(),
             send.entries,
-            RECEIVE_QUEUE,
+            addresses.receive_queue(),
             receive.entries,
             packet,
-            SEND_TAIL,
-            SEND_HEAD,
-            RECEIVE_HEAD,
+            addresses.send_tail(),
+            addresses.send_head(),
+            addresses.receive_head(),
             u64::from(send.cachable_message_ready),
             u64::from(receive.overflows_to_memory),
             self.seed,
             receive.driver as u64,
+            u64::from(place.process),
+            u64::from(self.placement().processes),
+            NODE_MEMORY.start,
+            NODE_MEMORY.end - NODE_MEMORY.start,
         ]
     }
 
     fn load_program(
         &self,
-        number: u32,
+        place: Place,
         pages: &mut PageTable,
         main: &mut MainMemory,
         processor: &mut Processor<InOrder>,
         memory: &mut ProcessorMemory,
     ) -> Result<SystemCalls, Failure> {
-        let seed = self.seed ^ u64::from(number) << 32;
+        let rank = self.placement().rank(place.node, place.process);
+        let seed = self.seed ^ u64::from(rank.0) << 32;
+        let page = Addresses::of_process(place.process).information_page();
         let invocation = Invocation {
             arguments: self.arguments.clone(),
-            environment: vec!["NARTHEX=1".into(), format!("NARTHEX_NODE={number}")],
+            environment: vec![format!("NARTHEX_PAGE={page:#x}")],
             seed,
         };
         let caches = std::slice::from_mut(memory);
-        let mut loader = NodeMemory { caches, main, pages, block_bytes: self.block_bytes(), interface: None };
+        let block_bytes = self.block_bytes();
+        let mut loader = NodeMemory { caches, own: 0, main, pages, block_bytes, interface: None };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);
-        let mut calls = SystemCalls::for_process(started.space, seed);
-        let space = calls.space_mut();
-        space.reserve_device(INFORMATION_PAGE, PAGE_BYTES, Protection::READ);
-        space.reserve_device(REGISTER_PAGE, PAGE_BYTES, Protection::READ_WRITE);
-        Ok(calls)
+        Ok(SystemCalls::for_process(started.space, seed))
     }
 }

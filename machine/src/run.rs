@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
-use crate::node::{Ended, Node};
+use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
 
 /// The version of the results' layout.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What whoever started a run sees while it goes on.
 pub enum Progress<'a> {
@@ -24,6 +24,8 @@ pub enum Progress<'a> {
     Output {
         /// Which node.
         node: usize,
+        /// Which of its processes.
+        process: usize,
         /// To which stream.
         stream: OutputStream,
         /// What.
@@ -104,8 +106,9 @@ impl Written {
                     OutputStream::Error => "stderr",
                 };
                 let text = String::from_utf8_lossy(bytes);
-                self.lines.push(json!({ "node": node, "stream": stream, "text": text }));
-                observer(Progress::Output { node, stream: output.stream, bytes });
+                let process = output.process;
+                self.lines.push(json!({ "node": node, "process": process, "stream": stream, "text": text }));
+                observer(Progress::Output { node, process, stream: output.stream, bytes });
             }
         }
     }
@@ -115,7 +118,7 @@ impl Written {
 fn judge(ending: &Ending, nodes: &mut [Node]) -> Result<(), Failure> {
     match ending {
         Ending::AllFinished => Ok(()),
-        Ending::Stopped { partition, .. } => Err(failure_of(*partition, &nodes[*partition])),
+        Ending::Stopped { partition, .. } => Err(failure_of(&nodes[*partition])),
         Ending::NoProgress(stall) => {
             let what = match stall {
                 Stall::Deadlock => "nothing can ever happen again".into(),
@@ -133,13 +136,14 @@ fn judge(ending: &Ending, nodes: &mut [Node]) -> Result<(), Failure> {
     }
 }
 
-fn failure_of(number: usize, node: &Node) -> Failure {
-    let message = match &node.ended {
-        Some((_, Ended::Failed(report))) => report.clone(),
-        Some((at, Ended::Exited(code))) => {
-            format!("node {number}: the program ended with exit code {code} at simulated time {at}")
+fn failure_of(node: &Node) -> Failure {
+    let message = match node.failure() {
+        Some((_, _, Ended::Failed(report))) => report.clone(),
+        Some((process, at, Ended::Exited(code))) => {
+            let place = node.place(process);
+            format!("{place}: the program ended with exit code {code} at simulated time {at}")
         }
-        None => unreachable!("a node that stopped the run has ended"),
+        None => unreachable!("a node that stopped the run has failed"),
     };
     Failure { exit_code: Failure::GUEST, message }
 }
@@ -166,26 +170,40 @@ fn document(
         "machine": machine.resolved(),
         "ending": "finished",
         "simulated_ps": end.as_ps(),
-        "reports": nodes.iter().enumerate().flat_map(reports_of).collect::<Vec<_>>(),
-        "regions": nodes.iter().enumerate().flat_map(regions_of).collect::<Vec<_>>(),
+        "reports": of_processes(nodes, reports_of),
+        "regions": of_processes(nodes, regions_of),
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
         "output": written.lines,
     })
 }
 
-fn reports_of((number, node): (usize, &Node)) -> Vec<Value> {
-    let report = |report: &crate::node::Report| json!({ "node": number, "name": report.name, "value": report.value, "unit": report.unit });
-    node.reports.iter().map(report).collect()
+/// What every process has of something, with whose it is.
+fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (node, partition) in nodes.iter().enumerate() {
+        for (number, process) in partition.processes.iter().enumerate() {
+            for mut entry in what(process) {
+                entry["node"] = node.into();
+                entry["process"] = number.into();
+                all.push(entry);
+            }
+        }
+    }
+    all
 }
 
-fn regions_of((number, node): (usize, &Node)) -> Vec<Value> {
-    let region = |region: &crate::node::Region| {
+fn reports_of(process: &Process) -> Vec<Value> {
+    let report = |report: &Report| json!({ "name": report.name, "value": report.value, "unit": report.unit });
+    process.reports.iter().map(report).collect()
+}
+
+fn regions_of(process: &Process) -> Vec<Value> {
+    let region = |region: &Region| {
         json!({
-            "node": number,
             "name": region.name,
             "begin_ps": region.begin.as_ps(),
             "end_ps": region.end.map(|end| end.as_ps()),
         })
     };
-    node.regions.iter().map(region).collect()
+    process.regions.iter().map(region).collect()
 }

@@ -20,6 +20,7 @@
 //! | [`bus`] | a snooping bus with one outstanding transaction |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
+//! | [`translation`] | from a process's addresses to its node's |
 //!
 //! Nothing here calls a peer: a cache says what it needs, a bus says when, and
 //! whoever composes a node carries the one to the other.
@@ -33,6 +34,7 @@ pub mod port;
 pub mod processor_memory;
 pub mod protocols;
 pub mod transaction;
+pub mod translation;
 
 pub use port::{AccessFault, Outcome, Port};
 pub use processor_memory::{ProcessorMemory, ProcessorPort};

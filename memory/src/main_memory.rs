@@ -1,8 +1,9 @@
 //! Main memory: the bytes behind every address that no device is home of.
 //!
 //! Pages exist from their first write on; until then they read as the
-//! program's image (shared by all nodes that run it) or as zeros. A node that
-//! touches little therefore costs little, however large its address space.
+//! program's image (shared by all nodes that run it, and by the processes of a
+//! node, each of which has it at its own base) or as zeros. A node that touches
+//! little therefore costs little, however large its address space.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::transaction::BlockData;
+use crate::translation::Translation;
 
 /// Bytes in a page.
 pub const PAGE_BYTES: u64 = 4096;
@@ -33,6 +35,9 @@ pub struct Image {
     pages: HashMap<u64, Box<Page>>,
 }
 
+/// Pages from one process's base to the next.
+const SPACE_PAGES: u64 = Translation::SPACE_BYTES / PAGE_BYTES;
+
 impl Image {
     /// An image with these (address, bytes) segments.
     pub fn new<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
@@ -41,6 +46,11 @@ impl Image {
             memory.write(address, bytes);
         }
         Image { pages: memory.pages }
+    }
+
+    /// What the image holds in a page of a node's memory.
+    fn page(&self, page: u64) -> Option<&Page> {
+        self.pages.get(&(page % SPACE_PAGES)).map(|page| &**page)
     }
 }
 
@@ -74,9 +84,10 @@ impl MainMemory {
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let source = &bytes[range];
             let image = &self.image;
-            let target = self.pages.entry(page).or_insert_with(|| {
-                image.pages.get(&page).cloned().unwrap_or_else(|| Box::new([0; PAGE_BYTES as usize]))
-            });
+            let target = self
+                .pages
+                .entry(page)
+                .or_insert_with(|| Box::new(image.page(page).copied().unwrap_or([0; PAGE_BYTES as usize])));
             target[offset..offset + source.len()].copy_from_slice(source);
         }
     }
@@ -93,7 +104,7 @@ impl MainMemory {
         let first = address.div_ceil(PAGE_BYTES);
         let end = (address + length) / PAGE_BYTES;
         for page in first..end {
-            if self.image.pages.contains_key(&page) {
+            if self.image.page(page).is_some() {
                 self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
             } else {
                 self.pages.remove(&page);
@@ -107,7 +118,7 @@ impl MainMemory {
     }
 
     fn page(&self, page: u64) -> Option<&Page> {
-        self.pages.get(&page).or_else(|| self.image.pages.get(&page)).map(|page| &**page)
+        self.pages.get(&page).map(|page| &**page).or_else(|| self.image.page(page))
     }
 }
 
@@ -157,6 +168,16 @@ mod tests {
         one.write(0x1008, &[9]);
         assert_eq!(one.read_block(0x1000, 16)[7..10], [7, 9, 7]);
         assert_eq!(&*other.read_block(0x1000, 16), &[7; 16]);
+    }
+
+    #[test]
+    fn each_process_of_a_node_has_the_image_at_its_base() {
+        let mut memory = MainMemory::with_image(Arc::new(Image::new([(0x1000, &[7u8; 16][..])])));
+        let other = Translation::SPACE_BYTES + 0x1000;
+        memory.write(0x1000, &[9]);
+        assert_eq!(memory.read_block(other, 16)[..2], [7, 7]);
+        memory.write(other, &[8]);
+        assert_eq!((memory.read_block(0x1000, 16)[0], memory.read_block(other, 16)[0]), (9, 8));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The page table of a node: which addresses exist and how they may be used.
+//! The page table of a process: which addresses exist and how they may be used.
 //!
-//! Guest virtual addresses equal physical ones within a node, so a page has no
-//! translation, only attributes. They are looked up on cache misses and on
+//! A page has attributes only: where it lies in the node's memory follows from
+//! its process ([`crate::translation`]). Attributes are looked up on cache misses and on
 //! uncached accesses, never on a hit.
 
 use crate::main_memory::PAGE_BYTES;
@@ -48,7 +48,7 @@ struct Region {
     attributes: PageAttributes,
 }
 
-/// The pages of a node, as sorted regions of equal attributes.
+/// The pages of a process, as sorted regions of equal attributes.
 #[derive(Clone, Debug, Default)]
 pub struct PageTable {
     regions: Vec<Region>,

@@ -38,8 +38,7 @@ pub enum AccessFault {
     Device,
 }
 
-/// A processor's view of memory. Addresses are guest addresses (guest virtual
-/// equals physical within a node). Sizes are 1, 2, 4 or 8 bytes; values are
+/// A processor's view of memory. Addresses are those of its process. Sizes are 1, 2, 4 or 8 bytes; values are
 /// zero-extended to 64 bits, little-endian.
 pub trait Port {
     /// The value at `address` if it is there at once, aligned and inside the

@@ -27,7 +27,8 @@ use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
 use crate::protocols::{Access, Request};
-use crate::transaction::{AgentId, Kind, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use crate::translation::Translation;
 
 pub use port::ProcessorPort;
 
@@ -135,6 +136,8 @@ enum Issued {
 #[derive(Debug)]
 pub struct ProcessorMemory {
     agent: AgentId,
+    /// Everything else here is in the addresses of the processor's process.
+    translation: Translation,
     data: Cache,
     /// None: instruction fetch is ideal.
     instructions: Option<Cache>,
@@ -170,6 +173,7 @@ impl ProcessorMemory {
         };
         ProcessorMemory {
             agent,
+            translation: Translation::default(),
             data: Cache::new(data),
             instructions: instructions.map(Cache::new),
             store_buffer: VecDeque::with_capacity(posted_limit),
@@ -182,6 +186,31 @@ impl ProcessorMemory {
             reservation: None,
             code_version: 0,
             statistics: Statistics::default(),
+        }
+    }
+
+    /// The same for a processor whose process has this translation.
+    pub fn with_translation(self, translation: Translation) -> Self {
+        ProcessorMemory { translation, ..self }
+    }
+
+    /// From its process's addresses to the node's.
+    pub fn translation(&self) -> &Translation {
+        &self.translation
+    }
+
+    /// The block that holds an address of the node, if the data cache has it.
+    pub fn peek(&self, address: u64) -> Option<BlockData> {
+        self.data.peek(self.translation.to_process(address)?)
+    }
+
+    /// Replaces bytes at an address of the node, inside a block, if the data
+    /// cache has it. Functional: the caller sees to all other copies.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(own) = self.translation.to_process(address)
+            && self.data.peek(own).is_some()
+        {
+            self.data.write(own, bytes);
         }
     }
 
@@ -234,7 +263,7 @@ impl ProcessorMemory {
         if !self.wants(traffic) {
             return None;
         }
-        let (issued, transaction) = match self.pending {
+        let (issued, mut transaction) = match self.pending {
             Some(Pending::Data { address, access }) if traffic != Traffic::Uncached => {
                 self.issue_block(address, access)?
             }
@@ -253,6 +282,7 @@ impl ProcessorMemory {
             }
         };
         *self.issued(transaction.kind) = Some(issued);
+        transaction.address = self.translation.to_node(transaction.address);
         Some(transaction)
     }
 
@@ -291,17 +321,17 @@ impl ProcessorMemory {
 
     /// Answers another agent's transaction.
     pub fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
-        let Some(snoop) = transaction.kind.snoop() else {
+        let (Some(snoop), Some(address)) =
+            (transaction.kind.snoop(), self.translation.to_process(transaction.address))
+        else {
             return SnoopReply::default();
         };
-        let mut reply = self.data.snoop(snoop, transaction.address);
+        let mut reply = self.data.snoop(snoop, address);
         reply.delay = self.supply_time;
         if let Some(cache) = &mut self.instructions {
-            reply.shares |= cache.snoop(snoop, transaction.address).shares;
+            reply.shares |= cache.snoop(snoop, address).shares;
         }
-        if self.reservation == Some(transaction.address)
-            && !self.data.state(transaction.address).is_readable()
-        {
+        if self.reservation == Some(address) && !self.data.state(address).is_readable() {
             self.reservation = None;
         }
         reply

@@ -167,7 +167,7 @@ pub struct Transaction {
     pub agent: AgentId,
     /// What it does.
     pub kind: Kind,
-    /// Guest address: of the block, or of the device register.
+    /// Address in the node's memory: of the block, or of the device register.
     pub address: u64,
     /// Bytes accessed, for uncached accesses.
     pub size: u8,

@@ -40,10 +40,16 @@ class Result:
 
     @property
     def reports(self) -> "polars.DataFrame":
-        """What the program reported: node, name, value, unit."""
+        """What the program reported: node, process on it, name, value, unit."""
         import polars as pl
 
-        schema = {"node": pl.Int64, "name": pl.String, "value": pl.Float64, "unit": pl.String}
+        schema = {
+            "node": pl.Int64,
+            "process": pl.Int64,
+            "name": pl.String,
+            "value": pl.Float64,
+            "unit": pl.String,
+        }
         rows = [[report[key] for key in schema] for report in self.document["reports"]]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -51,7 +57,8 @@ class Result:
     def ledger(self) -> "polars.DataFrame":
         """Where the time went: node, processor, activity, category, time_ps.
 
-        The rows of a processor add up to its elapsed time, to the picosecond.
+        Processor k of a node runs its process k. The rows of a processor add
+        up to its elapsed time, to the picosecond.
         """
         import polars as pl
 
@@ -79,15 +86,20 @@ class Result:
 
     @property
     def output(self) -> "polars.DataFrame":
-        """What the program wrote: node, stream, text."""
+        """What the program wrote: node, process on it, stream, text."""
         import polars as pl
 
-        schema = {"node": pl.Int64, "stream": pl.String, "text": pl.String}
+        schema = {
+            "node": pl.Int64,
+            "process": pl.Int64,
+            "stream": pl.String,
+            "text": pl.String,
+        }
         rows = [[piece[key] for key in schema] for piece in self.document["output"]]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def reported(self, name: str) -> list[dict[str, Any]]:
-        """Return the reports under `name`, one for each time a node made it."""
+        """Return the reports under `name`, one for each time a process made it."""
         reports = [report for report in self.document["reports"] if report["name"] == name]
         if not reports:
             known = sorted({report["name"] for report in self.document["reports"]})

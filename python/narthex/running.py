@@ -11,8 +11,8 @@ Observer = Callable[[int], bool]
 """Called several times a second with the simulated time in picoseconds; a
 false value interrupts the run."""
 
-Output = Callable[[int, str, bytes], object]
-"""Called with what the program writes: node, "stdout" or "stderr", bytes."""
+Output = Callable[[int, int, str, bytes], object]
+"""Called with what the program writes: node, process on it, "stdout" or "stderr", bytes."""
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"

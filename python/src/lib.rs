@@ -40,7 +40,7 @@ fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
 /// Runs a program on the simulated machine and returns the result's document.
 ///
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
-/// free meanwhile. `output(node, stream, bytes)` is called for what the
+/// free meanwhile. `output(node, process, stream, bytes)` is called for what the
 /// program writes, `observer(simulated_time_ps)` several times a second. The
 /// run is interrupted when the observer returns a false value, or when one of
 /// the two or a signal's handler (Ctrl-C) raises.
@@ -60,7 +60,9 @@ fn run(
         narthex_machine::run(&request, elf, &mut |progress| {
             let goes_on = Python::attach(|py| match progress {
                 Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
-                Progress::Output { node, stream, bytes } => write(py, output.as_ref(), node, stream, bytes),
+                Progress::Output { node, process, stream, bytes } => {
+                    write(py, output.as_ref(), (node, process), stream, bytes)
+                }
             });
             goes_on.unwrap_or_else(|error| {
                 interruption.get_or_insert(error);
@@ -87,7 +89,7 @@ fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, now_ps: u64) -> PyResul
 fn write(
     py: Python<'_>,
     output: Option<&Py<PyAny>>,
-    node: usize,
+    (node, process): (usize, usize),
     stream: OutputStream,
     bytes: &[u8],
 ) -> PyResult<bool> {
@@ -98,7 +100,7 @@ fn write(
         OutputStream::Output => "stdout",
         OutputStream::Error => "stderr",
     };
-    output.call1(py, (node, stream, PyBytes::new(py, bytes)))?;
+    output.call1(py, (node, process, stream, PyBytes::new(py, bytes)))?;
     Ok(true)
 }
 

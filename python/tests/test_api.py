@@ -66,8 +66,8 @@ def test_an_observer_may_raise():
 def test_output_arrives_as_it_is_written():
     pieces = []
     narthex.run("hello", nodes=2, output=lambda *piece: pieces.append(piece))
-    assert {node for node, _, _ in pieces} == {0, 1}
-    assert all(stream == "stdout" for _, stream, _ in pieces)
+    assert {(node, process) for node, process, _, _ in pieces} == {(0, 0), (1, 0)}
+    assert all(stream == "stdout" for _, _, stream, _ in pieces)
 
 
 def test_latencies_rank_from_the_smallest():

@@ -88,13 +88,13 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
         let integers = std::array::from_fn(|number| self.processor.x(number));
         let floats = std::array::from_fn(|number| self.processor.f(number));
         let report = FaultReport {
-            node: 0,
-            processor: 0,
+            who: "node 0, processor 0",
             fault,
             integers: &integers,
             floats: &floats,
             program: self.program,
             space: self.calls.space(),
+            owner: None,
         };
         report.to_string()
     }

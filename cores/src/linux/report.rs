@@ -5,7 +5,7 @@
 //! come from the program's symbols and lines from its debug information, where
 //! it has them (`-g`).
 
-use super::address_space::{AddressSpace, Place};
+use super::address_space::AddressSpace;
 use super::elf::Program;
 use crate::stop::{Fault, FaultKind};
 use std::fmt;
@@ -31,10 +31,8 @@ const COLUMNS: usize = 4;
 /// A guest's fault with all that explains it; its `Display` is the report.
 #[derive(Debug)]
 pub struct FaultReport<'a> {
-    /// The node that the processor belongs to.
-    pub node: usize,
-    /// Which of the node's processors.
-    pub processor: usize,
+    /// Which processor of which node.
+    pub who: &'a str,
     /// What happened.
     pub fault: Fault,
     /// The integer registers, x0 first.
@@ -45,11 +43,13 @@ pub struct FaultReport<'a> {
     pub program: &'a Program,
     /// The books of its memory.
     pub space: &'a AddressSpace,
+    /// What the address is, if it is another process's.
+    pub owner: Option<String>,
 }
 
 impl fmt::Display for FaultReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "node {}, processor {}: {}", self.node, self.processor, self.fault)?;
+        writeln!(f, "{}: {}", self.who, self.fault)?;
         writeln!(f, "  program     {}", self.program.name())?;
         let (pc, ra) = (self.fault.pc, self.integers[1]);
         writeln!(f, "  at          {}", self.location(pc, pc))?;
@@ -85,8 +85,11 @@ impl FaultReport<'_> {
             }
             FaultKind::Breakpoint => Some("the program stopped itself: a failed assertion, or undefined behaviour that the compiler traps".into()),
             FaultKind::Fetch(_) | FaultKind::Load(_) | FaultKind::Store(_) => {
-                let place: Place = self.space.place(self.fault.address);
-                Some(format!("address     {:#x} {place}", self.fault.address))
+                let address = self.fault.address;
+                Some(match &self.owner {
+                    Some(owner) => format!("address     {address:#x} belongs to {owner}"),
+                    None => format!("address     {address:#x} {}", self.space.place(address)),
+                })
             }
         }
     }
@@ -129,13 +132,13 @@ mod tests {
         (integers[1], integers[10]) = (0x1_0008, 0xdead_beef);
         let space = &started.space;
         FaultReport {
-            node: 3,
-            processor: 0,
+            who: "node 3, processor 0",
             fault,
             integers: &integers,
             floats: &floats,
             program: &program,
             space,
+            owner: None,
         }
         .to_string()
     }

@@ -10,6 +10,12 @@
 //!                        │ flow control │◄─ Acknowledgement ──── │ flow control │
 //!                        └──────────────┘◄─ Returned ─────────── └──────────────┘
 //! ```
+//!
+//! **Processes.** The processes of a node share its flow control. What has
+//! arrived waits in a line for each process, so that a packet which its process
+//! does not take is in nobody else's way; and no scheme lets one process use up
+//! what another needs to send or receive at all (windows are each process's
+//! own; shared buffers are shared but for one a process).
 
 pub mod return_to_sender;
 pub mod sliding_window;
@@ -20,7 +26,7 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::{Frame, NodeId, Packet};
+use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// The flow control of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,11 +47,21 @@ impl Config {
         }
     }
 
-    /// The flow control of one node among `nodes`.
-    pub fn build(&self, own: NodeId, nodes: usize) -> Box<dyn FlowControl> {
+    /// The rules that the parameters break on nodes with so many processes.
+    pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         match self {
-            Config::ReturnToSender(config) => Box::new(return_to_sender::ReturnToSender::new(config, own)),
-            Config::SlidingWindow(config) => Box::new(sliding_window::SlidingWindow::new(config, own, nodes)),
+            Config::ReturnToSender(config) => config.problems_for(processes),
+            Config::SlidingWindow(_) => Vec::new(),
+        }
+    }
+
+    /// The flow control of one node.
+    pub fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
+        match self {
+            Config::ReturnToSender(config) => {
+                Box::new(return_to_sender::ReturnToSender::new(config, placement))
+            }
+            Config::SlidingWindow(config) => Box::new(sliding_window::SlidingWindow::new(config, placement)),
         }
     }
 }
@@ -66,7 +82,7 @@ narthex_kernel::statistics! {
 #[derive(Debug, Default)]
 pub struct Emitted {
     /// Frames to inject now, with where they go.
-    pub frames: Vec<(NodeId, Frame)>,
+    pub frames: Vec<(Rank, Frame)>,
     /// When to call [`FlowControl::retry`].
     pub retry_at: Option<Time>,
 }
@@ -74,20 +90,21 @@ pub struct Emitted {
 /// What the arrival of a frame means for the interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
-    /// A packet waits to be taken.
-    pub packet: bool,
+    /// A packet waits to be taken by this one of the node's processes.
+    pub packet: Option<u8>,
     /// There may be room for sending that there was not before.
     pub room: bool,
 }
 
 /// A flow control scheme at one node.
 pub trait FlowControl: Send {
-    /// Whether a packet to `destination` may be handed over now.
-    fn can_send(&self, destination: NodeId) -> bool;
+    /// Whether `own`, a process of this node, may hand over a packet to
+    /// `destination` now.
+    fn can_send(&self, own: Rank, destination: Rank) -> bool;
 
-    /// Whether there is a free buffer for some destination: all that a sender
+    /// Whether `own` has a free buffer for some destination: all that a sender
     /// can know before it names one.
-    fn has_room(&self) -> bool;
+    fn has_room(&self, own: Rank) -> bool;
 
     /// Takes a packet; [`FlowControl::can_send`] has said yes.
     fn send(&mut self, packet: Packet, emitted: &mut Emitted);
@@ -95,11 +112,11 @@ pub trait FlowControl: Send {
     /// A frame has arrived.
     fn arrive(&mut self, now: Time, frame: Frame, emitted: &mut Emitted) -> Arrival;
 
-    /// The packets that have arrived and have not been taken, oldest first.
-    fn waiting(&self) -> &VecDeque<Packet>;
+    /// The packets that have arrived for `own` and have not been taken, oldest first.
+    fn waiting(&self, own: Rank) -> &VecDeque<Packet>;
 
-    /// Takes the oldest waiting packet and frees its buffer.
-    fn take(&mut self, emitted: &mut Emitted) -> Option<Packet>;
+    /// Takes the oldest packet that waits for `own` and frees its buffer.
+    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Packet>;
 
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);
@@ -114,7 +131,7 @@ pub trait FlowControl: Send {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Header;
+    use crate::packet::{Header, NodeId};
     use narthex_kernel::Duration;
     use proptest::prelude::*;
 
@@ -135,8 +152,8 @@ mod tests {
 
     fn packet(source: u16, destination: u16, sequence: u64) -> Packet {
         Packet {
-            source: NodeId(source),
-            destination: NodeId(destination),
+            source: Rank(source),
+            destination: Rank(destination),
             sequence,
             header: Header(0),
             payload: vec![sequence as u8; 3],
@@ -144,28 +161,38 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order of sends, takes and arrivals between two nodes:
-        /// nothing is lost, nothing comes twice, and all comes to rest.
+        /// Whatever the order of sends, takes and arrivals between two nodes of
+        /// one process or two: nothing is lost, nothing comes twice or to the
+        /// wrong process, and all comes to rest.
         #[test]
-        fn every_packet_arrives_exactly_once(choices in proptest::collection::vec(0u8..5, 1..300)) {
-            for config in schemes() {
-                let mut nodes = [config.build(NodeId(0), 2), config.build(NodeId(1), 2)];
+        fn every_packet_arrives_exactly_once(choices in proptest::collection::vec(0u8..7, 1..300)) {
+            for (config, processes) in schemes().into_iter().flat_map(|config| [(config.clone(), 1), (config, 2)]) {
+                if !config.problems_for(processes.into()).is_empty() {
+                    continue;
+                }
+                let placement = Placement { nodes: 2, processes };
+                let mut nodes = [config.build(placement), config.build(placement)];
                 let mut wires: [VecDeque<Frame>; 2] = Default::default();
                 let mut retries: [Option<Time>; 2] = [None; 2];
                 let (mut sent, mut taken) = (0u64, Vec::new());
-                let drain = std::iter::repeat_n([2u8, 3, 4, 1], 400).flatten();
+                let drain = std::iter::repeat_n([2u8, 3, 4, 1, 6], 600).flatten();
                 for (step, choice) in choices.iter().copied().chain(drain).enumerate() {
                     let now = Time::from_ps(step as u64 * 1000);
                     let mut emitted = Emitted::default();
                     let mut acting = 0;
+                    // Packets go from a process of node 0 to its like on node 1.
+                    let process = if choice < 5 { 0 } else { processes - 1 };
+                    let (from, to) = (placement.rank(NodeId(0), process), placement.rank(NodeId(1), process));
                     match choice {
-                        0 if nodes[0].can_send(NodeId(1)) => {
-                            nodes[0].send(packet(0, 1, sent), &mut emitted);
+                        0 | 5 if nodes[0].can_send(from, to) => {
+                            nodes[0].send(packet(from.0, to.0, sent), &mut emitted);
                             sent += 1;
                         }
-                        1 => {
+                        1 | 6 => {
                             acting = 1;
-                            taken.extend(nodes[1].take(&mut emitted).map(|p| p.sequence));
+                            let packet = nodes[1].take(to, &mut emitted);
+                            prop_assert!(packet.iter().all(|packet| packet.destination == to));
+                            taken.extend(packet.map(|p| p.sequence));
                         }
                         2 | 3 => {
                             acting = usize::from(choice) - 2;
@@ -180,13 +207,36 @@ mod tests {
                         _ => {}
                     }
                     for (destination, frame) in emitted.frames {
-                        wires[destination.0 as usize].push_back(frame);
+                        wires[usize::from(placement.node(destination).0)].push_back(frame);
                     }
                     retries[acting] = retries[acting].or(emitted.retry_at);
                 }
                 taken.sort_unstable();
                 prop_assert_eq!(taken, (0..sent).collect::<Vec<_>>(), "{:?}", config);
-                prop_assert!(nodes[0].can_send(NodeId(1)));
+                prop_assert!(nodes[0].can_send(Rank(0), Rank(u16::from(processes))));
+            }
+        }
+
+        /// However many packets of one process wait at both ends, another
+        /// process's get through.
+        #[test]
+        fn a_process_that_takes_nothing_is_in_nobody_elses_way(count in 1usize..40) {
+            for config in schemes().into_iter().filter(|config| config.problems_for(2).is_empty()) {
+                let placement = Placement { nodes: 2, processes: 2 };
+                let [mut sender, mut receiver] = [config.build(placement), config.build(placement)];
+                let mut emitted = Emitted::default();
+                for sequence in 0..count as u64 {
+                    if sender.can_send(Rank(0), Rank(2)) {
+                        sender.send(packet(0, 2, sequence), &mut emitted);
+                    }
+                }
+                prop_assert!(sender.has_room(Rank(1)) && sender.can_send(Rank(1), Rank(3)));
+                sender.send(packet(1, 3, 99), &mut emitted);
+                for (_, frame) in emitted.frames.drain(..) {
+                    receiver.arrive(Time::ZERO, frame, &mut Emitted::default());
+                }
+                let taken = receiver.take(Rank(3), &mut Emitted::default());
+                prop_assert_eq!(taken.map(|packet| packet.sequence), Some(99), "{:?}", config);
             }
         }
     }

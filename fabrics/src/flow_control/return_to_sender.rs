@@ -5,6 +5,11 @@
 //! number of buffers does not depend on the number of nodes; it may deliver
 //! packets out of order.
 //!
+//! A node's processes share its buffers, but for one that each is left: a process
+//! may not take the last buffers of those that hold none. Otherwise packets that
+//! one process does not take would fill all incoming buffers, and their senders'
+//! outgoing ones, and no packet of another process would get through.
+//!
 //! The paper does not say how much later a packet is tried again; the machine's
 //! file does (`retry_delay`).
 
@@ -15,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Statistics};
-use crate::packet::{Frame, NodeId, Packet};
+use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,41 +74,68 @@ impl Config {
         }
         problems
     }
+
+    /// The rules that the parameters break on nodes with so many processes.
+    pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
+        match self.buffers {
+            Buffers::Count(count @ 1..) if count < processes => {
+                let problem = format!(
+                    "{count} are fewer than the {processes} processes of a node (machine.processors_per_node), \
+                     and each needs one that no other can take"
+                );
+                vec![("buffers", problem)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether `process` may take one more of `buffers`, given how many each of the
+/// node's processes holds: one is left to each that holds none.
+fn has_buffer(buffers: usize, process: usize, held: impl Iterator<Item = usize> + Clone) -> bool {
+    let all: usize = held.clone().sum();
+    let without = held.enumerate().filter(|&(other, held)| other != process && held == 0).count();
+    buffers - all > without
 }
 
 /// Return to sender at one node.
 #[derive(Debug)]
 pub struct ReturnToSender {
-    own: NodeId,
+    placement: Placement,
     buffers: usize,
     retry_delay: Duration,
-    /// Outgoing buffers that hold a packet in flight or one that came back.
-    outgoing: usize,
+    /// Each process's outgoing buffers that hold a packet in flight or one that came back.
+    outgoing: Vec<usize>,
     /// Packets that came back, with when they are to be tried again.
     returned: VecDeque<(Time, Packet)>,
     /// A retry has been asked for and has not come yet.
     retry_is_due: bool,
-    waiting: VecDeque<Packet>,
+    /// By process, one incoming buffer a packet.
+    waiting: Vec<VecDeque<Packet>>,
     statistics: Statistics,
 }
 
 impl ReturnToSender {
-    /// The buffers of node `own`, all free.
-    pub fn new(config: &Config, own: NodeId) -> Self {
+    /// The buffers of a node, all free.
+    pub fn new(config: &Config, placement: Placement) -> Self {
         let buffers = match config.buffers {
             Buffers::Count(count) => count as usize,
             Buffers::Infinite => usize::MAX,
         };
         ReturnToSender {
-            own,
+            placement,
             buffers,
             retry_delay: config.retry_delay,
-            outgoing: 0,
+            outgoing: vec![0; placement.processes.into()],
             returned: VecDeque::new(),
             retry_is_due: false,
-            waiting: VecDeque::new(),
+            waiting: vec![VecDeque::new(); placement.processes.into()],
             statistics: Statistics::default(),
         }
+    }
+
+    fn process(&self, own: Rank) -> usize {
+        self.placement.process(own).into()
     }
 
     /// Asks to be called when the oldest returned packet is to be tried again,
@@ -116,30 +148,31 @@ impl ReturnToSender {
     }
 
     fn accept(&mut self, packet: Packet, emitted: &mut Emitted) -> Arrival {
-        let source = packet.source;
-        if self.waiting.len() == self.buffers {
-            emitted.frames.push((source, Frame::Returned(packet)));
+        let Packet { source: to, destination: from, sequence, .. } = packet;
+        let process = self.placement.process(from);
+        if !has_buffer(self.buffers, process.into(), self.waiting.iter().map(VecDeque::len)) {
+            emitted.frames.push((to, Frame::Returned(packet)));
             return Arrival::default();
         }
         self.statistics.accepted.increment();
-        let acknowledgement = Frame::Acknowledgement { from: self.own, sequence: packet.sequence };
-        emitted.frames.push((source, acknowledgement));
-        self.waiting.push_back(packet);
-        Arrival { packet: true, room: false }
+        emitted.frames.push((to, Frame::Acknowledgement { from, to, sequence }));
+        self.waiting[usize::from(process)].push_back(packet);
+        Arrival { packet: Some(process), room: false }
     }
 }
 
 impl FlowControl for ReturnToSender {
-    fn can_send(&self, _destination: NodeId) -> bool {
-        self.has_room()
+    fn can_send(&self, own: Rank, _destination: Rank) -> bool {
+        self.has_room(own)
     }
 
-    fn has_room(&self) -> bool {
-        self.outgoing < self.buffers
+    fn has_room(&self, own: Rank) -> bool {
+        has_buffer(self.buffers, self.process(own), self.outgoing.iter().copied())
     }
 
     fn send(&mut self, packet: Packet, emitted: &mut Emitted) {
-        self.outgoing += 1;
+        let process = self.process(packet.source);
+        self.outgoing[process] += 1;
         self.statistics.sent.increment();
         emitted.frames.push((packet.destination, Frame::Data(packet)));
     }
@@ -147,9 +180,10 @@ impl FlowControl for ReturnToSender {
     fn arrive(&mut self, now: Time, frame: Frame, emitted: &mut Emitted) -> Arrival {
         match frame {
             Frame::Data(packet) => self.accept(packet, emitted),
-            Frame::Acknowledgement { .. } => {
-                self.outgoing -= 1;
-                Arrival { packet: false, room: true }
+            Frame::Acknowledgement { to, .. } => {
+                let process = self.process(to);
+                self.outgoing[process] -= 1;
+                Arrival { packet: None, room: true }
             }
             Frame::Returned(packet) => {
                 self.statistics.returned.increment();
@@ -161,12 +195,13 @@ impl FlowControl for ReturnToSender {
         }
     }
 
-    fn waiting(&self) -> &VecDeque<Packet> {
-        &self.waiting
+    fn waiting(&self, own: Rank) -> &VecDeque<Packet> {
+        &self.waiting[self.process(own)]
     }
 
-    fn take(&mut self, _emitted: &mut Emitted) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
+    fn take(&mut self, own: Rank, _emitted: &mut Emitted) -> Option<Packet> {
+        let process = self.process(own);
+        let packet = self.waiting[process].pop_front()?;
         self.statistics.delivered.increment();
         Some(packet)
     }
@@ -190,9 +225,9 @@ impl FlowControl for ReturnToSender {
             if self.buffers == usize::MAX { "infinitely many".into() } else { self.buffers.to_string() };
         format!(
             "{} of {buffers} outgoing buffers hold packets ({} of them came back), {} of {buffers} incoming ones",
-            self.outgoing,
+            self.outgoing.iter().sum::<usize>(),
             self.returned.len(),
-            self.waiting.len(),
+            self.waiting.iter().map(VecDeque::len).sum::<usize>(),
         )
     }
 }
@@ -202,35 +237,37 @@ mod tests {
     use super::*;
     use crate::packet::Header;
 
-    fn node(buffers: Buffers, own: u16) -> ReturnToSender {
+    /// One end of two nodes with so many processes.
+    fn node(buffers: Buffers, processes: u8) -> ReturnToSender {
         let config = Config { buffers, retry_delay: Duration::from_ns(40) };
-        ReturnToSender::new(&config, NodeId(own))
+        ReturnToSender::new(&config, Placement { nodes: 2, processes })
     }
 
-    fn packet(sequence: u64) -> Packet {
-        Packet { source: NodeId(0), destination: NodeId(1), sequence, header: Header(0), payload: vec![] }
+    fn packet(source: u16, destination: u16, sequence: u64) -> Packet {
+        let (source, destination) = (Rank(source), Rank(destination));
+        Packet { source, destination, sequence, header: Header(0), payload: vec![] }
     }
 
     #[test]
     fn a_packet_without_a_buffer_returns_and_is_tried_again_after_the_delay() {
-        let (mut sender, mut receiver) = (node(Buffers::Count(2), 0), node(Buffers::Count(1), 1));
+        let (mut sender, mut receiver) = (node(Buffers::Count(2), 1), node(Buffers::Count(1), 1));
         let mut emitted = Emitted::default();
-        sender.send(packet(0), &mut emitted);
-        sender.send(packet(1), &mut emitted);
-        assert!(!sender.has_room());
+        sender.send(packet(0, 1, 0), &mut emitted);
+        sender.send(packet(0, 1, 1), &mut emitted);
+        assert!(!sender.has_room(Rank(0)));
         let mut answers = Emitted::default();
         for (_, frame) in emitted.frames.drain(..) {
             receiver.arrive(Time::from_ps(40_000), frame, &mut answers);
         }
-        let acknowledgement = Frame::Acknowledgement { from: NodeId(1), sequence: 0 };
-        assert_eq!(answers.frames, [(NodeId(0), acknowledgement), (NodeId(0), Frame::Returned(packet(1)))]);
+        let acknowledgement = Frame::Acknowledgement { from: Rank(1), to: Rank(0), sequence: 0 };
+        assert_eq!(answers.frames, [(Rank(0), acknowledgement), (Rank(0), Frame::Returned(packet(0, 1, 1)))]);
         for (_, frame) in answers.frames.drain(..) {
             sender.arrive(Time::from_ps(80_000), frame, &mut emitted);
         }
-        assert!(sender.has_room(), "the acknowledged packet's buffer is free");
+        assert!(sender.has_room(Rank(0)), "the acknowledged packet's buffer is free");
         assert_eq!(emitted.retry_at, Some(Time::from_ps(120_000)));
         sender.retry(Time::from_ps(120_000), &mut emitted);
-        assert_eq!(emitted.frames, [(NodeId(1), Frame::Data(packet(1)))]);
+        assert_eq!(emitted.frames, [(Rank(1), Frame::Data(packet(0, 1, 1)))]);
     }
 
     #[test]
@@ -238,8 +275,28 @@ mod tests {
         let mut receiver = node(Buffers::Infinite, 1);
         let mut emitted = Emitted::default();
         for sequence in 0..10_000 {
-            assert!(receiver.arrive(Time::ZERO, Frame::Data(packet(sequence)), &mut emitted).packet);
+            let arrival = receiver.arrive(Time::ZERO, Frame::Data(packet(0, 1, sequence)), &mut emitted);
+            assert_eq!(arrival.packet, Some(0));
         }
+    }
+
+    #[test]
+    fn a_process_can_take_all_buffers_but_one_for_each_other() {
+        let mut receiver = node(Buffers::Count(4), 3);
+        let mut emitted = Emitted::default();
+        let mut arrives = |destination, sequence| {
+            receiver.arrive(Time::ZERO, Frame::Data(packet(0, destination, sequence)), &mut emitted).packet
+        };
+        assert_eq!([arrives(3, 0), arrives(3, 1), arrives(3, 2)], [Some(0), Some(0), None]);
+        assert_eq!([arrives(4, 3), arrives(4, 4)], [Some(1), None]);
+        assert_eq!([arrives(5, 5), arrives(5, 6)], [Some(2), None]);
+    }
+
+    #[test]
+    fn fewer_buffers_than_processes_are_refused() {
+        let config = Config { buffers: Buffers::Count(1), retry_delay: Duration::from_ns(40) };
+        assert!(config.problems_for(1).is_empty());
+        assert_eq!(config.problems_for(2)[0].0, "buffers");
     }
 
     #[test]

@@ -4,16 +4,17 @@
 //!
 //! A packet is acknowledged when the receiving interface takes it, so a window
 //! bounds what one sender can pile up at one receiver, and a receiver never
-//! holds more than the windows of all senders.
+//! holds more than the windows of all senders. Senders and destinations are
+//! processes: each has windows of its own, so that no other can close them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Statistics};
-use crate::packet::{Frame, NodeId, Packet};
+use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// The parameters of the sliding window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,38 +37,48 @@ impl Config {
 /// A sliding window at one node.
 #[derive(Debug)]
 pub struct SlidingWindow {
-    own: NodeId,
+    placement: Placement,
     window: u32,
-    /// Unacknowledged packets by destination.
-    in_flight: Vec<u32>,
-    waiting: VecDeque<Packet>,
+    /// Unacknowledged packets by source and destination; none where there is no entry.
+    in_flight: BTreeMap<(Rank, Rank), u32>,
+    /// By process.
+    waiting: Vec<VecDeque<Packet>>,
     statistics: Statistics,
 }
 
 impl SlidingWindow {
-    /// The windows of node `own` towards each of `nodes`.
-    pub fn new(config: &Config, own: NodeId, nodes: usize) -> Self {
+    /// The windows of a node's processes towards all processes.
+    pub fn new(config: &Config, placement: Placement) -> Self {
         SlidingWindow {
-            own,
+            placement,
             window: config.window,
-            in_flight: vec![0; nodes],
-            waiting: VecDeque::new(),
+            in_flight: BTreeMap::new(),
+            waiting: vec![VecDeque::new(); placement.processes.into()],
             statistics: Statistics::default(),
+        }
+    }
+
+    fn acknowledged(&mut self, source: Rank, destination: Rank) {
+        let count = self.in_flight.get_mut(&(source, destination)).expect("a packet was sent");
+        *count -= 1;
+        if *count == 0 {
+            self.in_flight.remove(&(source, destination));
         }
     }
 }
 
 impl FlowControl for SlidingWindow {
-    fn can_send(&self, destination: NodeId) -> bool {
-        self.in_flight.get(destination.0 as usize).is_some_and(|&count| count < self.window)
+    fn can_send(&self, own: Rank, destination: Rank) -> bool {
+        let exists = destination.0 < self.placement.ranks();
+        exists && self.in_flight.get(&(own, destination)).is_none_or(|&count| count < self.window)
     }
 
-    fn has_room(&self) -> bool {
+    fn has_room(&self, _own: Rank) -> bool {
         true
     }
 
     fn send(&mut self, packet: Packet, emitted: &mut Emitted) {
-        self.in_flight[packet.destination.0 as usize] += 1;
+        *self.in_flight.entry((packet.source, packet.destination)).or_default() += 1;
         self.statistics.sent.increment();
         emitted.frames.push((packet.destination, Frame::Data(packet)));
     }
@@ -75,27 +86,28 @@ impl FlowControl for SlidingWindow {
     fn arrive(&mut self, _now: Time, frame: Frame, _emitted: &mut Emitted) -> Arrival {
         match frame {
             Frame::Data(packet) => {
+                let process = self.placement.process(packet.destination);
                 self.statistics.accepted.increment();
-                self.waiting.push_back(packet);
-                Arrival { packet: true, room: false }
+                self.waiting[usize::from(process)].push_back(packet);
+                Arrival { packet: Some(process), room: false }
             }
-            Frame::Acknowledgement { from, .. } => {
-                self.in_flight[from.0 as usize] -= 1;
-                Arrival { packet: false, room: true }
+            Frame::Acknowledgement { from, to, .. } => {
+                self.acknowledged(to, from);
+                Arrival { packet: None, room: true }
             }
             Frame::Returned(_) => unreachable!("a sliding window returns no packets"),
         }
     }
 
-    fn waiting(&self) -> &VecDeque<Packet> {
-        &self.waiting
+    fn waiting(&self, own: Rank) -> &VecDeque<Packet> {
+        &self.waiting[usize::from(self.placement.process(own))]
     }
 
-    fn take(&mut self, emitted: &mut Emitted) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
+    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Packet> {
+        let packet = self.waiting[usize::from(self.placement.process(own))].pop_front()?;
         self.statistics.delivered.increment();
-        let acknowledgement = Frame::Acknowledgement { from: self.own, sequence: packet.sequence };
-        emitted.frames.push((packet.source, acknowledgement));
+        let (from, to) = (packet.destination, packet.source);
+        emitted.frames.push((to, Frame::Acknowledgement { from, to, sequence: packet.sequence }));
         Some(packet)
     }
 
@@ -106,16 +118,19 @@ impl FlowControl for SlidingWindow {
     }
 
     fn describe(&self) -> String {
-        let full: Vec<String> = (0..self.in_flight.len())
-            .filter(|&node| self.in_flight[node] == self.window)
-            .map(|node| format!("node {node}"))
-            .collect();
+        let full = self.in_flight.iter().filter(|&(_, &count)| count == self.window);
+        let name = |rank| self.placement.name(rank);
+        let full: Vec<String> = match self.placement.processes {
+            1 => full.map(|(&(_, to), _)| name(to)).collect(),
+            _ => full.map(|(&(from, to), _)| format!("{} (from {})", name(to), name(from))).collect(),
+        };
         let windows = if full.is_empty() {
             "no window is full".into()
         } else {
             format!("full windows to {}", full.join(", "))
         };
-        format!("{windows}; {} packets have arrived and were not taken", self.waiting.len())
+        let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
+        format!("{windows}; {waiting} packets have arrived and were not taken")
     }
 }
 
@@ -124,39 +139,55 @@ mod tests {
     use super::*;
     use crate::packet::Header;
 
+    /// The end of node 0 of two nodes, with so many processes.
+    fn node(processes: u8) -> SlidingWindow {
+        SlidingWindow::new(&Config { window: 4 }, Placement { nodes: 2, processes })
+    }
+
+    fn packet(source: Rank, destination: Rank, sequence: u64) -> Packet {
+        Packet { source, destination, sequence, header: Header(0), payload: vec![] }
+    }
+
     #[test]
     fn the_fifth_packet_waits_for_an_acknowledgement() {
-        let (one, two) = (NodeId(0), NodeId(1));
-        let mut flow = SlidingWindow::new(&Config { window: 4 }, one, 2);
+        let (one, two) = (Rank(0), Rank(1));
+        let mut flow = node(1);
         let mut emitted = Emitted::default();
         for sequence in 0..4 {
-            assert!(flow.can_send(two));
-            let packet =
-                Packet { source: one, destination: two, sequence, header: Header(0), payload: vec![] };
-            flow.send(packet, &mut emitted);
+            assert!(flow.can_send(one, two));
+            flow.send(packet(one, two, sequence), &mut emitted);
         }
-        assert!(!flow.can_send(two));
-        assert!(flow.can_send(one), "windows are separate");
-        let arrival =
-            flow.arrive(Time::ZERO, Frame::Acknowledgement { from: two, sequence: 0 }, &mut emitted);
-        assert!(arrival.room && flow.can_send(two));
+        assert!(!flow.can_send(one, two));
+        assert!(flow.can_send(one, one), "windows are separate");
+        let acknowledgement = Frame::Acknowledgement { from: two, to: one, sequence: 0 };
+        let arrival = flow.arrive(Time::ZERO, acknowledgement, &mut emitted);
+        assert!(arrival.room && flow.can_send(one, two));
+    }
+
+    #[test]
+    fn a_process_that_has_filled_its_window_leaves_its_neighbours_open() {
+        let (one, neighbour, other) = (Rank(0), Rank(1), Rank(2));
+        let mut flow = node(2);
+        for sequence in 0..4 {
+            flow.send(packet(one, other, sequence), &mut Emitted::default());
+        }
+        assert!(!flow.can_send(one, other));
+        assert!(flow.can_send(neighbour, other));
+        assert_eq!(
+            flow.describe(),
+            "full windows to rank 2 (from rank 0); 0 packets have arrived and were not taken"
+        );
     }
 
     #[test]
     fn a_packet_is_acknowledged_when_it_is_taken() {
-        let mut flow = SlidingWindow::new(&Config { window: 4 }, NodeId(1), 2);
-        let packet = Packet {
-            source: NodeId(0),
-            destination: NodeId(1),
-            sequence: 9,
-            header: Header(0),
-            payload: vec![],
-        };
+        let (source, own) = (Rank(1), Rank(0));
+        let mut flow = node(1);
         let mut emitted = Emitted::default();
-        flow.arrive(Time::ZERO, Frame::Data(packet), &mut emitted);
+        flow.arrive(Time::ZERO, Frame::Data(packet(source, own, 9)), &mut emitted);
         assert!(emitted.frames.is_empty());
-        flow.take(&mut emitted);
-        let acknowledgement = Frame::Acknowledgement { from: NodeId(1), sequence: 9 };
-        assert_eq!(emitted.frames, [(NodeId(0), acknowledgement)]);
+        flow.take(own, &mut emitted);
+        let acknowledgement = Frame::Acknowledgement { from: own, to: source, sequence: 9 };
+        assert_eq!(emitted.frames, [(source, acknowledgement)]);
     }
 }

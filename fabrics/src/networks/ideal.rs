@@ -53,11 +53,12 @@ impl Network for Ideal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Rank;
 
     #[test]
     fn every_frame_takes_the_same_time() {
         let mut network = Ideal::new(&Config { latency: Duration::from_ns(40) });
-        let frame = Frame::Acknowledgement { from: NodeId(0), sequence: 1 };
+        let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
         let arrival = network.arrival(Time::from_ps(7), NodeId(1), &frame);
         assert_eq!(arrival, Time::from_ps(40_007));
         assert_eq!(network.smallest_latency(), Duration::from_ns(40));

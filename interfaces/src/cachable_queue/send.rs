@@ -170,11 +170,7 @@ impl CachableQueueSend {
                 format!("a message of {bytes} payload bytes in the send queue; at most {limit} fit");
             return Err(RegisterFault(problem));
         }
-        if !context.network.exists(header.peer()) {
-            let node = header.peer().0;
-            return Err(RegisterFault(format!("a message to node {node}, which does not exist")));
-        }
-        Ok(())
+        context.check_destination(header)
     }
 
     /// Writes the head pointer if that needs no transaction.

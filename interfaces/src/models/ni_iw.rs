@@ -99,11 +99,7 @@ impl Send {
             let limit = self.payload_limit;
             return Err(RegisterFault(format!("a packet of {bytes} payload bytes; at most {limit} fit")));
         }
-        if !context.network.exists(header.peer()) {
-            let node = header.peer().0;
-            return Err(RegisterFault(format!("a packet to node {node}, which does not exist")));
-        }
-        Ok(())
+        context.check_destination(header)
     }
 
     fn inject(&mut self, context: &mut Context<'_>) {
@@ -158,7 +154,7 @@ impl Side for Send {
     fn describe(&self) -> String {
         match (self.header, self.done) {
             (Some(header), Some(_)) => {
-                format!("send FIFO: a packet to node {} waits for the flow control", header.peer().0)
+                format!("send FIFO: a packet to rank {} waits for the flow control", header.peer().0)
             }
             (Some(_), None) => "send FIFO: part of a packet".into(),
             (None, _) => "send FIFO: empty".into(),

@@ -2,7 +2,7 @@
 //! drivers' steps, and a bus on which each transaction happens at once.
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, flow_control, networks};
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
 use narthex_interfaces::models::MODELS;
@@ -82,19 +82,20 @@ impl Node {
         }
         let surroundings = Surroundings {
             sections: &sections,
-            agents: [AgentId(1), AgentId(2)],
-            addresses: Addresses::of_process(0),
+            processes: 1,
+            first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
         };
         let interface = Interface::build(interface.parse().unwrap(), &surroundings).unwrap();
-        let layouts = interface.layouts();
+        let layouts = interface.layouts(0);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
         }
+        let placement = Placement { nodes: 2, processes: 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         Node {
             now: Time::ZERO,
@@ -103,7 +104,7 @@ impl Node {
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
             main,
             interface,
-            network: NetworkPort::new(NodeId(number), 2, flow.build(NodeId(number), 2), network.build()),
+            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build()),
             layouts,
             timers: Vec::new(),
             frames: Vec::new(),
@@ -143,7 +144,7 @@ impl Node {
             Driver::Fifo => self.fifo_receive()?,
             Driver::CachableQueue => self.queue_receive()?,
         };
-        assert_eq!(header.peer(), NodeId(1 - self.number), "the header shows the source");
+        assert_eq!(header.peer(), Rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })
     }
 
@@ -343,6 +344,7 @@ impl Node {
     fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {
         let mut faults = Vec::new();
         let Node { now, interface, network, timers, .. } = self;
+        let network = network.of_process(0);
         let mut context = Context { now: *now, network, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");

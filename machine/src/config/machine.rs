@@ -4,6 +4,7 @@
 use narthex_cores as cores;
 use narthex_fabrics::{flow_control, networks};
 use narthex_interfaces::Attachment;
+use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::{bus, cache, main_memory, processor_memory, protocols};
 use schemars::JsonSchema;
@@ -59,8 +60,8 @@ pub struct General {
     /// Nodes of the parallel machine.
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
-    /// Processors of each node that run the program.
-    #[schemars(range(min = 1, max = 1))]
+    /// Processors of each node, 1 to 7; each runs a process of the program.
+    #[schemars(range(min = 1, max = 7))]
     pub processors_per_node: u32,
     /// Where the random streams of all components start.
     pub seed: u64,
@@ -149,11 +150,13 @@ impl MachineConfig {
         if !(1..=4096).contains(&self.machine.nodes) {
             problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
         }
-        if self.machine.processors_per_node != 1 {
-            let count = self.machine.processors_per_node;
-            problems
-                .push(broken("machine.processors_per_node", format!("{count} is not supported; expected 1")));
+        let processors = self.machine.processors_per_node;
+        if !(1..=PROCESSES_LIMIT).contains(&processors) {
+            let message = format!("{processors} is not from 1 to {PROCESSES_LIMIT}");
+            problems.push(broken("machine.processors_per_node", message));
         }
+        let of_processes = self.flow_control.problems_for(processors).into_iter();
+        problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
                 "machine.time_without_progress",

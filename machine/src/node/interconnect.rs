@@ -1,6 +1,7 @@
 //! The bus at work: who is granted, who snoops, who supplies.
 
-use narthex_interfaces::registers::REGISTER_PAGE;
+use narthex_interfaces::Interface;
+use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::processor_memory::Traffic;
@@ -159,9 +160,12 @@ impl Node {
     /// A transaction is over: its agent gets the answer.
     pub(super) fn complete(&mut self, now: Time, underway: Underway) {
         let Underway { transaction, mut response } = underway;
-        if let Err(fault) = self.access_register(now, &transaction, &mut response) {
-            self.fail_at(now, 0, &fault.0);
-            return;
+        if matches!(transaction.kind, Kind::UncachedLoad | Kind::UncachedStore) {
+            let process = Addresses::process_at(transaction.address).expect("only registers are uncached");
+            if let Err(fault) = self.access_register(now, process, &transaction, &mut response) {
+                self.fail_at(now, process.into(), &fault.0);
+                return;
+            }
         }
         match self.agent(transaction.agent) {
             Agent::Unit(index) => {
@@ -181,13 +185,11 @@ impl Node {
     fn access_register(
         &mut self,
         now: Time,
+        process: u8,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<(), RegisterFault> {
-        if !matches!(transaction.kind, Kind::UncachedLoad | Kind::UncachedStore) {
-            return Ok(());
-        }
-        let offset = transaction.address - REGISTER_PAGE;
+        let offset = transaction.address - Addresses::of_process(process).register_page();
         if transaction.size != 8 {
             let size = transaction.size;
             return Err(RegisterFault(format!(
@@ -195,17 +197,18 @@ impl Node {
             )));
         }
         let Node { interface, network, timers, faults, .. } = self;
-        let mut context = Context { now, network, timers, faults };
+        let mut context = Context { now, network: network.of_process(process), timers, faults };
         let result = match transaction.kind {
             Kind::UncachedLoad => interface.load(&mut context, offset).map(|value| response.value = value),
             _ => interface.store(&mut context, offset, transaction.value),
         };
         // Which half asked for the instant is not known here: both are called.
         for at in self.timers.drain(..) {
-            self.events.schedule(at, Event::Timer(0));
-            self.events.schedule(at, Event::Timer(1));
+            self.events.schedule(at, Event::Timer(Interface::send_half(process)));
+            self.events.schedule(at, Event::Timer(Interface::receive_half(process)));
         }
         self.settle(now);
+        self.report_fault(now, process);
         result
     }
 

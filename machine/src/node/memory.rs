@@ -1,4 +1,4 @@
-//! A node's memory as the loader and the system calls see it: coherent,
+//! A process's memory as the loader and the system calls see it: coherent,
 //! functional, without time.
 
 use narthex_cores::linux::{GuestMemory, Protection};
@@ -11,10 +11,12 @@ use narthex_interfaces::Interface;
 
 use super::Unit;
 
-/// The parts of a node that hold the guest's bytes. `C` finds the caches: a
+/// The parts of a node that hold a process's bytes. `C` finds the caches: a
 /// node that runs has them in its units, one that is being built beside it.
 pub struct NodeMemory<'a, C> {
     pub caches: &'a mut [C],
+    /// The place among the caches of the process's own.
+    pub own: usize,
     pub main: &'a mut MainMemory,
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
@@ -41,8 +43,13 @@ impl HasCaches for Unit {
 }
 
 impl<C: HasCaches> NodeMemory<'_, C> {
+    /// Where an address of the process lies in the node.
+    fn translated(&mut self, address: u64) -> u64 {
+        self.caches[self.own].memory().translation().to_node(address)
+    }
+
     /// Calls `step` for each part of the range that lies in one block, with the
-    /// part's address and its range in the caller's bytes.
+    /// part's address in the node and its range in the caller's bytes.
     fn blocks(
         &mut self,
         address: u64,
@@ -58,27 +65,30 @@ impl<C: HasCaches> NodeMemory<'_, C> {
             }
             let room = (self.block_bytes - here % self.block_bytes) as usize;
             let count = room.min(length - done);
-            step(self, here, done..done + count)?;
+            let place = self.translated(here);
+            step(self, place, done..done + count)?;
             done += count;
         }
         Ok(())
     }
 
-    /// Sends home what the caches hold of the range, and empties their lines.
+    /// Sends home what the process's cache holds of the range, and empties its
+    /// lines. The range is the process's own: what it has in common with others
+    /// stays mapped.
     fn flush(&mut self, address: u64, length: u64) {
-        for owner in self.caches.iter_mut() {
-            let memory = owner.memory();
-            memory.forget_instructions();
-            let main = &mut *self.main;
-            memory.data_cache().flush(address..address + length, |block, data| main.write(block, data));
-        }
+        let memory = self.caches[self.own].memory();
+        let (main, translation) = (&mut *self.main, memory.translation().clone());
+        memory.forget_instructions();
+        memory
+            .data_cache()
+            .flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
     }
 }
 
 impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault> {
         self.blocks(address, bytes.len(), |node, here, range| {
-            let cached = node.caches.iter_mut().find_map(|owner| owner.memory().data_cache().peek(here));
+            let cached = node.caches.iter_mut().find_map(|owner| owner.memory().peek(here));
             let held = || {
                 let block = here - here % node.block_bytes;
                 node.interface?.sides.iter().find_map(|side| side.peek(block))
@@ -98,10 +108,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             node.main.write(here, &bytes[range.clone()]);
             for owner in node.caches.iter_mut() {
-                let cache = owner.memory().data_cache();
-                if cache.peek(here).is_some() {
-                    cache.write(here, &bytes[range.clone()]);
-                }
+                owner.memory().poke(here, &bytes[range.clone()]);
             }
             Ok(())
         })
@@ -125,6 +132,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn unmap(&mut self, address: u64, length: u64) {
         self.flush(address, length);
         self.pages.unmap(address, length);
-        self.main.discard(address, length);
+        let place = self.translated(address);
+        self.main.discard(place, length);
     }
 }

@@ -5,9 +5,13 @@
 //!   Unit ── ProcessorMemory ─┼── Bus ──┬── MainMemory
 //!                            │         │
 //!   Interface: send half ────┤         └── home blocks of the interface
-//!              receive half ─┘
+//!              receive half ─┤
+//!              ...           ┘  (two halves for each process)
 //!                 └── NetworkPort ── frames from and to other nodes
 //! ```
+//!
+//! Every processor runs a process of its own ([`process`]). Bus, main memory,
+//! interface and network port are the node's, and its processes share them.
 //!
 //! Components never call each other: this is the one place that carries one's
 //! output to the next. It is a partition of the simulation with an event queue
@@ -29,13 +33,14 @@
 mod interconnect;
 pub(crate) mod memory;
 mod private_bus;
+mod process;
 mod program;
 mod report;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use narthex_cores::linux::{Program, SystemCalls};
+use narthex_cores::linux::Program;
 use narthex_cores::{InOrder, Processor, Stop};
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Interface;
@@ -44,14 +49,13 @@ use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Ledger, Time};
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::MainMemory;
-use narthex_memory::pages::PageTable;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
 
 use private_bus::PrivateBus;
 
-pub use program::{Ended, Output, Region, Report};
+pub use process::{Ended, Output, Process, Region, Report};
 
 /// What can happen at a node.
 #[derive(Debug)]
@@ -93,7 +97,7 @@ enum State {
     Woken,
     /// It waits for the bus.
     Waiting,
-    /// Its program has ended.
+    /// Its process has ended.
     Exited,
 }
 
@@ -116,27 +120,21 @@ pub struct Node {
     id: NodeId,
     events: EventQueue<Event>,
     units: Vec<Unit>,
+    /// What runs on each unit.
+    pub processes: Vec<Process>,
     bus: Bus,
     underway: Option<Underway>,
     private: Option<PrivateBus>,
     main: MainMemory,
     memory_access_time: Duration,
-    pages: PageTable,
     block_bytes: u64,
     interface: Interface,
     network: NetworkPort,
     /// How far apart the processors of the node may be in time.
     stagger: Duration,
     program: Arc<Program>,
-    calls: SystemCalls,
-    /// What the program wrote, in order, until somebody takes it.
+    /// What the processes wrote, in order, until somebody takes it.
     pub output: VecDeque<Output>,
-    /// Figures that the program reported.
-    pub reports: Vec<Report>,
-    /// Named stretches of time that the program marked.
-    pub regions: Vec<Region>,
-    /// How the program ended here, and when.
-    pub ended: Option<(Time, Ended)>,
     /// Frames that leave, until the outbox takes them.
     departures: Vec<(Time, NodeId, Frame)>,
     timers: Vec<Time>,
@@ -149,8 +147,8 @@ pub struct Node {
 pub struct Parts {
     /// Its number.
     pub id: NodeId,
-    /// Its processors with their memories, in bus order.
-    pub processors: Vec<(Processor<InOrder>, ProcessorMemory)>,
+    /// Its processors with their memories and processes, in bus order.
+    pub processors: Vec<(Processor<InOrder>, ProcessorMemory, Process)>,
     /// Its bus.
     pub bus: Bus,
     /// The processor's own bus to its interface, where that is not on another.
@@ -161,8 +159,6 @@ pub struct Parts {
     pub main: MainMemory,
     /// What main memory needs for a block.
     pub memory_access_time: Duration,
-    /// Its pages.
-    pub pages: PageTable,
     /// Bytes in a coherence block.
     pub block_bytes: u64,
     /// Its interface.
@@ -171,40 +167,29 @@ pub struct Parts {
     pub network: NetworkPort,
     /// The program that runs on it.
     pub program: Arc<Program>,
-    /// The state of its system calls.
-    pub calls: SystemCalls,
 }
 
 impl Node {
-    /// A node at time zero, its program about to execute its first instruction.
+    /// A node at time zero, its processes about to execute their first instruction.
     pub fn new(parts: Parts) -> Self {
-        let units = parts.processors.into_iter().map(|(processor, memory)| Unit {
-            processor,
-            memory,
-            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
-            activities: Activities::default(),
-            state: State::Running,
-        });
+        let with_unit = |(processor, memory, process)| (Unit::new(processor, memory), process);
+        let (units, processes) = parts.processors.into_iter().map(with_unit).unzip();
         Node {
             id: parts.id,
             events: EventQueue::new(),
-            units: units.collect(),
+            units,
+            processes,
             bus: parts.bus,
             underway: None,
             private: parts.private_bus.map(PrivateBus::new),
             main: parts.main,
             memory_access_time: parts.memory_access_time,
-            pages: parts.pages,
             block_bytes: parts.block_bytes,
             interface: parts.interface,
             network: parts.network,
             stagger: parts.arbitration_time,
             program: parts.program,
-            calls: parts.calls,
             output: VecDeque::new(),
-            reports: Vec::new(),
-            regions: Vec::new(),
-            ended: None,
             departures: Vec::new(),
             timers: Vec::new(),
             faults: Vec::new(),
@@ -231,7 +216,7 @@ impl Node {
     fn run_processor(&mut self, index: usize, until: Time) {
         let unit = &mut self.units[index];
         unit.state = State::Running;
-        let mut port = unit.memory.port(&self.pages, &self.main);
+        let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
         let stop = unit.processor.run(&mut port, until);
         match stop {
             Stop::Horizon => {}
@@ -297,14 +282,24 @@ impl Node {
 
     fn frame(&mut self, now: Time, frame: Frame) {
         let arrival = self.network.arrive(now, frame);
-        if arrival.packet {
+        if let Some(process) = arrival.packet {
             self.progress += 1;
-            self.with_side(now, 1, |side, context| side.network(context));
+            self.with_side(now, Interface::receive_half(process), |side, context| side.network(context));
         }
         if arrival.room {
-            self.with_side(now, 0, |side, context| side.network(context));
+            self.offer_room(now);
         }
         self.settle(now);
+    }
+
+    /// Lets the processes use the room that there is for sending. The one that
+    /// sent last comes last, so that none can keep the others from their turn.
+    fn offer_room(&mut self, now: Time) {
+        let (last, processes) = (self.network.last_sender(), self.processes.len() as u8);
+        for step in 1..=processes {
+            let half = Interface::send_half((last + step) % processes);
+            self.with_side(now, half, |side, context| side.network(context));
+        }
     }
 
     /// Calls a half of the interface and carries out what it wants.
@@ -314,18 +309,28 @@ impl Node {
         side: usize,
         call: impl FnOnce(&mut dyn narthex_interfaces::Side, &mut Context<'_>) -> R,
     ) -> R {
+        let process = Interface::process_of(side);
         let Node { interface, network, timers, faults, .. } = self;
-        let mut context = Context { now, network, timers, faults };
+        let mut context = Context { now, network: network.of_process(process), timers, faults };
         let result = call(&mut *interface.sides[side], &mut context);
         for at in self.timers.drain(..) {
             self.events.schedule(at, Event::Timer(side));
         }
         self.settle(now);
+        self.report_fault(now, process);
         result
     }
 
+    /// What a process's half of the interface found wrong ends that process.
+    fn report_fault(&mut self, now: Time, process: u8) {
+        if let Some(fault) = self.faults.pop() {
+            self.faults.clear();
+            self.fail_at(now, process.into(), &fault.0);
+        }
+    }
+
     /// Carries out what the components want after a step: frames leave, the bus
-    /// is asked for, what the interface found wrong ends the program.
+    /// is asked for.
     fn settle(&mut self, now: Time) {
         let departures = &mut self.departures;
         if let Some(at) = self.network.departures(now, |departure| departures.push(departure)) {
@@ -336,10 +341,14 @@ impl Node {
                 self.request(now, self.agent_of_side(side));
             }
         }
-        if let Some(fault) = self.faults.pop() {
-            self.faults.clear();
-            self.fail_at(now, 0, &fault.0);
-        }
+    }
+
+    /// The first failure in time among the node's processes: whose, and when.
+    pub fn failure(&self) -> Option<(usize, Time, &Ended)> {
+        let failures = self.processes.iter().enumerate();
+        let failures =
+            failures.filter_map(|(index, process)| process.failure().map(|(at, ended)| (index, at, ended)));
+        failures.min_by_key(|&(_, at, _)| at)
     }
 }
 
@@ -373,9 +382,9 @@ impl Partition for Node {
     }
 
     fn status(&self) -> Status {
-        match &self.ended {
-            Some((_, Ended::Exited(0))) => Status::Finished,
-            Some((at, _)) => Status::Stopped { at: *at },
+        match self.failure() {
+            Some((_, at, _)) => Status::Stopped { at },
+            None if self.processes.iter().all(|process| process.ended.is_some()) => Status::Finished,
             None => Status::Running,
         }
     }
@@ -393,6 +402,16 @@ impl Partition for Node {
 }
 
 impl Unit {
+    fn new(processor: Processor<InOrder>, memory: ProcessorMemory) -> Self {
+        Unit {
+            processor,
+            memory,
+            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
+            activities: Activities::default(),
+            state: State::Running,
+        }
+    }
+
     /// A number that is different, almost surely, when any register is.
     fn digest(&self) -> u64 {
         let processor = &self.processor;

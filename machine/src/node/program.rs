@@ -1,4 +1,4 @@
-//! The program on a node: its system calls, its end, its failures.
+//! The program on a node: its system calls, its ends, its failures.
 //!
 //! A system call takes no simulated time: no kernel is simulated, and the
 //! studies' programs do not call one while they are measured.
@@ -7,51 +7,13 @@ use std::fmt::Write as _;
 
 use narthex_cores::Fault;
 use narthex_cores::linux::{Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, write_registers};
+use narthex_interfaces::registers::Addresses;
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
+use super::process::{Ended, Output, Region, Report};
 use super::{Node, State};
 use crate::activity::{Activity, Occupation};
-
-/// How a program ended on a node.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ended {
-    /// It exited with this code.
-    Exited(u8),
-    /// It did something wrong; the text says what, where, and in which state.
-    Failed(String),
-}
-
-/// Something that a program wrote.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Output {
-    /// To which stream.
-    pub stream: OutputStream,
-    /// What.
-    pub bytes: Vec<u8>,
-}
-
-/// A figure that a program reported.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Report {
-    /// What was measured.
-    pub name: String,
-    /// How much.
-    pub value: f64,
-    /// In which unit.
-    pub unit: String,
-}
-
-/// A stretch of time that a program marked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Region {
-    /// Its name.
-    pub name: String,
-    /// When it began.
-    pub begin: Time,
-    /// When it ended; none if the program ended first.
-    pub end: Option<Time>,
-}
 
 /// The number of the register that holds a system call's number.
 const A7: usize = 17;
@@ -65,14 +27,16 @@ impl Node {
         let now = processor.now();
         let number = processor.x(A7);
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
+        let process = &mut self.processes[index];
         let mut memory = NodeMemory {
             caches: &mut self.units,
+            own: index,
             main: &mut self.main,
-            pages: &mut self.pages,
+            pages: &mut process.pages,
             block_bytes: self.block_bytes,
             interface: Some(&self.interface),
         };
-        let result = self.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
+        let result = process.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
         self.units[index].processor.set_x(A0, result.value as u64);
         if let Some(effect) = result.effect {
             self.carry_out(index, now, effect);
@@ -80,27 +44,28 @@ impl Node {
     }
 
     fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
+        let process = &mut self.processes[index];
         match effect {
-            Effect::Output { stream, bytes } => self.output.push_back(Output { stream, bytes }),
+            Effect::Output { stream, bytes } => self.write(index, stream, bytes),
             Effect::Notice(text) => {
-                let bytes = format!("narthex: node {}: {text}\n", self.id.0).into_bytes();
-                self.output.push_back(Output { stream: OutputStream::Error, bytes });
+                let line = format!("narthex: {}: {text}\n", self.place(index));
+                self.write(index, OutputStream::Error, line.into_bytes());
             }
-            Effect::Exit(code) => self.end(now, Ended::Exited(code)),
+            Effect::Exit(code) => self.end(now, index, Ended::Exited(code)),
             Effect::Killed { signal, name } => {
                 let text = format!("the program ended itself with signal {signal} ({name})");
                 self.fail(index, &text);
             }
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
-                self.reports.push(Report { name, value, unit });
+                process.reports.push(Report { name, value, unit });
             }
             Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
-                self.regions.push(Region { name, begin: now, end: None });
+                process.regions.push(Region { name, begin: now, end: None });
             }
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
                 let open = |region: &&mut Region| region.name == name && region.end.is_none();
-                match self.regions.iter_mut().rev().find(open) {
+                match process.regions.iter_mut().rev().find(open) {
                     Some(region) => region.end = Some(now),
                     None => self.fail(index, &format!("the region {name:?} ends, but has not begun")),
                 }
@@ -108,19 +73,21 @@ impl Node {
         }
     }
 
-    /// The program ends on this node: all its processors stop.
-    fn end(&mut self, now: Time, ended: Ended) {
+    fn write(&mut self, process: usize, stream: OutputStream, bytes: Vec<u8>) {
+        self.output.push_back(Output { process, stream, bytes });
+    }
+
+    /// A process ends: its processor stops.
+    fn end(&mut self, now: Time, index: usize, ended: Ended) {
         // A device may still find a mistake in what the program left behind.
-        let has_failed = !matches!(self.ended, None | Some((_, Ended::Exited(0))));
-        if !has_failed {
-            self.ended = Some((now, ended));
+        if self.processes[index].failure().is_none() {
+            self.processes[index].ended = Some((now, ended));
         }
-        for unit in &mut self.units {
-            if unit.state != State::Exited {
-                unit.state = State::Exited;
-                let at = now.max(unit.ledger.booked_until());
-                unit.ledger.switch(at, (Activity::Exited, Occupation::Execute));
-            }
+        let unit = &mut self.units[index];
+        if unit.state != State::Exited {
+            unit.state = State::Exited;
+            let at = now.max(unit.ledger.booked_until());
+            unit.ledger.switch(at, (Activity::Exited, Occupation::Execute));
         }
     }
 
@@ -132,12 +99,12 @@ impl Node {
 
     /// A check failed at an instant that is not the processor's.
     pub(super) fn fail_at(&mut self, now: Time, index: usize, message: &str) {
-        let mut text = format!("node {}, processor {index}: {message}\n", self.id.0);
+        let mut text = format!("{}: {message}\n", self.who(index));
         text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
         let (integers, floats) = self.registers(index);
         let _ = write_registers(&mut text, &integers, &floats);
-        self.end(now, Ended::Failed(text));
+        self.end(now, index, Ended::Failed(text));
     }
 
     /// An instruction cannot be executed.
@@ -146,16 +113,39 @@ impl Node {
         let now = processor.now();
         let (integers, floats) = self.registers(index);
         let report = FaultReport {
-            node: usize::from(self.id.0),
-            processor: index,
+            who: &self.who(index),
             fault: *fault,
             integers: &integers,
             floats: &floats,
             program: &self.program,
-            space: self.calls.space(),
+            space: self.processes[index].calls.space(),
+            owner: self.owner_of(index, fault.address),
         };
         let text = report.to_string();
-        self.end(now, Ended::Failed(text));
+        self.end(now, index, Ended::Failed(text));
+    }
+
+    /// A process by its node and, where there are several, its number.
+    pub fn place(&self, index: usize) -> String {
+        let (node, processes) = (self.id.0, self.processes.len());
+        match processes {
+            1 => format!("node {node}"),
+            _ => format!("node {node}, process {index} (rank {})", usize::from(node) * processes + index),
+        }
+    }
+
+    /// Who did something wrong, or waits, at the beginning of a message.
+    pub(super) fn who(&self, index: usize) -> String {
+        match self.processes.len() {
+            1 => format!("{}, processor {index}", self.place(index)),
+            _ => self.place(index),
+        }
+    }
+
+    /// What an address is, if it belongs to another process of the node.
+    fn owner_of(&self, index: usize, address: u64) -> Option<String> {
+        let owner = usize::from(Addresses::process_at(address)?);
+        (owner != index && owner < self.processes.len()).then(|| Addresses::describe(address))?
     }
 
     /// Where a processor is, and the calls that led there, innermost first. It
@@ -172,7 +162,9 @@ impl Node {
             chain.push(processor.x(1));
         }
         while chain.len() < LONGEST && frame > stack && frame % 8 == 0 {
-            let Some([caller_frame, return_address]) = self.read_words(frame.wrapping_sub(16)) else { break };
+            let Some([caller_frame, return_address]) = self.read_words(index, frame.wrapping_sub(16)) else {
+                break;
+            };
             if self.program.symbol(return_address).is_none() {
                 break;
             }
@@ -196,13 +188,14 @@ impl Node {
         text
     }
 
-    /// Two doublewords of the guest's memory, where there is any.
-    fn read_words(&mut self, address: u64) -> Option<[u64; 2]> {
+    /// Two doublewords of a process's memory, where there is any.
+    fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
         let mut bytes = [0; 16];
         let mut memory = NodeMemory {
             caches: &mut self.units,
+            own: index,
             main: &mut self.main,
-            pages: &mut self.pages,
+            pages: &mut self.processes[index].pages,
             block_bytes: self.block_bytes,
             interface: Some(&self.interface),
         };

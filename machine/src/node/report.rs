@@ -6,7 +6,8 @@ use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use serde_json::{Map, Value, json};
 
-use super::{Ended, Node, State};
+use super::process::Ended;
+use super::{Node, State};
 
 impl Node {
     /// Closes the ledgers: the run ends now.
@@ -27,8 +28,13 @@ impl Node {
         let processors: Vec<Value> = self
             .units
             .iter()
-            .map(|unit| {
+            .zip(&self.processes)
+            .map(|(unit, process)| {
                 json!({
+                    "exit_code": match process.ended {
+                        Some((_, Ended::Exited(code))) => Some(code),
+                        _ => None,
+                    },
                     "retired": unit.processor.retired(),
                     "cycles": unit.processor.cycles(),
                     "ledger_ps": unit.ledger.totals().filter(|(_, time)| !time.is_zero())
@@ -36,13 +42,8 @@ impl Node {
                 })
             })
             .collect();
-        let exit_code = match &self.ended {
-            Some((_, Ended::Exited(code))) => json!(code),
-            _ => Value::Null,
-        };
         json!({
             "node": self.id.0,
-            "exit_code": exit_code,
             "processors": processors,
             "touched_pages": self.main.touched_pages(),
             "statistics": self.statistics(),
@@ -66,7 +67,7 @@ impl Node {
     pub fn describe(&mut self) -> String {
         let mut text = String::new();
         for index in 0..self.units.len() {
-            let _ = write!(text, "node {}, processor {index}: ", self.id.0);
+            let _ = write!(text, "{}: ", self.who(index));
             let unit = &self.units[index];
             if unit.state == State::Exited {
                 text += "its program has ended\n";

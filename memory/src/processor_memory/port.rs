@@ -220,7 +220,7 @@ impl Port for ProcessorPort<'_> {
             let mut one = [0];
             match self.own.data.peek(here) {
                 Some(block) => one[0] = block[(here % block.len() as u64) as usize],
-                None => self.memory.read(here, &mut one),
+                None => self.memory.read(self.own.translation.to_node(here), &mut one),
             }
             *byte = one[0];
         }

@@ -194,3 +194,23 @@ fn a_block_that_the_cache_owns_is_supplied_after_its_time() {
     assert_eq!(reply.supplies.map(|data: BlockData| data.word(0)), Some(6));
     assert_eq!(reply.delay, Duration::from_ns(12));
 }
+
+#[test]
+fn a_process_with_a_base_asks_for_its_own_part_of_the_node_and_hears_of_nothing_else() {
+    let mut bench = bench(UncachedStores::Blocking);
+    bench.own = bench.own.with_translation(Translation::of_process(1, CODE..CODE + 0x1000));
+    let physical = Translation::SPACE_BYTES + DATA;
+    bench.memory.write(physical, &[42]);
+    assert_eq!(bench.port().load(DATA, 8), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::Read, true));
+    assert_eq!(bench.port().load(DATA, 8), Outcome::Done(42));
+    assert_eq!(bench.port().load(CODE + 64, 8), Outcome::Wait);
+    bench.bus_turn();
+    let snooped = |bench: &mut Bench, address| {
+        bench.own.snoop(&Transaction::block(AgentId(7), Kind::Read, address)).shares
+    };
+    assert!(snooped(&mut bench, physical) && snooped(&mut bench, CODE + 64), "its own, and what is common");
+    assert!(!snooped(&mut bench, DATA), "another process's");
+    assert_eq!(bench.own.peek(physical).map(|block| block[0]), Some(42));
+    assert!(bench.own.peek(DATA).is_none());
+}

@@ -104,38 +104,50 @@ def run(
 class Printer:
     """Prints what the program writes, as it writes it.
 
-    Once a second node writes, lines begin with the number of their node; the
-    lines before cannot be told apart any more and need not: they are one's.
+    Once a second process writes, lines begin with the number of their node, or
+    with "node.process" if they are not from its first process; the lines before
+    cannot be told apart any more and need not: they are one's.
     """
 
     def __init__(self, stdout: Any) -> None:  # noqa: ANN401 - any text stream
         self._streams = {"stdout": stdout, "stderr": sys.stderr}
-        self._writers: set[int] = set()
-        self._parts: dict[tuple[int, str], bytes] = defaultdict(bytes)
+        self._writers: set[str] = set()
+        self._parts: dict[tuple[str, str], bytes] = defaultdict(bytes)
 
-    def write(self, node: int, stream: str, data: bytes) -> None:
+    def write(self, node: int, process: int, stream: str, data: bytes) -> None:
         """Print the whole lines that are there."""
-        self._writers.add(node)
-        *lines, rest = (self._parts[node, stream] + data).split(b"\n")
-        self._parts[node, stream] = rest
+        writer = place(node, process)
+        self._writers.add(writer)
+        *lines, rest = (self._parts[writer, stream] + data).split(b"\n")
+        self._parts[writer, stream] = rest
         for line in lines:
-            self._print(node, stream, line)
+            self._print(writer, stream, line)
 
     def finish(self) -> None:
         """Print the last lines, which have no end."""
-        for (node, stream), rest in self._parts.items():
+        for (writer, stream), rest in self._parts.items():
             if rest:
-                self._print(node, stream, rest)
+                self._print(writer, stream, rest)
 
-    def _print(self, node: int, stream: str, line: bytes) -> None:
-        prefix = f"[{node}] " if len(self._writers) > 1 else ""
+    def _print(self, writer: str, stream: str, line: bytes) -> None:
+        prefix = f"[{writer}] " if len(self._writers) > 1 else ""
         print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
+
+
+def place(node: int, process: int) -> str:
+    """Return a process's node, and its number there unless it is the first."""
+    return f"{node}.{process}" if process else str(node)
 
 
 def show(document: dict[str, Any]) -> None:
     """Print a run's reports and where the time went."""
     reports = [
-        (report["node"], report["name"], f"{report['value']:,.2f}", report["unit"])
+        (
+            place(report["node"], report["process"]),
+            report["name"],
+            f"{report['value']:,.2f}",
+            report["unit"],
+        )
         for report in document["reports"]
     ]
     if reports:

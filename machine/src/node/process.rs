@@ -1,0 +1,82 @@
+//! A process: the program on one of a node's processors, with what is its own.
+//!
+//! Every processor of a node runs one process, and all of them run the same
+//! program. A process has its own addresses (isca96, Section 2.3 translates them
+//! by base and bounds), its own books of system calls, and its own end; the node
+//! has ended when all of its processes have.
+
+use narthex_cores::linux::{OutputStream, SystemCalls};
+use narthex_kernel::Time;
+use narthex_memory::pages::PageTable;
+
+/// What a process has besides its processor.
+#[derive(Debug)]
+pub struct Process {
+    /// Which addresses it may use.
+    pub pages: PageTable,
+    /// The state of its system calls.
+    pub calls: SystemCalls,
+    /// Figures that it reported.
+    pub reports: Vec<Report>,
+    /// Named stretches of time that it marked.
+    pub regions: Vec<Region>,
+    /// How it ended, and when.
+    pub ended: Option<(Time, Ended)>,
+}
+
+impl Process {
+    /// A process that has done nothing yet.
+    pub fn new(pages: PageTable, calls: SystemCalls) -> Self {
+        Process { pages, calls, reports: Vec::new(), regions: Vec::new(), ended: None }
+    }
+
+    /// Whether it has ended otherwise than well, and when.
+    pub fn failure(&self) -> Option<(Time, &Ended)> {
+        match &self.ended {
+            None | Some((_, Ended::Exited(0))) => None,
+            Some((at, ended)) => Some((*at, ended)),
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It exited with this code.
+    Exited(u8),
+    /// It did something wrong; the text says what, where, and in which state.
+    Failed(String),
+}
+
+/// Something that a program wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// Which of the node's processes wrote it.
+    pub process: usize,
+    /// To which stream.
+    pub stream: OutputStream,
+    /// What.
+    pub bytes: Vec<u8>,
+}
+
+/// A figure that a program reported.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// What was measured.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// In which unit.
+    pub unit: String,
+}
+
+/// A stretch of time that a program marked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub begin: Time,
+    /// When it ended; none if the program ended first.
+    pub end: Option<Time>,
+}

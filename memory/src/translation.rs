@@ -1,0 +1,74 @@
+//! From a process's addresses to its node's: base and bounds.
+//!
+//! ```text
+//!   process 0's addresses      the node's memory       process 1's addresses
+//!   ┌──────────┐ 0             ┌──────────┐ 0                    ┌──────────┐ 0
+//!   │ own      │ ────────────► │ own of 0 │                      │ own      │
+//!   ├──────────┤               ├──────────┤                      ├──────────┤
+//!   │ common   │ ────────────► │ common   │ ◄─────────────────── │ common   │
+//!   ├──────────┤               ├──────────┤                      ├──────────┤
+//!   │ own      │ ────────────► │ own of 0 │           ┌───────── │ own      │
+//!   └──────────┘               ├──────────┤ base of 1 │          └──────────┘
+//!                              │ own of 1 │ ◄─────────┘
+//!                              └──────────┘
+//! ```
+//!
+//! The processes of a node have the same addresses and different memory: what a
+//! process uses lies at a base of its own. The region of the devices is common
+//! to all of them and translated to itself, so that an interface and several
+//! processes mean the same block by the same address ("device virtual memory
+//! using base-and-bounds", isca96, Section 2.3). Caches hold the addresses of
+//! their process; the translation is made where a transaction leaves for the
+//! interconnect, and undone where one is snooped.
+
+use std::ops::Range;
+
+/// The translation of one process's addresses.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Translation {
+    base: u64,
+    common: Range<u64>,
+}
+
+impl Translation {
+    /// Bytes from one process's base to the next: more than a process can address.
+    pub const SPACE_BYTES: u64 = 1 << 40;
+
+    /// That of the node's process with this number; the addresses in `common`
+    /// are the same for all of them.
+    pub fn of_process(process: u8, common: Range<u64>) -> Self {
+        Translation { base: u64::from(process) * Self::SPACE_BYTES, common }
+    }
+
+    /// Where an address of the process lies in the node.
+    pub fn to_node(&self, address: u64) -> u64 {
+        if self.common.contains(&address) { address } else { self.base + address }
+    }
+
+    /// By which address the process knows a place of the node's memory; none if
+    /// it is another process's.
+    pub fn to_process(&self, address: u64) -> Option<u64> {
+        if self.common.contains(&address) {
+            return Some(address);
+        }
+        address.checked_sub(self.base).filter(|&own| own < Self::SPACE_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_differ_and_common_ones_do_not() {
+        let [zero, one] = [0, 1].map(|process| Translation::of_process(process, 0x5000..0x6000));
+        assert_eq!((zero.to_node(0x1000), one.to_node(0x1000)), (0x1000, Translation::SPACE_BYTES + 0x1000));
+        assert_eq!(zero.to_process(one.to_node(0x1000)), None);
+        assert_eq!(one.to_process(zero.to_node(0x1000)), None);
+        for process in [zero, one] {
+            assert_eq!(process.to_node(0x5008), 0x5008);
+            assert_eq!(process.to_process(0x5008), Some(0x5008));
+            assert_eq!(process.to_process(process.to_node(0x1000)), Some(0x1000));
+        }
+    }
+}
