@@ -16,7 +16,7 @@ mod node;
 use narthex_fabrics::flow_control::{self, return_to_sender, sliding_window};
 use narthex_interfaces::models::MODELS;
 use narthex_kernel::Duration;
-use node::{Message, Node};
+use node::{Message, Node, Variant};
 use proptest::prelude::*;
 
 fn flow_controls() -> Vec<(flow_control::Config, bool)> {
@@ -34,9 +34,13 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
     ]
 }
 
-fn interfaces() -> impl Iterator<Item = &'static str> {
-    // The smallest member of each family too, so that queues fill and wrap.
-    MODELS.iter().flat_map(|model| model.examples).copied().chain(["CNI4Q", "CNI8Q", "CNI4Qm"])
+/// Every model's examples, the smallest member of each family too, so that
+/// queues fill and wrap, and what else a model's section may say.
+fn interfaces() -> impl Iterator<Item = Variant> {
+    let small = ["CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
+    let written_back = ["CNI4Qm", "CNI16Qm"].map(|name| Variant::with(name, "when_full", "write-back"));
+    let examples = MODELS.iter().flat_map(|model| model.examples).copied();
+    examples.chain(small).map(Variant::plain).chain(written_back)
 }
 
 /// A message whose bytes tell its number apart.
@@ -47,7 +51,11 @@ fn message(number: u64, length: usize) -> Message {
 
 /// Plays `choices` on two nodes, then lets the receiver drain everything.
 /// Returns what was sent and what was received.
-fn play(interface: &str, flow: &flow_control::Config, choices: &[(u8, u8)]) -> (Vec<Message>, Vec<Message>) {
+fn play(
+    interface: Variant,
+    flow: &flow_control::Config,
+    choices: &[(u8, u8)],
+) -> (Vec<Message>, Vec<Message>) {
     let mut nodes = [Node::new(interface, flow, 0), Node::new(interface, flow, 1)];
     let (mut sent, mut received) = (Vec::new(), Vec::new());
     for &(choice, detail) in choices {
@@ -104,7 +112,7 @@ fn a_receiver_that_never_receives_holds_its_sender_back() {
                 sent += u64::from(nodes[0].try_send(1, &message(sent, 8)));
                 step(&mut nodes, round);
             }
-            assert_eq!(sent, last, "{interface} with {flow:?} never held its sender back");
+            assert_eq!(sent, last, "{interface:?} with {flow:?} never held its sender back");
             let mut received = 0;
             for round in 0..400_000 {
                 received += u64::from(nodes[1].try_receive().is_some());
@@ -113,7 +121,7 @@ fn a_receiver_that_never_receives_holds_its_sender_back() {
                     break;
                 }
             }
-            assert_eq!(received, sent, "{interface} with {flow:?}");
+            assert_eq!(received, sent, "{interface:?} with {flow:?}");
         }
     }
 }
@@ -145,7 +153,7 @@ proptest! {
                 let different = sent.iter().zip(&received).position(|(sent, received)| sent != received);
                 prop_assert!(
                     sent == received,
-                    "{interface} with {flow:?}: {sent_count} were sent, {received_count} received, first difference at {different:?}"
+                    "{interface:?} with {flow:?}: {sent_count} were sent, {received_count} received, first difference at {different:?}"
                 );
             }
         }

@@ -19,7 +19,7 @@ pub const LARGEST_BLOCK_BYTES: usize = 256;
 pub struct AgentId(pub u8);
 
 /// The bytes of one coherence block.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockData {
     bytes: [u8; LARGEST_BLOCK_BYTES],
     length: u16,

@@ -1,6 +1,7 @@
 //! Where an interface keeps the blocks of a queue: in memory of its own that is
-//! their home (`CNI_i Q`), or in a small cache while main memory is their home
-//! (`CNI_i Qm`).
+//! their home (`CNI_i Q`), in a small cache while main memory is their home
+//! (`CNI_i Qm`), or nowhere (`CNI_0 Qm`): it then holds the blocks of the message
+//! that it is moving, and takes no part in the coherence protocol.
 
 use narthex_kernel::Duration;
 use narthex_memory::cache::{Cache, Victim};
@@ -21,6 +22,8 @@ pub enum Copies {
         /// What the cache needs to supply a block.
         access_time: Duration,
     },
+    /// The interface keeps nothing but the blocks of the message on its way.
+    Passing(Vec<(u64, BlockData)>),
 }
 
 /// The memory of an interface that is the home of a queue. As a home it sees
@@ -108,11 +111,22 @@ impl Copies {
         matches!(self, Copies::Home(_))
     }
 
+    /// Whether the interface sees and answers the transactions of others.
+    pub fn are_coherent(&self) -> bool {
+        !matches!(self, Copies::Passing(_))
+    }
+
+    /// The transaction that brings a block.
+    pub fn fetch(&self) -> Kind {
+        if self.are_coherent() { Kind::Read } else { Kind::ReadOnce }
+    }
+
     /// The latest bytes of a block, if the interface has them.
     pub fn latest(&self, address: u64) -> Option<BlockData> {
         match self {
             Copies::Home(memory) => memory.latest[memory.block(address).0].then(|| memory.read(address)),
             Copies::Cache { cache, .. } => cache.peek(address),
+            Copies::Passing(blocks) => blocks.iter().find(|(own, _)| *own == address).map(|(_, data)| *data),
         }
     }
 
@@ -127,6 +141,14 @@ impl Copies {
                 }
                 cache.fill(address, Request::Read, shared, Some(data));
             }
+            Copies::Passing(blocks) => blocks.push((address, *data)),
+        }
+    }
+
+    /// The message whose blocks were taken in is gone.
+    pub fn release(&mut self) {
+        if let Copies::Passing(blocks) = self {
+            blocks.clear();
         }
     }
 
@@ -138,6 +160,7 @@ impl Copies {
             Copies::Cache { cache, .. } => {
                 !matches!(cache.state(address), State::Modified | State::Exclusive)
             }
+            Copies::Passing(_) => true,
         }
     }
 
@@ -150,14 +173,15 @@ impl Copies {
                 memory.write(address, data);
             }
             Copies::Cache { cache, .. } => cache.place(address, State::Modified, Some(data)),
+            Copies::Passing(_) => unreachable!("blocks that the interface does not keep go to memory"),
         }
     }
 
     /// The block that a cache would have to give up for this one.
     pub fn victim_for(&self, address: u64) -> Option<Victim> {
         match self {
-            Copies::Home(_) => None,
             Copies::Cache { cache, .. } => cache.victim_for(address),
+            Copies::Home(_) | Copies::Passing(_) => None,
         }
     }
 
@@ -180,6 +204,7 @@ impl Copies {
                 Some(snoop) => SnoopReply { delay: *access_time, ..cache.snoop(snoop, transaction.address) },
                 None => SnoopReply::default(),
             },
+            Copies::Passing(_) => SnoopReply::default(),
         }
     }
 
@@ -187,7 +212,7 @@ impl Copies {
     pub fn serve(&mut self, transaction: &Transaction) -> HomeReply {
         match self {
             Copies::Home(memory) => memory.serve(transaction),
-            Copies::Cache { .. } => unreachable!("the home of cached queues is main memory"),
+            Copies::Cache { .. } | Copies::Passing(_) => unreachable!("the home of the queue is main memory"),
         }
     }
 }

@@ -16,15 +16,18 @@
 //!   that nobody has to clear it.
 //!
 //! Where the entries live differs between the models (a [`copies::Copies`]);
-//! [`send`] and [`receive`] are the engines of the two halves. The pointers are
-//! ordinary memory in both families (isca96, Section 3: "regular memory for
-//! control and status information"), and the interface keeps its copies of them
-//! in a few lines of a coherent cache of its own ([`pointers::Pointers`]).
+//! [`send`] and [`receive`] are the engines of the two halves, a
+//! [`deposit::Deposit`] is a packet that is being put into a queue, [`unread`]
+//! knows what the processor has still to read. The pointers
+//! are ordinary memory (isca96, Section 3: "regular memory for control and status
+//! information"), which the interface reaches through [`pointers::Pointers`].
 
 pub mod copies;
+pub mod deposit;
 pub mod pointers;
 pub mod receive;
 pub mod send;
+pub mod unread;
 
 use narthex_kernel::Duration;
 use narthex_memory::AgentId;

@@ -9,13 +9,10 @@
 //! **Order.** The block with the header, and so the message valid bit, is
 //! deposited last: once the receiver sees the bit, the whole message is there.
 //!
-//! **Overflow** (hpca98, Section 4), for interfaces that cache a queue of main
-//! memory: if the line that a block needs holds a *dead* message, one that the
-//! processor has consumed, the old block is dropped without a write-back; a
-//! comparison with the head decides, and the head is read again first, because
-//! the copy is lazy. If it holds a message that is still to be read, the
-//! newcomer bypasses the cache and goes straight to main memory, so that the
-//! messages at the head of the queue stay in the fast cache.
+//! **Overflow**, for interfaces that cache a queue of main memory: the two
+//! policies are those of [`Overflow`]. To tell dead messages from unread ones the
+//! engine compares with the head, and reads the head again before it believes
+//! that a message is unread, because its copy is lazy.
 //!
 //! **Empty entries.** Dropping a dead block leaves older bytes in main memory,
 //! perhaps those of two passes ago, whose valid bit has the sense that the
@@ -23,14 +20,26 @@
 //! answers a fetch of its first block, with a header that is not valid. (The
 //! paper does not say how it avoids this; a processor that lost its copy of the
 //! block to a cache conflict would otherwise receive an old message again.)
+//! Where every block is written back, or written to memory at once, memory has
+//! the entry of the pass before, which is not valid, and nobody has to answer.
+//!
+//! **Waiting.** An engine without room leaves packets in the flow control's
+//! buffers. It learns that there is room from the processor's next store to the
+//! head, which takes the engine's copy away. A throttled engine (few messages of
+//! the queue may be unread, see [`Room`]) would read the head for each message
+//! so; it waits for more: as messages are read in order, a fetch of the first
+//! block of a message says how far the processor is. An interface that sees no
+//! transactions reads the head again and again, with a pause.
 
-use narthex_fabrics::{Header, Packet};
+use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::copies::Copies;
+use super::deposit::{Deposit, Overflow, Place};
 use super::pointers::Pointers;
+use super::unread::{Room, Unread};
 use super::{Parts, QueueShape};
 use crate::registers::{Addresses, FIRST_POINTER};
 use crate::side::{Context, Driver, HomeReply, Layout, Side};
@@ -41,6 +50,7 @@ narthex_kernel::statistics! {
         messages: Counter, "messages_deposited", "messages", "messages put into the receive queue";
         bypassed: Counter, "messages_bypassed", "messages", "messages written to main memory because the cache was full of unread ones";
         dead_drops: Counter, "dead_blocks_dropped", "blocks", "blocks of consumed messages dropped without a write-back";
+        written_back: Counter, "queue_blocks_written_back", "blocks", "blocks of the receive queue written back to make room";
         head_reads: Counter, "head_reads", "blocks", "reads of the head pointer from the processor's cache";
         queue_full: Counter, "receive_queue_full", "times", "packets that found the receive queue full";
         empty_polls: Counter, "empty_polls", "blocks", "fetches of an empty entry that the interface answered";
@@ -52,22 +62,12 @@ narthex_kernel::statistics! {
 enum Job {
     /// The head pointer.
     Head,
+    /// A block that is in the way returns to main memory.
+    WriteBack { victim: u64 },
     /// The processor's copy of a block has to go.
     Invalidate { address: u64 },
     /// A block goes to main memory.
-    Bypass,
-}
-
-/// A packet on its way into the queue.
-#[derive(Clone, Hash, Debug)]
-struct Deposit {
-    packet: Packet,
-    /// When the engine has looked at it.
-    ready: Time,
-    /// Where it goes, once decided.
-    to_memory: Option<bool>,
-    /// Blocks that are still to be deposited, the last of them next.
-    blocks_left: u64,
+    Write,
 }
 
 /// The receive half of a coherent interface with queues.
@@ -77,18 +77,21 @@ pub struct CachableQueueReceive {
     addresses: Addresses,
     queue: QueueShape,
     copies: Copies,
+    overflow: Overflow,
+    /// How long a full engine waits before it looks again if it cannot see the
+    /// head change.
+    pause: Duration,
+    unread: Unread,
     pointers: Pointers,
     register_delay: Duration,
     /// From a packet's arrival to its first block on the bus.
     preparation_time: Duration,
-    /// Messages deposited so far.
-    tail: u64,
-    /// Messages known to be consumed: never ahead of the processor's head.
-    head: u64,
     /// The head has to be read before the engine can go on.
     wants_head: bool,
     /// The head was read and the queue is full: wait until it changes.
     full: bool,
+    /// When a full engine that does not see changes reads the head again.
+    look_again: Option<Time>,
     deposit: Option<Deposit>,
     job: Option<Job>,
     statistics: Statistics,
@@ -98,19 +101,21 @@ impl CachableQueueReceive {
     /// An engine with an empty queue. `write_time` is the time until a packet is
     /// in the interface's memory; its blocks follow each other without a gap, so
     /// it counts once a message.
-    pub fn new(parts: Parts, write_time: Duration) -> Self {
+    pub fn new(parts: Parts, write_time: Duration, overflow: Overflow, room: Room) -> Self {
         CachableQueueReceive {
             agent: parts.agent,
             addresses: parts.addresses,
             queue: parts.queue,
             copies: parts.copies,
+            overflow,
+            pause: room.pause,
+            unread: Unread::none(parts.queue, room),
             pointers: parts.pointers,
             register_delay: parts.register_delay,
             preparation_time: parts.engine_time + write_time,
-            tail: 0,
-            head: 0,
             wants_head: false,
             full: false,
+            look_again: None,
             deposit: None,
             job: None,
             statistics: Statistics::default(),
@@ -125,9 +130,9 @@ impl CachableQueueReceive {
     /// One step; false when something has to happen first.
     fn step(&mut self, context: &mut Context<'_>) -> bool {
         if self.wants_head {
-            return self.try_head();
+            return self.try_head(context);
         }
-        let Some(deposit) = &mut self.deposit else {
+        let Some(deposit) = &self.deposit else {
             return self.accept(context);
         };
         if deposit.ready > context.now {
@@ -135,14 +140,14 @@ impl CachableQueueReceive {
         }
         if deposit.blocks_left == 0 {
             self.deposit = None;
-            self.tail += 1;
+            self.unread.add();
             self.statistics.messages.increment();
             return true;
         }
-        match deposit.to_memory {
+        match deposit.place {
             None => self.choose_place(),
-            Some(true) => false,
-            Some(false) => self.deposit_block(),
+            Some(Place::Memory) => false,
+            Some(Place::Own) => self.deposit_block(),
         }
     }
 
@@ -151,76 +156,86 @@ impl CachableQueueReceive {
         if self.full || context.network.front().is_none() {
             return false;
         }
-        if self.tail - self.head == self.queue.entries {
+        if self.unread.is_full() {
             self.statistics.queue_full.increment();
             self.wants_head = true;
             return true;
         }
         let packet = context.network.take().expect("a packet waits");
-        let bytes = (Header::BYTES + packet.payload.len()) as u64;
         let ready = context.timer_after(self.preparation_time);
-        let blocks_left = bytes.div_ceil(self.queue.block_bytes);
-        self.deposit = Some(Deposit { packet, ready, to_memory: None, blocks_left });
+        self.deposit = Some(Deposit::new(packet, ready, self.queue.block_bytes));
         true
     }
 
     /// Looks at the head pointer if that needs no transaction.
-    fn try_head(&mut self) -> bool {
+    fn try_head(&mut self, context: &mut Context<'_>) -> bool {
         let Ok(pointer) = self.pointers.load(self.addresses.receive_head()) else {
             return false;
         };
-        self.head = self.queue.message(pointer, self.head);
+        self.unread.see_head(pointer);
         self.wants_head = false;
-        self.full = self.tail - self.head == self.queue.entries;
-        if let Some(deposit) = &mut self.deposit
-            && deposit.to_memory.is_none()
-        {
+        if self.deposit.as_ref().is_some_and(|deposit| deposit.place.is_none()) {
             // With the newest head, an unread message in the way is a reason to bypass.
-            let blocks = deposit.blocks_left;
-            let occupied = (0..blocks).any(|block| self.unread_victim(block));
-            let deposit = self.deposit.as_mut().expect("just seen");
-            deposit.to_memory = Some(occupied);
-            if occupied {
-                self.statistics.bypassed.increment();
-            }
+            self.set_place(if self.unread_victim() { Place::Memory } else { Place::Own });
+            return true;
+        }
+        self.full = self.unread.is_full();
+        if self.full && !self.pointers.are_coherent() {
+            self.look_again = Some(context.timer_after(self.pause));
         }
         true
     }
 
-    /// Decides between cache and main memory for the whole message.
-    fn choose_place(&mut self) -> bool {
-        let blocks = self.deposit.as_ref().expect("a deposit is under way").blocks_left;
-        if (0..blocks).any(|block| self.unread_victim(block)) {
+    /// A full engine reads the head again once that is worth it.
+    fn look_again_if_moved(&mut self) {
+        let moved = self.pointers.may_have_moved(self.addresses.receive_head());
+        if self.full && moved && self.unread.is_worth_a_look() {
+            self.full = false;
             self.wants_head = true;
-        } else {
-            self.deposit.as_mut().expect("just seen").to_memory = Some(false);
+        }
+    }
+
+    /// Decides between the interface's own copies and main memory for the whole
+    /// message.
+    fn choose_place(&mut self) -> bool {
+        match (&self.copies, self.overflow) {
+            (Copies::Passing(_), _) => self.set_place(Place::Memory),
+            (Copies::Cache { .. }, Overflow::Bypass) if self.unread_victim() => self.wants_head = true,
+            _ => self.set_place(Place::Own),
         }
         true
+    }
+
+    fn set_place(&mut self, place: Place) {
+        if place == Place::Memory && self.copies.are_coherent() {
+            self.statistics.bypassed.increment();
+        }
+        self.deposit.as_mut().expect("a deposit is under way").place = Some(place);
     }
 
     /// Whether a block of the new message would replace one of a message that
     /// is not known to be consumed.
-    fn unread_victim(&self, block: u64) -> bool {
-        let address = self.queue.block(self.tail, block);
-        self.copies.victim_for(address).is_some_and(|victim| self.is_unread(victim.block))
-    }
-
-    /// Whether the entry of this address holds a message that is not known to
-    /// be consumed.
-    fn is_unread(&self, address: u64) -> bool {
-        let (entry, _) = self.queue.place(address).expect("only the queue's blocks are cached");
-        let behind_head = (entry + self.queue.entries - self.head % self.queue.entries) % self.queue.entries;
-        behind_head < self.tail - self.head
+    fn unread_victim(&self) -> bool {
+        let blocks = self.deposit.as_ref().expect("a deposit is under way").blocks_left;
+        let victims =
+            (0..blocks).map(|block| self.copies.victim_for(self.queue.block(self.unread.next(), block)));
+        victims.flatten().any(|victim| self.unread.message_at(victim.block).is_some())
     }
 
     /// Puts the next block into the interface's own copies.
     fn deposit_block(&mut self) -> bool {
         let address = self.next_block();
-        if self.copies.must_invalidate(address) {
+        if self.written_back_first(address).is_some() || self.copies.must_invalidate(address) {
             return false;
         }
         self.produce(address);
         true
+    }
+
+    /// The block in the way of `address` that has to go to main memory.
+    fn written_back_first(&self, address: u64) -> Option<u64> {
+        let victim = self.copies.victim_for(address)?;
+        (self.overflow == Overflow::WriteBack && victim.dirty).then_some(victim.block)
     }
 
     fn produce(&mut self, address: u64) {
@@ -240,27 +255,13 @@ impl CachableQueueReceive {
     /// The address of the next block to be deposited.
     fn next_block(&self) -> u64 {
         let deposit = self.deposit.as_ref().expect("a deposit is under way");
-        self.queue.block(self.tail, deposit.blocks_left - 1)
+        self.queue.block(self.unread.next(), deposit.blocks_left - 1)
     }
 
-    /// The bytes of the next block to be deposited: part of header and payload.
+    /// The bytes of the next block to be deposited.
     fn block_bytes(&self) -> BlockData {
         let deposit = self.deposit.as_ref().expect("a deposit is under way");
-        let packet = &deposit.packet;
-        let header = packet.header.with_peer(packet.source).with_sense(self.queue.sense(self.tail));
-        let size = self.queue.block_bytes as usize;
-        let start = (deposit.blocks_left as usize - 1) * size;
-        let mut block = BlockData::zeroed(size);
-        let payload = if start == 0 {
-            block.set_word(0, header.0);
-            &mut block[Header::BYTES..]
-        } else {
-            &mut block[..]
-        };
-        let from = &packet.payload[start.saturating_sub(Header::BYTES)..];
-        let count = from.len().min(payload.len());
-        payload[..count].copy_from_slice(&from[..count]);
-        block
+        deposit.next_block(self.queue.sense(self.unread.next()))
     }
 
     /// What the engine needs the bus for. While a packet is being looked at, its
@@ -269,16 +270,14 @@ impl CachableQueueReceive {
         if self.wants_head {
             return Some(Job::Head);
         }
-        let deposit = self.deposit.as_ref()?;
-        if deposit.blocks_left == 0 {
-            return None;
+        let deposit = self.deposit.as_ref().filter(|deposit| deposit.blocks_left > 0)?;
+        if deposit.place? == Place::Memory {
+            return Some(Job::Write);
         }
-        match deposit.to_memory? {
-            true => Some(Job::Bypass),
-            false => {
-                let address = self.next_block();
-                self.copies.must_invalidate(address).then_some(Job::Invalidate { address })
-            }
+        let address = self.next_block();
+        match self.written_back_first(address) {
+            Some(victim) => Some(Job::WriteBack { victim }),
+            None => self.copies.must_invalidate(address).then_some(Job::Invalidate { address }),
         }
     }
 
@@ -289,13 +288,13 @@ impl CachableQueueReceive {
             return None;
         };
         let (entry, block) = self.queue.place(transaction.address)?;
-        if block != 0 || !transaction.kind.fetches_block() || self.is_unread(transaction.address) {
+        let read =
+            self.overflow == Overflow::WriteBack || self.unread.message_at(transaction.address).is_some();
+        if block != 0 || !transaction.kind.fetches_block() || read {
             return None;
         }
-        let ahead = (entry + self.queue.entries - self.tail % self.queue.entries) % self.queue.entries;
-        let awaited = self.queue.sense(self.tail + ahead);
         let mut data = BlockData::zeroed(self.queue.block_bytes as usize);
-        data.set_word(0, Header::default().with_sense(!awaited).0);
+        data.set_word(0, Header::default().with_sense(!self.unread.awaited_sense(entry)).0);
         Some(SnoopReply { supplies: Some(data), delay: *access_time, ..SnoopReply::default() })
     }
 }
@@ -309,7 +308,7 @@ impl Side for CachableQueueReceive {
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
             cachable_message_ready: false,
-            overflows_to_memory: !self.copies.is_home(),
+            overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
         }
     }
 
@@ -318,13 +317,13 @@ impl Side for CachableQueueReceive {
     }
 
     fn snoop(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        let writes = matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive);
-        if writes && transaction.address == self.addresses.receive_head() && self.full {
-            self.full = false;
-            self.wants_head = true;
+        if !self.copies.are_coherent() {
+            return SnoopReply::default();
         }
         let pointers = self.pointers.snoop(transaction);
         let copies = self.copies.snoop(transaction);
+        self.unread.observe(transaction);
+        self.look_again_if_moved();
         self.advance(context);
         if transaction.address == self.addresses.receive_head() {
             // Never exclusive: the interface has to see the next store.
@@ -363,7 +362,11 @@ impl Side for CachableQueueReceive {
                 Transaction::block(self.agent, self.pointers.load(head).err()?, head)
             }
             Job::Invalidate { address } => Transaction::block(self.agent, Kind::Invalidate, address),
-            Job::Bypass => {
+            Job::WriteBack { victim } => {
+                let data = self.copies.latest(victim).expect("a victim is present");
+                Transaction::carrying(self.agent, Kind::WriteBack, victim, data)
+            }
+            Job::Write => {
                 let data = self.block_bytes();
                 Transaction::carrying(self.agent, Kind::WriteBlock, self.next_block(), data)
             }
@@ -379,7 +382,11 @@ impl Side for CachableQueueReceive {
                 self.statistics.head_reads.increment();
             }
             Job::Invalidate { address } => self.produce(address),
-            Job::Bypass => {
+            Job::WriteBack { victim } => {
+                self.copies.drop_block(victim);
+                self.statistics.written_back.increment();
+            }
+            Job::Write => {
                 self.copies.drop_block(transaction.address);
                 self.block_done();
             }
@@ -392,6 +399,11 @@ impl Side for CachableQueueReceive {
     }
 
     fn timer(&mut self, context: &mut Context<'_>) {
+        if self.look_again.is_some_and(|at| at <= context.now) {
+            self.look_again = None;
+            self.full = false;
+            self.wants_head = true;
+        }
         self.advance(context);
     }
 
@@ -400,7 +412,7 @@ impl Side for CachableQueueReceive {
     }
 
     fn describe(&self) -> String {
-        let known = self.tail - self.head;
+        let known = self.unread.most();
         let full = if self.full { ", and the interface waits for the processor to consume one" } else { "" };
         format!("receive queue: at most {known} of {} entries hold unread messages{full}", self.queue.entries)
     }

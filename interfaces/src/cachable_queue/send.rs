@@ -41,8 +41,8 @@ enum Job {
     Block { address: u64, early: bool },
     /// The tail pointer.
     Tail,
-    /// The right to write the head pointer.
-    Head,
+    /// The head pointer, or the right to write it: all messages before `shown`.
+    Head { shown: u64 },
 }
 
 /// The send half of a coherent interface with queues.
@@ -62,8 +62,10 @@ pub struct CachableQueueSend {
     injected: u64,
     /// The processor has written the tail since it was last read.
     tail_is_stale: bool,
-    /// The head in memory is older than `injected`.
-    head_is_stale: bool,
+    /// Messages that the head pointer shows as injected.
+    head_shown: u64,
+    /// So many messages later the head pointer is written again.
+    head_lag: u64,
     /// A finished block to read before its message is announced.
     early: Option<u64>,
     /// When the engine is done with the whole message that it has read.
@@ -75,6 +77,9 @@ pub struct CachableQueueSend {
 impl CachableQueueSend {
     /// An engine with nothing to send; messages are announced as `message_ready` says.
     pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
+        // A pointer that is not cached costs a write to memory, so it waits for
+        // half a queue: a processor that finds the queue full has announced more.
+        let head_lag = if parts.pointers.are_coherent() { 1 } else { parts.queue.entries.div_ceil(2) };
         CachableQueueSend {
             agent: parts.agent,
             addresses: parts.addresses,
@@ -87,7 +92,8 @@ impl CachableQueueSend {
             announced: 0,
             injected: 0,
             tail_is_stale: false,
-            head_is_stale: false,
+            head_shown: 0,
+            head_lag,
             early: None,
             engine_done: None,
             job: None,
@@ -131,7 +137,8 @@ impl CachableQueueSend {
         {
             return Some(Job::Block { address, early: true });
         }
-        self.head_is_stale.then_some(Job::Head)
+        let shown = self.injected;
+        (shown - self.head_shown >= self.head_lag).then_some(Job::Head { shown })
     }
 
     /// Goes on as far as possible without the bus.
@@ -154,7 +161,7 @@ impl CachableQueueSend {
                 self.statistics.messages.increment();
                 self.injected += 1;
                 self.engine_done = None;
-                self.head_is_stale = true;
+                self.copies.release();
                 self.try_head();
                 self.advance(context);
             }
@@ -176,7 +183,7 @@ impl CachableQueueSend {
     /// Writes the head pointer if that needs no transaction.
     fn try_head(&mut self) {
         if self.pointers.store(self.addresses.send_head(), self.queue.pointer(self.injected)).is_ok() {
-            self.head_is_stale = false;
+            self.head_shown = self.injected;
         }
     }
 
@@ -247,6 +254,9 @@ impl Side for CachableQueueSend {
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        if !self.copies.are_coherent() {
+            return SnoopReply::default();
+        }
         let pointers = self.pointers.snoop(transaction);
         let copies = self.copies.snoop(transaction);
         if matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive) {
@@ -280,15 +290,15 @@ impl Side for CachableQueueSend {
     fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
         let job = self.next_job()?;
         let transaction = match job {
-            Job::Block { address, .. } => Transaction::block(self.agent, Kind::Read, address),
+            Job::Block { address, .. } => Transaction::block(self.agent, self.copies.fetch(), address),
             Job::Tail => {
                 let tail = self.addresses.send_tail();
                 Transaction::block(self.agent, self.pointers.load(tail).err()?, tail)
             }
-            Job::Head => {
-                let pointer = self.queue.pointer(self.injected);
-                let head = self.addresses.send_head();
-                Transaction::block(self.agent, self.pointers.store(head, pointer).err()?, head)
+            Job::Head { shown } => {
+                let (head, pointer) = (self.addresses.send_head(), self.queue.pointer(shown));
+                let kind = self.pointers.store(head, pointer).err()?;
+                self.pointers.store_transaction(self.agent, kind, head, pointer)
             }
         };
         self.job = Some(job);
@@ -314,8 +324,9 @@ impl Side for CachableQueueSend {
                 self.statistics.tail_reads.increment();
                 self.try_tail();
             }
-            Job::Head => {
+            Job::Head { shown } => {
                 self.pointers.complete(transaction, response);
+                self.head_shown = shown;
                 self.try_head();
             }
         }

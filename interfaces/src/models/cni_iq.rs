@@ -24,8 +24,10 @@ use serde_json::json;
 use super::{Built, Model, NO_COHERENCE, Problem, Setup};
 use crate::cachable_queue::copies::{Copies, DeviceMemory};
 use crate::cachable_queue::pointers::Pointers;
+use crate::cachable_queue::deposit::Overflow;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
+use crate::cachable_queue::unread::Room;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
 use crate::attachment::Attachment;
 use crate::taxonomy::Queue;
@@ -56,7 +58,7 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
         addresses: setup.addresses,
         queue,
         copies: Copies::Home(memory),
-        pointers: Pointers::new(setup.protocol, block_bytes),
+        pointers: Pointers::cached(setup.protocol, block_bytes),
         register_delay: config.register_access_time,
         engine_time: config.engine_time,
     })
@@ -71,7 +73,9 @@ fn send(setup: &Setup<'_>) -> Built {
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     let parts = parts(setup, &config, setup.addresses.receive_queue())?;
-    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
+    let room = Room::whole(&parts.queue);
+    // Its memory holds the whole queue: nothing is ever in the way.
+    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time, Overflow::Bypass, room)))
 }
 
 /// Coherent interfaces that are the home of their queues.

@@ -9,10 +9,21 @@
 //!
 //! "CNI32Qm is a CNI with a cache. That is, memory on the NI for both the send
 //! and receive queues is treated as 32-entry caches (with 64 byte cache
-//! blocks)." The queues themselves are larger and lie in main memory, so that
-//! messages overflow into it without the processor: a full receive cache is
-//! bypassed, and blocks of dead messages are dropped rather than written back
-//! (hpca98, Section 4). The rules are in [`crate::cachable_queue::receive`].
+//! blocks)" (hpca98, Section 4). The queues themselves are larger and lie in main
+//! memory, so that messages overflow into it without the processor. How, is the
+//! difference between the studies: in 1996 the block in the way was written back
+//! first, read or not; in 1998 a full receive cache is bypassed, and blocks of
+//! dead messages are dropped. Both are an [`Overflow`].
+//!
+//! **`+Throttle`** "throttles the sender to match the maximum message consumption
+//! rate of the receiving NI" (hpca98, Table 5). The paper does not say how; this
+//! is an assumption. The receive half takes a packet only if its cache has room
+//! for it, and so never overflows; meanwhile packets stay in the flow control's
+//! incoming buffers, and the flow control, whatever it is, holds the sender to
+//! the receiver's rate. To find out about room costs an upgrade on the
+//! processor's side and a read of the head, so a full engine looks only when the
+//! processor has read half of the messages that the cache holds, and then takes
+//! in as many at once: the processor finds the other half meanwhile.
 
 use narthex_kernel::Duration;
 use narthex_memory::cache::Cache;
@@ -23,11 +34,13 @@ use serde_json::json;
 use super::{Built, Model, NO_COHERENCE, NO_MEMORY_HOME, Problem, Setup};
 use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::pointers::Pointers;
+use crate::cachable_queue::deposit::Overflow;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
+use crate::cachable_queue::unread::Room;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
 use crate::attachment::Attachment;
-use crate::taxonomy::Queue;
+use crate::taxonomy::{Addition, Queue};
 
 /// The parameters of an interface that caches queues of main memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +56,8 @@ pub struct Config {
     pub message_ready: MessageReady,
     /// Blocks of each queue in main memory.
     pub queue_blocks: u64,
+    /// What happens when the receive cache is full: "write-back" or "bypass".
+    pub when_full: Overflow,
 }
 
 /// The interface's cache for one queue.
@@ -68,10 +83,25 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
         addresses: setup.addresses,
         queue,
         copies: Copies::Cache { cache, access_time: config.memory_access_time },
-        pointers: Pointers::new(setup.protocol, setup.block_bytes as usize),
+        pointers: Pointers::cached(setup.protocol, setup.block_bytes as usize),
         register_delay: config.register_access_time,
         engine_time: config.engine_time,
     })
+}
+
+/// As many unread messages as the cache holds. They are all in the cache if its
+/// lines are used in turn, which takes a queue of a whole number of caches.
+fn throttled(setup: &Setup<'_>, config: &Config) -> Result<Room, Problem> {
+    let lines = u64::from(setup.name.size);
+    if !config.queue_blocks.is_multiple_of(lines) {
+        let problem = format!(
+            "a queue of {} blocks is not a multiple of the {lines} blocks in the cache of {}",
+            config.queue_blocks, setup.name
+        );
+        return Err(Problem { key: "queue_blocks".into(), problem });
+    }
+    let messages = lines * setup.block_bytes / setup.packet_bytes;
+    Ok(Room { messages, batch: messages / 2, pause: Duration::ZERO })
 }
 
 fn send(setup: &Setup<'_>) -> Built {
@@ -83,7 +113,11 @@ fn send(setup: &Setup<'_>) -> Built {
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     let parts = parts(setup, &config, setup.addresses.receive_queue())?;
-    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time)))
+    let room = match setup.name.addition {
+        Some(_) => throttled(setup, &config)?,
+        None => Room::whole(&parts.queue),
+    };
+    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time, config.when_full, room)))
 }
 
 /// Coherent interfaces that cache queues of main memory.
@@ -91,9 +125,10 @@ pub static MODEL: Model = Model {
     section: "cni_iqm",
     family: "CNI_i Qm",
     summary: "cachable queues in main memory, cached in the interface (Wisconsin CNI with a cache)",
-    examples: &["CNI16Qm", "CNI32Qm"],
+    examples: &["CNI16Qm", "CNI32Qm", "CNI32Qm+Throttle"],
     claims: |name| {
-        name.coherent && !name.words && name.size > 0 && name.queue == Queue::Memory && name.addition.is_none()
+        let addition = matches!(name.addition, None | Some(Addition::Throttle));
+        name.coherent && !name.words && name.size > 0 && name.queue == Queue::Memory && addition
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),
@@ -110,6 +145,7 @@ pub static MODEL: Model = Model {
             "engine_time": "40ns",
             "message_ready": "uncached-store",
             "queue_blocks": 64,
+            "when_full": "bypass",
         })
     },
 };

@@ -26,6 +26,23 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
+/// An interface to be tried: its name, and what its section says beyond the sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    name: &'static str,
+    setting: Option<(&'static str, &'static str)>,
+}
+
+impl Variant {
+    pub fn plain(name: &'static str) -> Self {
+        Variant { name, setting: None }
+    }
+
+    pub fn with(name: &'static str, key: &'static str, value: &'static str) -> Self {
+        Variant { name, setting: Some((key, value)) }
+    }
+}
+
 /// The library's side of a cachable queue: index, sense, stale copy.
 struct Pointer {
     index: u64,
@@ -71,12 +88,17 @@ fn first_pointer() -> Pointer {
 }
 
 impl Node {
-    pub fn new(interface: &str, flow: &flow_control::Config, number: u16) -> Self {
+    pub fn new(interface: Variant, flow: &flow_control::Config, number: u16) -> Self {
         let mut sections = Map::new();
         for model in MODELS {
             let mut section = (model.sample)();
             if let Some(message_ready) = section.get_mut("message_ready").filter(|_| number == 0) {
                 *message_ready = json!("cachable-store"); // both ways are tried
+            }
+            if let Some((key, value)) = interface.setting
+                && let Some(own) = section.get_mut(key)
+            {
+                *own = json!(value);
             }
             sections.insert(model.section.into(), section);
         }
@@ -89,7 +111,7 @@ impl Node {
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
         };
-        let interface = Interface::build(interface.parse().unwrap(), &surroundings).unwrap();
+        let interface = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
         let layouts = interface.layouts(0);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {

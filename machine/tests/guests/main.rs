@@ -9,11 +9,12 @@ mod coherence;
 mod determinism;
 mod faults;
 mod no_progress;
+mod overflow;
 mod packets;
 mod timing;
 mod traffic;
 
 /// Every interface whose programs the tests run.
-const INTERFACES: [&str; 3] = ["NI2w", "CNI512Q", "CNI32Qm"];
+const INTERFACES: [&str; 5] = ["NI2w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm"];
 /// Every machine that is built in.
 const MACHINES: [&str; 2] = ["hpca98", "isca96"];

@@ -1,0 +1,76 @@
+//! A packet on its way into a receive queue, and what may happen to the blocks
+//! that are in its way.
+//!
+//! | the line that a block needs holds | [`Overflow::WriteBack`] | [`Overflow::Bypass`] |
+//! | --- | --- | --- |
+//! | a block of a message that the processor has consumed | is written to memory | is dropped |
+//! | a block of a message that is still to be read | is written to memory | keeps its place: the new message goes to memory |
+
+use narthex_fabrics::{Header, Packet};
+use narthex_kernel::Time;
+use narthex_memory::BlockData;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What becomes of a receive queue of main memory that the interface's cache
+/// cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// The block in the way goes to main memory first (isca96, Section 5.1.1:
+    /// "when its cache overflows, it must flush (i.e., writeback) messages to
+    /// main memory").
+    WriteBack,
+    /// Unread messages stay, the new one goes to main memory; dead blocks are
+    /// dropped (hpca98, Section 4).
+    Bypass,
+}
+
+/// Where the blocks of a message go.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// Into the interface's own copies.
+    Own,
+    /// To main memory.
+    Memory,
+}
+
+/// A packet on its way into the queue.
+#[derive(Clone, Hash, Debug)]
+pub struct Deposit {
+    packet: Packet,
+    block_bytes: usize,
+    /// When the engine has looked at it.
+    pub ready: Time,
+    /// Where it goes, once decided.
+    pub place: Option<Place>,
+    /// Blocks that are still to be deposited, the last of them next.
+    pub blocks_left: u64,
+}
+
+impl Deposit {
+    /// A packet that the engine has looked at when it is `ready`.
+    pub fn new(packet: Packet, ready: Time, block_bytes: u64) -> Self {
+        let bytes = (Header::BYTES + packet.payload.len()) as u64;
+        let blocks_left = bytes.div_ceil(block_bytes);
+        Deposit { packet, block_bytes: block_bytes as usize, ready, place: None, blocks_left }
+    }
+
+    /// The bytes of the next block: part of header and payload. `sense` is the
+    /// message valid bit.
+    pub fn next_block(&self, sense: bool) -> BlockData {
+        let packet = &self.packet;
+        let start = (self.blocks_left as usize - 1) * self.block_bytes;
+        let mut block = BlockData::zeroed(self.block_bytes);
+        let payload = if start == 0 {
+            block.set_word(0, packet.header.with_peer(packet.source).with_sense(sense).0);
+            &mut block[Header::BYTES..]
+        } else {
+            &mut block[..]
+        };
+        let from = &packet.payload[start.saturating_sub(Header::BYTES)..];
+        let count = from.len().min(payload.len());
+        payload[..count].copy_from_slice(&from[..count]);
+        block
+    }
+}

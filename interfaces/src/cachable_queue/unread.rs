@@ -1,0 +1,119 @@
+//! The messages of a receive queue that the processor has still to read, as far
+//! as the engine that fills the queue knows.
+//!
+//! ```text
+//!   running numbers:   … consumed │ unread, at most Room::messages │ empty entries …
+//!                                head        fetched              tail
+//! ```
+//!
+//! The head is a lazy copy: the processor may be ahead of it, never behind. As
+//! messages are read in order, `fetched` says how far it is at least.
+
+use narthex_kernel::Duration;
+use narthex_memory::Transaction;
+
+use super::QueueShape;
+
+/// How many messages the engine lets wait for the processor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Room {
+    /// Most messages that may be unread, at most the queue's entries.
+    pub messages: u64,
+    /// So many of them the processor has to have read before a full engine looks
+    /// at the head again; less than `messages`.
+    pub batch: u64,
+    /// How long a full engine waits before it looks again if it cannot see the
+    /// head change.
+    pub pause: Duration,
+}
+
+impl Room {
+    /// The whole queue, and a look at the head whenever it has changed.
+    pub fn whole(queue: &QueueShape) -> Self {
+        Room { messages: queue.entries, batch: 0, pause: Duration::ZERO }
+    }
+}
+
+/// The unread messages of a queue.
+#[derive(Clone, Hash, Debug)]
+pub struct Unread {
+    queue: QueueShape,
+    room: Room,
+    /// Messages deposited so far.
+    tail: u64,
+    /// Messages known to be consumed: never ahead of the processor's head.
+    head: u64,
+    /// The last message whose first block the processor has fetched.
+    fetched: u64,
+}
+
+impl Unread {
+    /// An empty queue.
+    pub fn none(queue: QueueShape, room: Room) -> Self {
+        Unread { queue, room, tail: 0, head: 0, fetched: 0 }
+    }
+
+    /// How many there are at most.
+    pub fn most(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    /// Whether there is no room for one more.
+    pub fn is_full(&self) -> bool {
+        self.most() >= self.room.messages
+    }
+
+    /// Whether the queue's own size is the only limit.
+    pub fn may_fill_queue(&self) -> bool {
+        self.room.messages == self.queue.entries
+    }
+
+    /// The running number of the next message to be deposited.
+    pub fn next(&self) -> u64 {
+        self.tail
+    }
+
+    /// The next message is deposited.
+    pub fn add(&mut self) {
+        self.tail += 1;
+    }
+
+    /// The processor's head pointer has been read.
+    pub fn see_head(&mut self, pointer: u64) {
+        self.head = self.queue.message(pointer, self.head);
+    }
+
+    /// Sees another agent's transaction, which may say how far it has come.
+    pub fn observe(&mut self, transaction: &Transaction) {
+        let first_block = self.queue.place(transaction.address).is_some_and(|(_, block)| block == 0);
+        if first_block
+            && transaction.kind.fetches_block()
+            && let Some(message) = self.message_at(transaction.address)
+        {
+            self.fetched = self.fetched.max(message);
+        }
+    }
+
+    /// Whether enough messages may have been consumed to look at the head again.
+    pub fn is_worth_a_look(&self) -> bool {
+        self.fetched >= self.head + self.room.batch
+    }
+
+    /// The message at this address of the queue, by its running number, unless
+    /// it is known to be consumed.
+    pub fn message_at(&self, address: u64) -> Option<u64> {
+        let (entry, _) = self.queue.place(address)?;
+        let behind_head = self.entries_behind(self.head, entry);
+        (behind_head < self.most()).then_some(self.head + behind_head)
+    }
+
+    /// The valid bit of the message that an empty entry waits for.
+    pub fn awaited_sense(&self, entry: u64) -> bool {
+        self.queue.sense(self.tail + self.entries_behind(self.tail, entry))
+    }
+
+    /// How many entries `entry` comes after that of a message.
+    fn entries_behind(&self, message: u64, entry: u64) -> u64 {
+        (entry + self.queue.entries - message % self.queue.entries) % self.queue.entries
+    }
+}

@@ -1,0 +1,112 @@
+//! `CNI_0 Qm`: queues in main memory that the interface does not cache (hpca98,
+//! Section 4).
+//!
+//! ```text
+//!   send:     processor cache ── ReadOnce ──► interface ──► network
+//!   receive:  network ──► interface ── WriteBlock ──► main memory ── miss ──► processor cache
+//! ```
+//!
+//! "The '0' in CNI0Qm indicates that CNI0Qm does not cache any message in the
+//! NI"; it "approximates the data transfer and buffering characteristics of the
+//! MIT StarT-JR NI". The processor sees the same cachable queues as with other
+//! coherent interfaces. The interface moves whole blocks between them and the
+//! network but keeps none, and does not see what others do on the bus:
+//! - it "cannot prefetch cache blocks of a message" (hpca98, Section 6.1.1) and
+//!   reads them one by one after the message ready signal, an uncached store;
+//!   whoever has a block, a cache or memory, supplies it and keeps it;
+//! - an arriving message goes to memory, which makes the processor's old copies
+//!   go, the block with the header last;
+//! - the pointers, too, are in memory. The interface shows its head of the send
+//!   queue after each half of it, and reads the processor's head of the receive
+//!   queue when that queue looks full: once, and again after a pause, because it
+//!   cannot see it change.
+
+use narthex_kernel::Duration;
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Built, Model, NO_COHERENCE, Problem, Setup};
+use crate::attachment::Attachment;
+use crate::cachable_queue::copies::Copies;
+use crate::cachable_queue::deposit::Overflow;
+use crate::cachable_queue::pointers::Pointers;
+use crate::cachable_queue::receive::CachableQueueReceive;
+use crate::cachable_queue::send::CachableQueueSend;
+use crate::cachable_queue::unread::Room;
+use crate::cachable_queue::{MessageReady, Parts, QueueShape};
+use crate::taxonomy::Queue;
+
+/// The parameters of an interface that moves blocks between memory and network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time that an engine works on a message, on each side.
+    pub engine_time: Duration,
+    /// Blocks of each queue in main memory.
+    pub queue_blocks: u64,
+    /// Time from a look at the head of a full receive queue to the next one.
+    pub head_pause: Duration,
+}
+
+/// The queue at `address` in main memory, and what goes with it.
+fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
+    let queue = QueueShape::new(address, config.queue_blocks, setup.packet_bytes, setup.block_bytes)
+        .map_err(|problem| Problem { key: "queue_blocks".into(), problem })?;
+    Ok(Parts {
+        agent: setup.agent,
+        addresses: setup.addresses,
+        queue,
+        copies: Copies::Passing(Vec::new()),
+        pointers: Pointers::in_memory(setup.block_bytes as usize),
+        register_delay: config.register_access_time,
+        engine_time: config.engine_time,
+    })
+}
+
+fn send(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    let parts = parts(setup, &config, setup.addresses.send_queue())?;
+    Ok(Box::new(CachableQueueSend::new(parts, MessageReady::UncachedStore)))
+}
+
+fn receive(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    if config.head_pause == Duration::ZERO {
+        let problem = "without a pause a full interface would fill the bus with reads of the head".into();
+        return Err(Problem { key: "head_pause".into(), problem });
+    }
+    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
+    let room = Room { pause: config.head_pause, ..Room::whole(&parts.queue) };
+    // A packet goes from the flow control's buffer to memory without a stop.
+    Ok(Box::new(CachableQueueReceive::new(parts, Duration::ZERO, Overflow::Bypass, room)))
+}
+
+/// Interfaces with queues in main memory that cache nothing.
+pub static MODEL: Model = Model {
+    section: "cni_0qm",
+    family: "CNI_0 Qm",
+    summary: "cachable queues in main memory, not cached in the interface (MIT StarT-JR)",
+    examples: &["CNI0Qm"],
+    claims: |name| {
+        name.coherent && !name.words && name.size == 0 && name.queue == Queue::Memory && name.addition.is_none()
+    },
+    attaches: |attachment| match attachment {
+        // Not a cache: "the StarT-JR NI resides on the I/O bus" (hpca98, Section 4).
+        Attachment::MemoryBus | Attachment::IoBus => Ok(()),
+        Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
+    },
+    send,
+    receive,
+    schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "engine_time": "40ns",
+            "queue_blocks": 64,
+            "head_pause": "500ns",
+        })
+    },
+};

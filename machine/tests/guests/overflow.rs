@@ -1,0 +1,89 @@
+//! What happens to messages for which a receive cache has no room.
+
+use serde_json::Value;
+
+use crate::support::messages::{LIBRARY, header, ping_pong};
+use crate::support::{DATA, reported, request, result, statistic};
+use narthex_machine::RunRequest;
+
+const MESSAGES: u64 = 200;
+
+/// Node 0 sends as fast as it can; node 1 takes longer for each message than
+/// node 0 and the interface.
+fn stream(request: &RunRequest) -> Value {
+    result(
+        request,
+        &format!(
+            "
+        call start
+        li   s0, {MESSAGES}
+        bnez s8, receiver
+    next:
+        li   a1, {DATA}
+        li   a0, {header}
+        call send
+        addi s0, s0, -1
+        bnez s0, next
+        exit 0
+    receiver:
+        li   a0, {DATA}
+        call receive
+        li   t0, 600
+    work:
+        addi t0, t0, -1
+        bnez t0, work
+        addi s0, s0, -1
+        bnez s0, receiver
+        exit 0
+    {LIBRARY}",
+            header = header(1, 8)
+        ),
+    )
+}
+
+#[test]
+fn a_throttled_interface_keeps_every_message_in_its_cache() {
+    let free = stream(&request("hpca98", "CNI32Qm"));
+    assert!(statistic(&free, 1, "messages_bypassed") > 0, "the receiver is the slower side");
+    let throttled = stream(&request("hpca98", "CNI32Qm+Throttle"));
+    assert_eq!(statistic(&throttled, 1, "messages_deposited"), MESSAGES);
+    assert_eq!(statistic(&throttled, 1, "messages_bypassed"), 0);
+    assert_eq!(statistic(&throttled, 1, "bus_block_writes"), 0);
+    // 8 messages fit. The engine is full after the first 8, and from then on for
+    // each 4 that it let in; it looks at the head when it finds itself full, in
+    // vain, and once more when the processor has read 4.
+    let rounds = (MESSAGES - 8) / 4;
+    let looks = statistic(&throttled, 1, "head_reads");
+    assert!((rounds..=2 * rounds).contains(&looks), "{looks} looks at the head");
+}
+
+#[test]
+fn an_interface_without_a_cache_moves_each_block_once_and_shows_its_head_twice_a_pass() {
+    let document = stream(&request("hpca98", "CNI0Qm"));
+    // A block for each message; and node 0's interface shows its head once for
+    // each 64 of the queue's 128 entries.
+    assert_eq!(statistic(&document, 1, "bus_block_writes"), MESSAGES);
+    assert_eq!(statistic(&document, 0, "bus_block_writes"), MESSAGES / 64);
+    // One by one, after the message is announced.
+    assert_eq!(statistic(&document, 0, "blocks_read_early"), 0);
+    assert_eq!(statistic(&document, 0, "bus_single_reads"), MESSAGES);
+    assert_eq!(statistic(&document, 1, "bus_invalidations"), 0);
+}
+
+#[test]
+fn the_1996_cache_writes_a_block_back_for_each_that_it_takes_in_once_it_is_full() {
+    let document = stream(&request("isca96", "CNI16Qm"));
+    // Four entries of four blocks fit, and a message has a block.
+    assert_eq!(statistic(&document, 1, "queue_blocks_written_back"), MESSAGES - 4);
+    assert_eq!(statistic(&document, 1, "dead_blocks_dropped"), 0);
+    assert_eq!(statistic(&document, 1, "messages_bypassed"), 0);
+    assert_eq!(statistic(&document, 1, "empty_polls"), 0, "memory has the entry of the pass before");
+}
+
+#[test]
+fn a_write_back_delays_the_message_behind_it_by_42_cycles() {
+    // The fifth message of each direction is the first that finds its line taken.
+    let cycles = |turns| reported(&result(&request("isca96", "CNI16Qm"), &ping_pong(turns, 8)), 0, "cycles");
+    let [three, four, five] = [cycles(3), cycles(4), cycles(5)];
+    assert_eq!((five - four) - (four - three), 2 * 42);
+}
