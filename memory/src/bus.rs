@@ -182,6 +182,11 @@ impl Bus {
         }
     }
 
+    /// One cycle of its clock.
+    pub fn period(&self) -> Duration {
+        self.clock.period()
+    }
+
     /// `agent` wants to issue a transaction. Returns the instant at which the
     /// node calls [`Bus::grant`], where the bus was idle.
     pub fn request(&mut self, now: Time, agent: AgentId) -> Option<Time> {

@@ -7,12 +7,15 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
+use super::journal::{self, Crossing, Supplier};
 use super::{Event, Node, State, Underway};
 
 /// An agent of the node's bus, by what it belongs to.
-#[derive(Clone, Copy)]
-enum Agent {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agent {
+    /// A processor.
     Unit(usize),
+    /// A half of the interface: 0 sends, 1 receives.
     Side(usize),
 }
 
@@ -66,18 +69,45 @@ impl Node {
             self.free_bus(now);
             return;
         };
-        let (underway, delay) = match transaction.kind {
+        let (underway, delay, supplier) = match transaction.kind {
             Kind::UncachedLoad | Kind::UncachedStore => {
-                (Underway::uncached(transaction), self.register_delay())
+                (Underway::uncached(transaction), self.register_delay(), None)
             }
             _ => {
-                let (response, delay) = self.block_transaction(now, &transaction);
-                (Underway { transaction, response }, delay)
+                let (response, delay, supplier) = self.block_transaction(now, &transaction);
+                (Underway { transaction, response }, delay, supplier)
             }
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
+        let time = (now, end, self.bus.period());
+        self.note_crossing("memory bus", time, &transaction, supplier);
         self.underway = Some(underway);
         self.events.schedule(end, Event::Release);
+    }
+
+    /// Enters a transaction into the journal: its bus, granted when, released
+    /// when, and the bus's cycle.
+    pub(super) fn note_crossing(
+        &mut self,
+        bus: &'static str,
+        (granted, released, cycle): (Time, Time, Duration),
+        transaction: &Transaction,
+        supplier: Option<Supplier>,
+    ) {
+        let agent = self.agent(transaction.agent);
+        let Some(journal) = &mut self.journal else { return };
+        let crossing = Crossing {
+            bus,
+            granted,
+            released,
+            cycles: (released - granted).as_ps() / cycle.as_ps(),
+            agent,
+            kind: transaction.kind,
+            address: transaction.address,
+            supplier,
+            touched: [false; 2],
+        };
+        journal.record(granted, journal::Event::Crossing(crossing));
     }
 
     pub(super) fn register_delay(&self) -> Duration {
@@ -86,8 +116,12 @@ impl Node {
     }
 
     /// Lets everybody snoop a block transaction and finds who supplies.
-    fn block_transaction(&mut self, now: Time, transaction: &Transaction) -> (Response, Duration) {
-        let snooped = self.snoop(now, transaction);
+    fn block_transaction(
+        &mut self,
+        now: Time,
+        transaction: &Transaction,
+    ) -> (Response, Duration, Option<Supplier>) {
+        let (snooped, owner) = self.snoop(now, transaction);
         if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
             self.write_home(now, transaction.address, &data);
         }
@@ -95,30 +129,41 @@ impl Node {
             Some(data) => (Some(data), snooped.delay),
             None => self.home(now, transaction),
         };
-        (Response { data, value: 0, shared: snooped.shares }, delay)
+        let moves_block = transaction.kind.fetches_block() || transaction.kind.carries_block();
+        let supplier = owner.or_else(|| moves_block.then(|| self.home_supplier(transaction.address)));
+        (Response { data, value: 0, shared: snooped.shares }, delay, supplier)
     }
 
-    /// Everybody but the issuer snoops; the joined answer.
-    fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
-        let mut joined = SnoopReply::default();
-        let mut join = |reply: SnoopReply| {
+    /// The home of an address, as a supplier.
+    fn home_supplier(&self, address: u64) -> Supplier {
+        self.interface
+            .home_of(address)
+            .map_or(Supplier::MainMemory, |side| Supplier::Agent(Agent::Side(side)))
+    }
+
+    /// Everybody but the issuer snoops; the joined answer, and who supplies.
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> (SnoopReply, Option<Supplier>) {
+        let (mut joined, mut owner) = (SnoopReply::default(), None);
+        let mut join = |agent: Agent, reply: SnoopReply| {
             joined.shares |= reply.shares;
             if reply.supplies.is_some() {
                 debug_assert!(joined.supplies.is_none(), "two owners of {:#x}", transaction.address);
                 joined = SnoopReply { shares: joined.shares, ..reply };
+                owner = Some(Supplier::Agent(agent));
             }
         };
         for index in 0..self.units.len() {
             if self.agent_of_unit(index) != transaction.agent {
-                join(self.units[index].memory.snoop(transaction));
+                join(Agent::Unit(index), self.units[index].memory.snoop(transaction));
             }
         }
         for side in 0..self.interface.sides.len() {
             if self.agent_of_side(side) != transaction.agent {
-                join(self.with_side(now, side, |side, context| side.snoop(context, transaction)));
+                let reply = self.with_side(now, side, |side, context| side.snoop(context, transaction));
+                join(Agent::Side(side), reply);
             }
         }
-        joined
+        (joined, owner)
     }
 
     /// The home's part in a transaction that nobody supplied.

@@ -31,6 +31,7 @@
 //! used before it can be taken away again.
 
 mod interconnect;
+pub mod journal;
 pub(crate) mod memory;
 mod private_bus;
 mod process;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 use narthex_cores::linux::Program;
 use narthex_cores::{InOrder, Processor, Stop};
+use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Interface;
 use narthex_interfaces::side::{Context, RegisterFault};
@@ -52,9 +54,11 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
+use journal::{FrameNote, Journal};
 
 use private_bus::PrivateBus;
 
+pub use interconnect::Agent;
 pub use process::{Ended, Output, Process, Region, Report};
 
 /// What can happen at a node.
@@ -136,11 +140,13 @@ pub struct Node {
     /// What the processes wrote, in order, until somebody takes it.
     pub output: VecDeque<Output>,
     /// Frames that leave, until the outbox takes them.
-    departures: Vec<(Time, NodeId, Frame)>,
+    departures: Vec<Departure>,
     timers: Vec<Time>,
     faults: Vec<RegisterFault>,
     /// System calls and deliveries: what shows that the run gets somewhere.
     progress: u64,
+    /// What happened here, where somebody wants to know.
+    pub journal: Option<Box<Journal>>,
 }
 
 /// What a node is made of.
@@ -194,6 +200,7 @@ impl Node {
             timers: Vec::new(),
             faults: Vec::new(),
             progress: 0,
+            journal: None,
         }
     }
 
@@ -237,7 +244,7 @@ impl Node {
             None => unit.state = State::Woken,
             reason => {
                 unit.state = State::Waiting;
-                unit.ledger.switch(now, (unit.activities.current(), reason.into()));
+                self.book(index, now, reason.into());
             }
         }
         self.request_for_unit(index, now);
@@ -248,7 +255,17 @@ impl Node {
         let unit = &mut self.units[index];
         unit.state = State::Woken;
         unit.processor.resume_at(now);
-        unit.ledger.switch(now, (unit.activities.current(), Occupation::Execute));
+        self.book(index, now, Occupation::Execute);
+    }
+
+    /// From `at` on a processor's time belongs to its present activity and to `occupation`.
+    fn book(&mut self, index: usize, at: Time, occupation: Occupation) {
+        let unit = &mut self.units[index];
+        let activity = unit.activities.current();
+        unit.ledger.switch(at, (activity, occupation));
+        if let Some(journal) = &mut self.journal {
+            journal.record(at, journal::Event::Booking { processor: index, activity, occupation });
+        }
     }
 
     fn mark(&mut self, index: usize, immediate: u16) {
@@ -259,7 +276,7 @@ impl Node {
         match unit.activities.apply(marker) {
             Ok(()) => {
                 let now = unit.processor.now();
-                unit.ledger.switch(now, (unit.activities.current(), Occupation::Execute));
+                self.book(index, now, Occupation::Execute);
             }
             Err(problem) => self.fail(index, problem),
         }
@@ -271,17 +288,31 @@ impl Node {
             Event::Release => self.release(now),
             Event::PrivateGrant => self.grant_private_bus(now),
             Event::PrivateRelease => self.release_private_bus(now),
-            Event::Timer(side) => self.with_side(now, side, |side, context| side.timer(context)),
+            Event::Timer(side) => self.timer(now, side),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
                 self.settle(now);
             }
         }
+        if let Some(journal) = &mut self.journal {
+            journal.look(now, &self.interface, &self.network);
+        }
+    }
+
+    fn timer(&mut self, now: Time, side: usize) {
+        if let Some(journal) = &mut self.journal {
+            journal.record(now, journal::Event::Timer(side));
+        }
+        self.with_side(now, side, |side, context| side.timer(context));
     }
 
     fn frame(&mut self, now: Time, frame: Frame) {
+        let note = self.journal.is_some().then(|| FrameNote::new(&frame));
         let arrival = self.network.arrive(now, frame);
+        if let (Some(journal), Some(note)) = (&mut self.journal, note) {
+            journal.record(now, journal::Event::Arrival(note, arrival.packet.is_some()));
+        }
         if let Some(process) = arrival.packet {
             self.progress += 1;
             self.with_side(now, Interface::receive_half(process), |side, context| side.network(context));
@@ -332,8 +363,14 @@ impl Node {
     /// Carries out what the components want after a step: frames leave, the bus
     /// is asked for.
     fn settle(&mut self, now: Time) {
-        let departures = &mut self.departures;
-        if let Some(at) = self.network.departures(now, |departure| departures.push(departure)) {
+        let (departures, journal) = (&mut self.departures, &mut self.journal);
+        let depart = |departure: Departure| {
+            if let Some(journal) = journal {
+                journal.departure(now, &departure.2, departure.1);
+            }
+            departures.push(departure);
+        };
+        if let Some(at) = self.network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
         }
         for side in 0..self.interface.sides.len() {

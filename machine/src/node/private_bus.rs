@@ -53,6 +53,8 @@ impl Node {
         };
         let end = private.bus.occupy(now, transaction.kind, delay);
         private.underway = Some(Underway::uncached(transaction));
+        let time = (now, end, private.bus.period());
+        self.note_crossing("private bus", time, &transaction, None);
         self.events.schedule(end, Event::PrivateRelease);
     }
 

@@ -1,0 +1,221 @@
+//! The journal of a node: what happened there, for whoever explains a run.
+//!
+//! The node writes it, not its components: everything that crosses from one
+//! component to another passes through the node, so models have no tracing
+//! lines. A node without a journal pays one look at an `Option` an event and a
+//! change of the ledger, nothing an instruction.
+//!
+//! ```text
+//!   bus:        Transaction  granted ──────────► released
+//!   processor:  Booking      from here on: activity, occupation
+//!   network:    Departure, Arrival              a frame leaves, a frame is here
+//!   interface:  Timer, Taken                    a half acts by itself; it takes a packet
+//! ```
+//!
+//! A journal is bounded: it begins after a number of packets, when caches and
+//! queues are warm, and then keeps the latest records.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
+
+use narthex_fabrics::{Frame, NetworkPort, NodeId, Packet, Rank};
+use narthex_interfaces::{Interface, Side};
+use narthex_kernel::Time;
+use narthex_memory::Kind;
+
+use super::interconnect::Agent;
+use crate::activity::{Activity, Occupation};
+
+/// Who delivered a block's bytes, or takes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supplier {
+    /// A cache, or a half of the interface from its own memory.
+    Agent(Agent),
+    /// Main memory.
+    MainMemory,
+}
+
+/// A transaction that crossed the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// Which bus.
+    pub bus: &'static str,
+    /// When the bus was granted.
+    pub granted: Time,
+    /// When it was free again.
+    pub released: Time,
+    /// Bus cycles in between.
+    pub cycles: u64,
+    /// Who issued it.
+    pub agent: Agent,
+    /// What it did.
+    pub kind: Kind,
+    /// The address of its block or register.
+    pub address: u64,
+    /// Who delivered the bytes, where bytes moved.
+    pub supplier: Option<Supplier>,
+    /// Whether it changed the state of a send half, of a receive half.
+    pub touched: [bool; 2],
+}
+
+/// What kind of frame crossed the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameKind {
+    /// A packet on its way to its destination.
+    Data,
+    /// A packet was taken.
+    Acknowledgement,
+    /// A packet that found no buffer, on its way back.
+    Returned,
+}
+
+/// A frame without its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameNote {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Who sent the packet that it is, or is about.
+    pub source: Rank,
+    /// The packet's number at its source's node.
+    pub sequence: u64,
+    /// Bytes of payload.
+    pub bytes: usize,
+}
+
+impl FrameNote {
+    /// What a journal keeps of a frame.
+    pub fn new(frame: &Frame) -> Self {
+        let of = |kind, packet: &Packet| {
+            let (source, sequence, bytes) = (packet.source, packet.sequence, packet.payload.len());
+            FrameNote { kind, source, sequence, bytes }
+        };
+        match frame {
+            Frame::Data(packet) => of(FrameKind::Data, packet),
+            Frame::Returned(packet) => of(FrameKind::Returned, packet),
+            &Frame::Acknowledgement { to: source, sequence, .. } => {
+                FrameNote { kind: FrameKind::Acknowledgement, source, sequence, bytes: 0 }
+            }
+        }
+    }
+}
+
+/// Something that happened at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A transaction crossed the bus; recorded when it was granted.
+    Crossing(Crossing),
+    /// From here on a processor's time belongs to other categories.
+    Booking {
+        /// The processor.
+        processor: usize,
+        /// What its program is doing.
+        activity: Activity,
+        /// What it is doing meanwhile.
+        occupation: Occupation,
+    },
+    /// A frame leaves for a node.
+    Departure(FrameNote, NodeId),
+    /// A frame has arrived; whether it is a packet that found a buffer.
+    Arrival(FrameNote, bool),
+    /// An instant that a half of the interface asked for has come.
+    Timer(usize),
+    /// The interface has taken a packet out of the flow control's buffers: the
+    /// oldest there.
+    Taken,
+}
+
+/// An event and its instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub event: Event,
+}
+
+/// What a node remembers of a run.
+#[derive(Debug)]
+pub struct Journal {
+    /// Packets that leave before the journal begins.
+    skip: u64,
+    /// Most records that it keeps.
+    limit: usize,
+    records: VecDeque<Record>,
+    /// Digests of the halves' states after the latest event.
+    states: Vec<u64>,
+    /// Packets that the interface has taken.
+    taken: u64,
+}
+
+impl Journal {
+    /// A journal that begins when `skip` packets have left the node, and keeps
+    /// the latest `limit` records.
+    pub fn new(skip: u64, limit: usize) -> Self {
+        Journal { skip, limit, records: VecDeque::new(), states: Vec::new(), taken: 0 }
+    }
+
+    /// What it holds, in the order of time; events of one instant in the order
+    /// in which they were recorded.
+    pub fn into_records(self) -> Vec<Record> {
+        let mut records = Vec::from(self.records);
+        records.sort_by_key(|record| record.at);
+        records
+    }
+
+    /// Takes note of an event.
+    pub fn record(&mut self, at: Time, event: Event) {
+        if self.skip > 0 {
+            return;
+        }
+        if self.records.len() == self.limit {
+            self.records.pop_front();
+        }
+        self.records.push_back(Record { at, event });
+    }
+
+    /// A frame leaves.
+    pub fn departure(&mut self, at: Time, frame: &Frame, destination: NodeId) {
+        let note = FrameNote::new(frame);
+        self.record(at, Event::Departure(note, destination));
+        self.skip = self.skip.saturating_sub(u64::from(note.kind == FrameKind::Data));
+    }
+
+    /// An event of the node is over: finds what it changed. A change of a
+    /// half's state while a transaction is granted or released is that
+    /// transaction's doing.
+    pub fn look(&mut self, now: Time, interface: &Interface, network: &NetworkPort) {
+        if self.skip > 0 {
+            return;
+        }
+        let taken = network.statistics().delivered.get();
+        let states: Vec<u64> = interface.sides.iter().map(|half| digest(&**half)).collect();
+        let before = std::mem::replace(&mut self.states, states);
+        // The first look has nothing to compare with.
+        for side in (0..before.len()).filter(|&side| before[side] != self.states[side]) {
+            self.touch(now, side);
+        }
+        for _ in std::mem::replace(&mut self.taken, taken)..taken {
+            if !before.is_empty() {
+                self.record(now, Event::Taken);
+            }
+        }
+    }
+
+    fn touch(&mut self, now: Time, side: usize) {
+        let latest = self.records.iter_mut().rev().find_map(|record| match &mut record.event {
+            Event::Crossing(crossing) => Some(crossing),
+            _ => None,
+        });
+        if let Some(crossing) = latest.filter(|crossing| crossing.granted == now || crossing.released == now)
+        {
+            crossing.touched[side % 2] = true;
+        }
+    }
+}
+
+/// A number that is different, almost surely, when a half's state is.
+fn digest(half: &dyn Side) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    half.hash_state(&mut hasher);
+    hasher.finish()
+}
