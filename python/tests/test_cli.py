@@ -178,7 +178,7 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     file = tmp_path / "mine.toml"
     file.write_text(
         'title = "Mine"\nsource = "here"\nprogram = "roundtrip"\nmachine = "hpca98"\n'
-        'attach = "memory-bus"\nreport = "round-trip latency"\nunit = "us"\n'
+        'report = "round-trip latency"\nunit = "us"\n'
         'interfaces = ["NI2w", "CNI32Qm"]\n'
         '[[workload]]\nname = "8 bytes"\nargs = ["8", "20", "5"]\n'
         '[[claim]]\ntext = "upside down"\nsource = "here"\nholds = "\'NI2w\' < \'CNI32Qm\'"\n'
@@ -186,10 +186,13 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     done = narthex("experiment", file, "--json", "-")
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)
-    assert set(document) == {"schema", "rows", "claims", "machine", "version"}
-    assert document["claims"] == [{"text": "upside down", "source": "here", "holds": False}]
+    assert set(document) == {"schema", "rows", "claims", "summaries", "machine", "version"}
+    (claim,) = document["claims"]
+    assert (claim["text"], claim["source"], claim["holds"]) == ("upside down", "here", False)
+    assert document["summaries"][0]["published"] == 0
     assert [row["interface"] for row in document["rows"]] == ["NI2w", "CNI32Qm"]
     assert set(document["rows"][0]) == {
-        "experiment", "interface", "attach", "workload", "value", "unit", "spread",
-        "published_low", "published_high", "error_percent",
+        "experiment", "interface", "baseline", "attach", "workload", "take", "value", "unit",
+        "spread", "published_low", "published_high", "error_percent", "limit_percent",
+        "within_limit",
     }  # fmt: skip
