@@ -38,13 +38,11 @@ setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex.
 # --- what a user runs ---------------------------------------------------------
 
 demo: setup ## Print round-trip latency and bandwidth of three NIs beside the published values.
-	@$(NARTHEX) experiment hpca98/roundtrip hpca98/bandwidth
+	@$(NARTHEX) experiment hpca98/roundtrip hpca98/bandwidth --interface NI2w,CNI512Q,CNI32Qm
 
-experiments: setup ## Run every experiment; results into results/.
+experiments: setup ## Run every experiment; results into results/experiments.json.
 	@mkdir -p results
-	@for name in $$($(NARTHEX) list experiments --json \
-		| $(BIN)/python -c 'import json, sys; print(*(e["name"] for e in json.load(sys.stdin)["experiments"]))'); do \
-		$(NARTHEX) experiment $$name --json results/$${name//\//-}.json || exit $$?; done
+	@$(NARTHEX) experiment all --json results/experiments.json
 
 # --- what a developer runs ----------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
-from narthex.results import Result
+from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def rank(results: list[Result], by: str | None) -> Comparison:
     """Order runs by a report's value, best first; ties keep their order."""
     measure, unit = _measure(results[0], by)
     comparison = Comparison(measure, unit, results)
-    ordered = sorted(results, key=comparison.measured, reverse=unit.endswith("/s"))
+    ordered = sorted(results, key=comparison.measured, reverse=larger_is_better(unit))
     return Comparison(measure, unit, ordered)
 
 

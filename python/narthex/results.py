@@ -125,6 +125,11 @@ class Result:
         )
 
 
+def larger_is_better(unit: str) -> bool:
+    """Tell whether a value is a rate ("MB/s"); of all else less is better."""
+    return unit.endswith("/s")
+
+
 def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, int]]:
     """Yield (node, processor, activity, category, time in ps) of a run's document."""
     for node in document["nodes"]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from narthex import _native
 from narthex.programs import Program, find
@@ -46,8 +47,33 @@ def run(
     something is wrong with the arguments.
     """
     guest = find(program) if isinstance(program, str) else program
-    request = {
-        "program": guest.name,
+    wanted = request(
+        guest,
+        args,
+        machine=machine,
+        interface=interface,
+        nodes=nodes,
+        set=set,
+        threads=threads,
+        seed=seed,
+    )
+    return simulate(wanted, guest, observer, output)
+
+
+def request(
+    program: Program,
+    args: Sequence[object],
+    *,
+    machine: str,
+    interface: str,
+    nodes: int | None,
+    set: Sequence[str],  # noqa: A002 - the option's name on the command line
+    threads: int = 1,
+    seed: int | None,
+) -> dict[str, Any]:
+    """Describe a run, as the simulator reads it (machine/src/request.rs)."""
+    return {
+        "program": program.name,
         "args": [str(argument) for argument in args],
         "machine": machine,
         "interface": interface,
@@ -56,4 +82,13 @@ def run(
         "threads": threads,
         "seed": seed,
     }
-    return Result(json.loads(_native.run(json.dumps(request), guest.elf(), observer, output)))
+
+
+def simulate(
+    wanted: dict[str, Any],
+    program: Program,
+    observer: Observer | None = None,
+    output: Output | None = None,
+) -> Result:
+    """Make the run that a request describes."""
+    return Result(json.loads(_native.run(json.dumps(wanted), program.elf(), observer, output)))

@@ -71,6 +71,7 @@ def test_start_up_is_quick():
         (["compare", "roundtrip", "-n", "2", "--by", "speed", "8", "5", "1"], 2, "latency"),
         (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),
         (["experiment", "hpca98/roundtrip", "--json", "/none/x.json"], 2, "does not exist"),
+        (["experiment", "hpca98/roundtrip", "-i", "NI3w"], 2, "did you mean 'NI2w'"),
         (["check", "protocol", "moes"], 2, "MOESI"),
         (["machine", "show", "isca69"], 2, "isca96"),
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
@@ -178,7 +179,7 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     file = tmp_path / "mine.toml"
     file.write_text(
         'title = "Mine"\nsource = "here"\nprogram = "roundtrip"\nmachine = "hpca98"\n'
-        'attach = "memory-bus"\nreport = "round-trip latency"\nunit = "us"\n'
+        'report = "round-trip latency"\nunit = "us"\n'
         'interfaces = ["NI2w", "CNI32Qm"]\n'
         '[[workload]]\nname = "8 bytes"\nargs = ["8", "20", "5"]\n'
         '[[claim]]\ntext = "upside down"\nsource = "here"\nholds = "\'NI2w\' < \'CNI32Qm\'"\n'
@@ -186,10 +187,13 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     done = narthex("experiment", file, "--json", "-")
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)
-    assert set(document) == {"schema", "rows", "claims", "machine", "version"}
-    assert document["claims"] == [{"text": "upside down", "source": "here", "holds": False}]
+    assert set(document) == {"schema", "rows", "claims", "summaries", "machine", "version"}
+    (claim,) = document["claims"]
+    assert (claim["text"], claim["source"], claim["holds"]) == ("upside down", "here", False)
+    assert document["summaries"][0]["published"] == 0
     assert [row["interface"] for row in document["rows"]] == ["NI2w", "CNI32Qm"]
     assert set(document["rows"][0]) == {
-        "experiment", "interface", "attach", "workload", "value", "unit", "spread",
-        "published_low", "published_high", "error_percent",
+        "experiment", "interface", "baseline", "attach", "workload", "take", "value", "unit",
+        "spread", "published_low", "published_high", "error_percent", "limit_percent",
+        "within_limit",
     }  # fmt: skip

@@ -1,28 +1,41 @@
-"""Experiments: strict files, published values, rows and claims."""
+"""Experiments: strict files, published values, and which rows answer which of them."""
+
+from collections import defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from narthex import NarthexError, validation
-from narthex.validation import published
-from narthex.validation.definition import parse
-from narthex.validation.outcome import Sample, assess
-from narthex.validation.published import Published
+from narthex.assets import EXPERIMENTS
+from narthex.validation import published, rows
+from narthex.validation.definition import only, parse
+from narthex.validation.outcome import assess
+from narthex.validation.published import Key, Published
+from narthex.validation.rows import Sample
 
 FILE = """
 title = "Round trips"
 source = "Table 1"
 program = "roundtrip"
 machine = "hpca98"
-attach = "memory-bus"
 report = "round-trip latency"
 unit = "us"
-interfaces = ["NI2w", "CNI512Q"]
+interfaces = ["NI2w", "CNI512Q", { name = "CNI512Q, fast", interface = "CNI512Q", set = ["a=b"] }]
 
 [[workload]]
 name = "8 bytes"
+bytes = 8
 args = ["8"]
+
+[[comparison]]
+interface = "CNI512Q"
+baseline = "NI2w"
+workload = "8 bytes"
+
+[[break_even]]
+interface = "CNI512Q"
+baseline = "NI2w"
 
 [[claim]]
 text = "queues win"
@@ -50,8 +63,16 @@ def test_every_shipped_experiment_loads(name):
         ('args = ["8"]', "args = [8]", "'args' must be a list of texts"),
         ("'CNI512Q' <", "'CNI512' <", "did you mean 'CNI512Q'"),
         ('title = "Round trips"', "", "'title' is missing"),
-        ('["NI2w", "CNI512Q"]', "[]", "'interfaces' must not be empty"),
-        ("[[claim]]", "[claim]", "must be an array of tables"),
+        ('interfaces = ["NI2w", "CNI512Q", {', "interfaces = [] # {", "must not be empty"),
+        ("interfaces = [", 'interfaces = ["NI2w", ', "'NI2w' stands there twice"),
+        ("interfaces = [", "interfaces = [1, ", "an array of tables"),
+        ('set = ["a=b"]', 'sets = ["a=b"]', "did you mean 'set'"),
+        ("[[claim]]", "[claim]", "'claim' must be an array of tables"),
+        ('baseline = "NI2w"', 'baseline = "NI3w"', "did you mean 'NI2w'"),
+        ("[[break_even]]", "take = ['best']\n[[break_even]]", "no 'take' .* 'best'"),
+        ("bytes = 8", "bytes = 8.5", "'bytes' must be a whole number"),
+        ("bytes = 8", "", "needs 'bytes' in each workload"),
+        ('unit = "us"', 'unit = "us"\nlimit_percent = "ten"', "'limit_percent' must be a number"),
         ("title =", "title", "mine.toml"),
     ],
 )
@@ -60,37 +81,96 @@ def test_a_mistake_in_a_file_is_named(tmp_path, old, new, message):
         parse("own/mine", write(tmp_path, FILE.replace(old, new)))
 
 
-def test_rows_join_published_values_and_leave_the_rest_empty(tmp_path):
-    experiment = parse("own/mine", write(tmp_path, FILE))
-    samples = {
-        ("NI2w", "8 bytes"): [Sample(2.0, None), Sample(3.0, None)],
-        ("CNI512Q", "8 bytes"): [Sample(1.0, 0.25)],
-    }
-    printed = {("NI2w", "8 bytes", "us"): Published(2.0, 2.0, "Table 1")}
-    outcome = assess(experiment, samples, printed, {})
-    first, second = outcome.rows
-    assert (first.value, first.spread, first.error_percent) == (2.5, 1.0, 25.0)
-    assert (second.spread, second.published_low, second.error_percent) == (0.25, None, None)
-    assert outcome.holds
+def samples_of(experiment, *values):
+    """Return one sample for each measured interface at the one workload."""
+    names = experiment.interface_names
+    return {(n, "8 bytes"): [Sample(v, None)] for n, v in zip(names, values, strict=True)}
 
 
-def test_a_claim_that_does_not_hold_is_told(tmp_path):
+def test_a_claim_that_does_not_hold_is_told_with_its_workload(tmp_path):
     experiment = parse("own/mine", write(tmp_path, FILE))
-    samples = {(name, "8 bytes"): [Sample(1.0, None)] for name in experiment.interfaces}
-    outcome = assess(experiment, samples, {}, {})
-    assert [claim.holds for claim in outcome.claims] == [False]
+    outcome = assess(experiment, samples_of(experiment, 1.0, 1.0, 1.0), {}, {})
+    assert [(claim.holds, claim.fails_at) for claim in outcome.claims] == [(False, ["8 bytes"])]
     assert not outcome.holds
+
+
+def test_an_interface_with_settings_keeps_its_name_in_rows_and_its_model_in_runs(tmp_path):
+    experiment = parse("own/mine", write(tmp_path, FILE))
+    plain, fast = experiment.interfaces[1:]
+    assert (plain.name, plain.spelt, plain.set) == ("CNI512Q", "CNI512Q", [])
+    assert (fast.name, fast.spelt, fast.set) == ("CNI512Q, fast", "CNI512Q", ["a=b"])
+
+
+def test_a_part_of_an_experiment_keeps_what_needs_no_other_interface(tmp_path):
+    experiment = parse("own/mine", write(tmp_path, FILE))
+    both = only(experiment, ["cni512q", "NI2w"])
+    assert both.interface_names == ["NI2w", "CNI512Q"]
+    assert (len(both.comparison), len(both.break_even), len(both.claim)) == (1, 1, 1)
+    one = only(experiment, ["NI2w"])
+    assert (one.comparison, one.break_even, one.claim) == ([], [], [])
+    with pytest.raises(NarthexError, match="did you mean 'NI2w'"):
+        only(experiment, ["NI2"])
+
+
+def test_the_summary_counts_published_rows_and_names_the_worst(tmp_path):
+    text = FILE.replace('unit = "us"', 'unit = "us"\nlimit_percent = 10')
+    text += """
+[[exception]]
+interface = "CNI512Q"
+workload = "8 bytes"
+limit_percent = 25
+reason = "known"
+"""
+    experiment = parse("own/mine", write(tmp_path, text))
+    printed = {
+        Key(("NI2w", "memory-bus"), None, "8 bytes", "us"): Published(2.0, 2.0, ""),
+        Key(("CNI512Q", "memory-bus"), None, "8 bytes", "us"): Published(1.0, 1.0, ""),
+        Key(("CNI512Q, fast", "memory-bus"), None, "8 bytes", "us"): Published(1.0, 1.0, ""),
+    }
+    outcome = assess(experiment, samples_of(experiment, 2.1, 1.2, 0.8), printed, {})
+    summary = outcome.summary
+    assert summary.published == 3
+    assert summary.mean_absolute_error_percent == pytest.approx((5 + 20 + 20) / 3)
+    assert (summary.worst, summary.worst_error_percent) == (
+        "CNI512Q, 8 bytes",
+        pytest.approx(20.0),
+    )
+    assert [row.interface for row in outcome.outside_limits] == ["CNI512Q, fast"]
+    assert [row.limit_percent for row in outcome.rows[:3]] == [10, 25, 10]
+    assert outcome.rows[3].limit_percent is None  # the comparison has no published value
+
+
+def test_every_published_row_is_answered_by_a_row_of_an_experiment():
+    answered = defaultdict(set)
+    for experiment in map(validation.load, validation.names()):
+        answered[experiment.published] |= rows.keys(experiment)
+    for file in (EXPERIMENTS / "published").glob("*.csv"):
+        for name, key, _ in published.rows(file.stem):
+            assert key in answered[name], f"{name}: no row answers {key}"
 
 
 def test_published_values_are_those_of_the_named_experiment_only():
     values = published.read("hpca98/roundtrip")
-    assert values["CNI32Qm", "64 bytes", "us"].low == 1.78
-    assert not any(unit == "MB/s" for _, _, unit in values)
-    assert ("CNI32Qm", "256 bytes", "us") not in values
+    at_64_bytes = Key(("CNI32Qm", "memory-bus"), None, "64 bytes", "us")
+    assert values[at_64_bytes].low == 1.78
+    assert not any(key.unit == "MB/s" for key in values)
+    assert at_64_bytes._replace(workload="256 bytes") not in values
 
 
 def test_a_paper_without_values_has_none():
     assert published.read("nobody/nothing") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "attach", "place"),
+    [
+        ("NI2w", "memory-bus", ("NI2w", "memory-bus")),
+        ("NI2w", "io-bus", ("NI2w", "io-bus")),
+        ("NI2w on cache-bus", "memory-bus", ("NI2w", "cache-bus")),
+    ],
+)
+def test_an_interface_is_known_by_name_and_attachment(text, attach, place):
+    assert published.place(text, attach) == place
 
 
 @given(st.floats(1, 1e3), st.floats(1, 1e3), st.floats(1, 1e3))

@@ -39,6 +39,11 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
 
 
+def split_names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def fail(message: str, code: int) -> int:
     """Print an error; returns the exit code."""
     print(f"narthex: {message}", file=sys.stderr)
@@ -150,7 +155,8 @@ class Waiting:
             self._show(detail, done, total)
         elif now - self._last_line >= self.LINE_EVERY_S or self._last_line == self._start:
             self._last_line = now
-            print(f"{self._what}: {detail}, {now - self._start:.0f} s", file=sys.stderr)
+            left = _left(now - self._start, done, total)
+            print(f"{self._what}: {detail}, {now - self._start:.0f} s{left}", file=sys.stderr)
         return True
 
     def _show(self, detail: str, done: int | None, total: int | None) -> None:
@@ -160,12 +166,24 @@ class Waiting:
             from rich.progress import TimeElapsedColumn as Elapsed
 
             columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Elapsed()]
+            columns.append(TextColumn("{task.fields[left]}"))
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._what, total=total)
+            self._task = self._bar.add_task(self._what, total=total, left="")
             self._bar.start()
         self._bar.update(
-            self._task, description=f"{self._what}: {detail}", completed=done, total=total
+            self._task,
+            description=f"{self._what}: {detail}",
+            completed=done,
+            total=total,
+            left=_left(time.monotonic() - self._start, done, total),
         )
+
+
+def _left(elapsed_s: float, done: int | None, total: int | None) -> str:
+    """Say how long it will still take, where that is known."""
+    if not done or not total or done == total:
+        return ""
+    return f", about {elapsed_s * (total - done) / done:.0f} s left"
 
 
 def compile_program(program: "Program") -> None:

@@ -12,11 +12,14 @@ from narthex.cli.console import (
     compile_program,
     examples,
     print_table,
+    split_names,
 )
 from narthex.errors import CLAIM_FAILED
 
 if TYPE_CHECKING:
-    from narthex.validation import Outcome, Row
+    from narthex.validation import Claim, Outcome, Row, Summary
+
+ALL = "all"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +28,8 @@ def register(app: typer.Typer) -> None:
         "experiment",
         epilog=examples(
             "narthex experiment hpca98/roundtrip",
-            "narthex experiment hpca98/bandwidth --json result.json",
+            "narthex experiment hpca98/roundtrip hpca98/bandwidth --interface NI2w,CNI32Qm",
+            "narthex experiment all --json result.json",
             "narthex experiment hpca98/roundtrip --set bus.clock=125MHz",
         ),
     )(experiment)
@@ -33,30 +37,43 @@ def register(app: typer.Typer) -> None:
 
 def experiment(
     names: list[str] = typer.Argument(
-        ..., metavar="NAME...", help="PAPER/NAME (see 'narthex list experiments'), or a TOML file."
+        ...,
+        metavar="NAME...",
+        help="PAPER/NAME (see 'narthex list experiments'), or a TOML file; 'all' for all of them.",
+    ),
+    interface: str = typer.Option(
+        ALL, "--interface", "-i", help="Only these, with commas between, and what needs no others."
     ),
     set_: list[str] = SET_OPTION,
     jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Measure a published table again.
 
-    Prints measured values beside published ones, and which of the paper's
-    claims hold. Exits with 4 when a claim does not hold.
+    Prints measured values beside published ones, how far they are from them,
+    and which of the paper's claims hold. Exits with 4 when a claim does not
+    hold; a row outside the experiment's limit is marked, and changes no exit
+    code. Finished runs are kept: an interrupted experiment goes on from there.
     """
     from narthex import validation
     from narthex.programs import find
 
     target = JsonTarget(json_file)
+    names = validation.names() if names == [ALL] else names
+    interfaces = [] if interface.casefold() == ALL else split_names(interface)
     for name in names:  # every name is checked before the first run
-        compile_program(find(validation.load(name).program))
+        definition = validation.only(validation.load(name), interfaces)
+        compile_program(find(definition.program))
     outcomes = []
     for name in names:
         with Waiting(name) as waiting:
             outcome = validation.experiment(
                 name,
+                interfaces=interfaces,
                 set=set_,
                 jobs=jobs,
+                fresh=fresh,
                 progress=lambda done, total, waiting=waiting: waiting.update(
                     f"{done} of {total} runs", done, total
                 ),
@@ -64,6 +81,8 @@ def experiment(
         outcomes.append(outcome)
         if not target.to_stdout:
             show(outcome)
+    if len(outcomes) > 1 and not target.to_stdout:
+        _show_overview(outcomes)
     target.write(_document(outcomes))
     if not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(CLAIM_FAILED)
@@ -73,26 +92,76 @@ def _document(outcomes: "list[Outcome]") -> dict[str, object]:
     """Join several experiments into one document of the same form."""
     first, *others = [outcome.document for outcome in outcomes]
     for other in others:
-        first["rows"] += other["rows"]
-        first["claims"] += other["claims"]
+        for key in ("rows", "claims", "summaries"):
+            first[key] += other[key]
     return first
 
 
 def show(outcome: "Outcome") -> None:
-    """Print the table and the claims."""
+    """Print the tables, how far they are from the paper, and the claims."""
     experiment = outcome.experiment
-    unit = experiment.unit
+    numbers = ["measured", "spread", "published", "error"]
     print_table(
-        f"{experiment.name}: {experiment.title} in {unit} ({experiment.source})",
-        ["interface", "workload", "measured", "spread", "published", "error"],
-        [_cells(row) for row in outcome.rows],
-        ["measured", "spread", "published", "error"],
+        f"{experiment.name}: {experiment.title} in {experiment.unit} ({experiment.source})",
+        ["interface", "workload", *numbers],
+        [_cells(row) for row in outcome.rows if row.baseline is None],
+        numbers,
     )
-    claims = [
-        ("holds" if claim.holds else "FAILS", claim.text, claim.source) for claim in outcome.claims
-    ]
-    if claims:
-        print_table("Claims", ["", "claim", "source"], claims)
+    derived = [row for row in outcome.rows if row.baseline is not None]
+    if derived:
+        print_table(
+            "One against another (errors of percents are those of the ratios)",
+            ["interface", "against", "over", "", "measured", "published", "unit", "error"],
+            [_derived_cells(row) for row in derived],
+            ["measured", "published", "error"],
+        )
+    print(_summary_line(outcome.summary))
+    for name in outcome.summary.outside_limits:
+        print(f"  outside its limit: {name}")
+    if outcome.claims:
+        rows = [(_verdict(claim), _told(claim, outcome), claim.source) for claim in outcome.claims]
+        print_table("Claims", ["", "claim", "source"], rows)
+
+
+def _show_overview(outcomes: "list[Outcome]") -> None:
+    """Print one line for each experiment."""
+    rows = []
+    for outcome in outcomes:
+        summary = outcome.summary
+        mean, worst = summary.mean_absolute_error_percent, summary.worst_error_percent
+        rows.append(
+            [
+                summary.experiment,
+                summary.published,
+                "" if mean is None else f"{mean:.1f} %",
+                "" if worst is None else f"{worst:+.1f} %",
+                len(summary.outside_limits),
+                f"{sum(claim.holds for claim in outcome.claims)} of {len(outcome.claims)}",
+            ]
+        )
+    columns = ["published values", "mean error", "worst", "outside limits", "claims that hold"]
+    print_table("All together", ["experiment", *columns], rows, columns)
+
+
+def _summary_line(summary: "Summary") -> str:
+    if summary.mean_absolute_error_percent is None:
+        return "No published values: every row is a prediction."
+    return (
+        f"Mean absolute error over {summary.published} published values:"
+        f" {summary.mean_absolute_error_percent:.1f} %;"
+        f" worst: {summary.worst_error_percent:+.1f} % ({summary.worst})"
+    )
+
+
+def _verdict(claim: "Claim") -> str:
+    return "holds" if claim.holds else "FAILS"
+
+
+def _told(claim: "Claim", outcome: "Outcome") -> str:
+    """Return the claim's sentence, and where it fails if that is not everywhere."""
+    if 0 < len(claim.fails_at) < len(outcome.experiment.workload):
+        return f"{claim.text} [fails at {', '.join(claim.fails_at)}]"
+    return claim.text
 
 
 def _cells(row: "Row") -> list[str]:
@@ -102,12 +171,35 @@ def _cells(row: "Row") -> list[str]:
         _three_digits(row.value),
         _three_digits(row.spread),
         _published(row),
-        "" if row.error_percent is None else f"{row.error_percent:+.1f} %",
+        _error(row),
     ]
 
 
-def _three_digits(value: float) -> str:
+def _derived_cells(row: "Row") -> list[str]:
+    return [
+        row.interface,
+        row.baseline or "",
+        row.workload,
+        row.take or "",
+        _three_digits(row.value),
+        _published(row),
+        row.unit,
+        _error(row),
+    ]
+
+
+def _error(row: "Row") -> str:
+    """Print the error; one outside the limit has a mark."""
+    if row.error_percent is None:
+        return "" if row.published_low is None else "none"
+    mark = " !" if row.within_limit is False else ""
+    return f"{row.error_percent:+.1f} %{mark}"
+
+
+def _three_digits(value: float | None) -> str:
     """Print a value as tables in papers do: 1.29, 36.0, 209."""
+    if value is None:
+        return "none"
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     return f"{value:.{digits}f}"
 

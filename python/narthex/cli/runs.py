@@ -14,6 +14,7 @@ from narthex.cli.console import (
     compile_program,
     examples,
     print_table,
+    split_names,
 )
 
 PROGRAM = typer.Argument(
@@ -210,7 +211,7 @@ def compare(
     from narthex.programs import find
 
     target = JsonTarget(json_file)
-    names = [name.strip() for name in interface.split(",") if name.strip()]
+    names = split_names(interface)
     guest = find(program)
     compile_program(guest)
     with Waiting(f"Comparing {guest.name}") as waiting:

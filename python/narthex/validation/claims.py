@@ -51,11 +51,20 @@ def check(
 
 def holds(expression: str, values: Values, workload: str) -> bool:
     """Evaluate a claim at one workload."""
+    return _truth(_parsed(expression), values, workload)
+
+
+def interfaces(expression: str) -> set[str]:
+    """Return the interfaces that a claim speaks of."""
+    texts = (node.value for node in ast.walk(_parsed(expression)) if isinstance(node, ast.Constant))
+    return {text.partition("@")[0].strip() for text in texts if isinstance(text, str)}
+
+
+def _parsed(expression: str) -> ast.expr:
     try:
-        tree = ast.parse(expression.strip(), mode="eval").body
+        return ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NarthexError(f"'{expression}' is not an expression: {error}") from None
-    return _truth(tree, values, workload)
 
 
 def _truth(tree: ast.expr, values: Values, workload: str) -> bool:

@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
 from narthex.results import Result
-from narthex.running import run
-from narthex.validation.definition import Experiment, Workload, load
-from narthex.validation.outcome import Outcome, Sample, Samples, assess
+from narthex.running import request, simulate
+from narthex.validation.definition import Experiment, Interface, Workload, load, only
+from narthex.validation.finished import FinishedRuns
+from narthex.validation.outcome import Outcome, assess
 from narthex.validation.published import read
+from narthex.validation.rows import Sample
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs and of all runs."""
@@ -25,7 +28,7 @@ _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 class Cell:
     """One run to make."""
 
-    interface: str
+    interface: Interface
     workload: Workload
     seed: int
 
@@ -33,30 +36,32 @@ class Cell:
 def experiment(
     name: str,
     *,
+    interfaces: list[str] | None = None,
     set: list[str] | None = None,  # noqa: A002 - the option's name on the command line
     jobs: int = 2,
+    fresh: bool = False,
     progress: Progress = lambda _finished, _all: None,
 ) -> Outcome:
     """Run an experiment and return its rows and claims.
 
-    `name` is PAPER/NAME, or a file of your own. `set` changes parameters of
-    the machine, as in `run`. `jobs` runs are made at a time; each is its own
+    `name` is PAPER/NAME, or a file of your own. `interfaces` leaves all others
+    out, and the claims and comparisons that need them. `set` changes parameters
+    of the machine, as in `run`. `jobs` runs are made at a time; each is its own
     simulated machine, so their number changes nothing but the waiting time.
+    Runs that were made before are not made again, unless `fresh`.
     """
-    definition = load(name)
-    if set:
-        definition = replace(definition, set=[*definition.set, *set])
+    definition = only(load(name), interfaces or [])
     cells = list(_cells(definition))
-    results = _run_all(definition, cells, jobs, progress)
-    samples: Samples = defaultdict(list)
+    results = _run_all(definition, cells, set or [], jobs, fresh, progress)
+    samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for cell, result in zip(cells, results, strict=True):
         sample = Sample(
             _value(definition, definition.report, result),
             _spread(definition, result),
         )
-        samples[cell.interface, cell.workload.name].append(sample)
+        samples[cell.interface.name, cell.workload.name].append(sample)
     machine = results[0].document["machine"]
-    return assess(definition, samples, read(definition.name), machine)
+    return assess(definition, samples, read(definition.published), machine)
 
 
 def _cells(definition: Experiment) -> Iterator[Cell]:
@@ -67,15 +72,30 @@ def _cells(definition: Experiment) -> Iterator[Cell]:
 
 
 def _run_all(
-    definition: Experiment, cells: list[Cell], jobs: int, progress: Progress
+    definition: Experiment,
+    cells: list[Cell],
+    settings: list[str],
+    jobs: int,
+    fresh: bool,
+    progress: Progress,
 ) -> list[Result]:
     """Run all cells on threads: the simulator does not hold the interpreter's lock."""
     program = find(definition.program)
     program.elf()  # compiled once, before the threads start
+    finished_runs = FinishedRuns()
     stop = Event()
+
+    def make(cell: Cell) -> Result:
+        request = _request(definition, program, cell, settings)
+        result = None if fresh else finished_runs.find(request, program)
+        if result is None:
+            result = simulate(request, program, lambda _time_ps: not stop.is_set())
+            finished_runs.keep(request, program, result)
+        return result
+
     progress(0, len(cells))
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        futures = [pool.submit(_run, definition, program, cell, stop) for cell in cells]
+        futures = [pool.submit(make, cell) for cell in cells]
         try:
             for finished, future in enumerate(as_completed(futures), start=1):
                 future.result()
@@ -87,16 +107,18 @@ def _run_all(
         return [future.result() for future in futures]
 
 
-def _run(definition: Experiment, program: Program, cell: Cell, stop: Event) -> Result:
-    return run(
+def _request(
+    definition: Experiment, program: Program, cell: Cell, settings: list[str]
+) -> dict[str, Any]:
+    """Describe one run; the user's settings come last and win."""
+    return request(
         program,
-        *cell.workload.args,
+        cell.workload.args,
         machine=definition.machine,
-        interface=cell.interface,
+        interface=cell.interface.spelt,
         nodes=definition.nodes,
-        set=definition.set,
+        set=[*definition.set, *cell.interface.set, *settings],
         seed=cell.seed,
-        observer=lambda _time_ps: not stop.is_set(),
     )
 
 

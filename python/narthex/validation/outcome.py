@@ -1,57 +1,51 @@
 """What an experiment found: rows beside published values, and claims that hold or not."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from narthex import _native
-from narthex.validation import claims
+from narthex.validation import claims, rows
+from narthex.validation.claims import Values
 from narthex.validation.definition import Experiment
 from narthex.validation.published import Key, Published
+from narthex.validation.rows import Row, Samples
 
 if TYPE_CHECKING:
     import polars
 
 
 @dataclass(frozen=True)
-class Sample:
-    """What one run of a cell reported."""
-
-    value: float
-    spread: float | None
-    """How the value varied within the run, where the program tells."""
-
-
-Samples = dict[tuple[str, str], list[Sample]]
-"""By (interface, workload): one for each seed."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One cell of the published table."""
-
-    experiment: str
-    interface: str
-    attach: str
-    workload: str
-    value: float
-    """Mean over the seeds."""
-    unit: str
-    spread: float
-    """How the value varies, in its unit: within a run where the program tells
-    (the experiment's file says how), or else the range over the seeds."""
-    published_low: float | None
-    published_high: float | None
-    error_percent: float | None
-
-
-@dataclass(frozen=True)
 class Claim:
     """A claim of the paper, looked at."""
 
+    experiment: str
     text: str
     source: str
     holds: bool
+    fails_at: list[str]
+    """The workloads at which it does not hold."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How far an experiment's rows are from the published values."""
+
+    experiment: str
+    title: str
+    source: str
+    published: int
+    """Rows with a published value."""
+    mean_absolute_error_percent: float | None
+    """Over those rows."""
+    worst: str | None
+    """The row with the largest error."""
+    worst_error_percent: float | None
+    outside_limits: list[str]
+    """The rows whose error is larger than it may be."""
+    machine: dict[str, Any]
+    """Resolved, as its first run had it."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +63,37 @@ class Outcome:
         return all(claim.holds for claim in self.claims)
 
     @property
+    def outside_limits(self) -> list[Row]:
+        """The rows whose error is larger than it may be."""
+        return [row for row in self.rows if row.within_limit is False]
+
+    @property
+    def summary(self) -> Summary:
+        """How far the rows are from the published values."""
+        errors = {
+            label(row): row.error_percent for row in self.rows if row.error_percent is not None
+        }
+        worst = max(errors, key=lambda name: abs(errors[name]), default=None)
+        return Summary(
+            experiment=self.experiment.name,
+            title=self.experiment.title,
+            source=self.experiment.source,
+            published=sum(row.published_low is not None for row in self.rows),
+            mean_absolute_error_percent=fmean(map(abs, errors.values())) if errors else None,
+            worst=worst,
+            worst_error_percent=errors[worst] if worst else None,
+            outside_limits=[label(row) for row in self.outside_limits],
+            machine=self.machine,
+        )
+
+    @property
     def document(self) -> dict[str, Any]:
         """What `--json` writes."""
         return {
             "schema": 1,
             "rows": [asdict(row) for row in self.rows],
             "claims": [asdict(claim) for claim in self.claims],
+            "summaries": [asdict(self.summary)],
             "machine": self.machine,
             "version": _native.__version__,
         }
@@ -87,50 +106,29 @@ class Outcome:
         return pl.DataFrame([asdict(row) for row in self.rows], infer_schema_length=None)
 
 
+def label(row: Row) -> str:
+    """Name a row in a line of text."""
+    against = f" against {row.baseline}" if row.baseline else ""
+    take = f"{row.take} over " if row.take else ""
+    return f"{row.interface}{against}, {take}{row.workload}"
+
+
 def assess(
     experiment: Experiment,
     samples: Samples,
-    published: dict[Key, Published],
+    published: Mapping[Key, Published],
     machine: dict[str, Any],
 ) -> Outcome:
     """Put measured values beside published ones and look at every claim."""
-    rows = [
-        _row(experiment, interface, workload.name, samples[interface, workload.name], published)
-        for interface in experiment.interfaces
-        for workload in experiment.workload
-    ]
-    values = {(row.interface, row.workload): row.value for row in rows}
-    assessed = [
-        Claim(
-            claim.text,
-            claim.source,
-            all(claims.holds(claim.holds, values, workload) for workload in claim.workloads),
-        )
-        for claim in experiment.claim
-    ]
-    return Outcome(experiment, rows, assessed, machine)
+    measured = rows.measured(experiment, samples, published)
+    values = {(row.interface, row.workload): row.value for row in measured}
+    derived = rows.derived(experiment, values, published)
+    return Outcome(experiment, [*measured, *derived], _claims(experiment, values), machine)
 
 
-def _row(
-    experiment: Experiment,
-    interface: str,
-    workload: str,
-    samples: list[Sample],
-    published: dict[Key, Published],
-) -> Row:
-    values = [sample.value for sample in samples]
-    spreads = [sample.spread for sample in samples if sample.spread is not None]
-    value = fmean(values)
-    printed = published.get((interface, workload, experiment.unit))
-    return Row(
-        experiment=experiment.name,
-        interface=interface,
-        attach=experiment.attach,
-        workload=workload,
-        value=value,
-        unit=experiment.unit,
-        spread=fmean(spreads) if spreads else max(values) - min(values),
-        published_low=printed.low if printed else None,
-        published_high=printed.high if printed else None,
-        error_percent=printed.error_percent(value) if printed else None,
-    )
+def _claims(experiment: Experiment, values: Values) -> list[Claim]:
+    looked_at = []
+    for claim in experiment.claim:
+        fails_at = [each for each in claim.workloads if not claims.holds(claim.holds, values, each)]
+        looked_at.append(Claim(experiment.name, claim.text, claim.source, not fails_at, fails_at))
+    return looked_at

@@ -2,16 +2,41 @@
 
 A value that a paper does not print has no row and is never made up; such a
 cell of the table stays empty and is a prediction.
+
+Interfaces are known by name and attachment. A row of the file gives both, as
+"NI2w" with the column `attach`, or as "NI2w on cache-bus" where interface and
+baseline differ; an experiment says "NI2w on io-bus", or just "NI2w" for the
+memory bus.
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from narthex import assets
 
-Key = tuple[str, str, str]
-"""(interface, workload, unit)"""
+MEMORY_BUS = "memory-bus"
+
+Place = tuple[str, str]
+"""An interface's name and where it is attached."""
+
+
+def place(text: str, attach: str = MEMORY_BUS) -> Place:
+    """Read "NAME on ATTACHMENT", or "NAME" at the given attachment."""
+    name, _, attachment = text.partition(" on ")
+    return name, attachment or attach
+
+
+class Key(NamedTuple):
+    """What a published value is of."""
+
+    interface: Place
+    baseline: Place | None
+    """For a comparison: with what."""
+    workload: str
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -22,25 +47,46 @@ class Published:
     high: float
     source: str
 
-    def error_percent(self, measured: float) -> float:
-        """Return the signed distance from the nearest end, in percent of it; 0 inside."""
+    def end(self, take: str) -> "Published":
+        """Return the end of a range that a derived row is set beside."""
+        low = self.high if take == "largest" else self.low
+        high = self.low if take == "smallest" else self.high
+        return Published(low, high, self.source)
+
+    def error_percent(self, measured: float, offset: float = 0.0) -> float:
+        """Return the signed distance from the nearest end, in percent of it; 0 inside.
+
+        `offset` is added to both first: with 100 a value in percent more is
+        compared as the ratio that it stands for.
+        """
         nearest = min(max(measured, self.low), self.high)
         if measured == nearest:
             return 0.0
-        return 100 * (measured / nearest - 1) if nearest else float("inf")
+        base = nearest + offset
+        return 100 * ((measured + offset) / base - 1) if base else float("inf")
 
 
 def read(experiment: str, folder: Path | None = None) -> dict[Key, Published]:
     """Read the published values of one experiment, PAPER/NAME."""
-    paper = experiment.partition("/")[0]
+    values = {}
+    for name, key, published in rows(experiment.partition("/")[0], folder):
+        if name == experiment:
+            values[key] = published
+    return values
+
+
+def rows(paper: str, folder: Path | None = None) -> Iterator[tuple[str, Key, Published]]:
+    """Yield the experiment, the key and the value of each row of a paper's file."""
     file = (folder or assets.EXPERIMENTS / "published") / f"{paper}.csv"
     if not file.is_file():
-        return {}
+        return
     with file.open(encoding="utf-8", newline="") as lines:
-        return {
-            (row["interface"], row["workload"], row["unit"]): Published(
-                float(row["low"]), float(row["high"]), row["source"]
+        for row in csv.DictReader(lines):
+            key = Key(
+                place(row["interface"], row["attach"]),
+                place(row["baseline"], row["attach"]) if row["baseline"] else None,
+                row["workload"],
+                row["unit"],
             )
-            for row in csv.DictReader(lines)
-            if row["experiment"] == experiment
-        }
+            low, high = float(row["low"]), float(row["high"])
+            yield row["experiment"], key, Published(low, high, row["source"])

@@ -1,0 +1,80 @@
+"""Reads what TOML holds into dataclasses, strictly.
+
+No key too many, none too few, each value of its field's type; every mistake is
+an error that names file and key, with the nearest name that exists. The types
+are those that experiments need: texts, numbers, lists, one of several words,
+`X | None` for what may be missing, and dataclasses. A dataclass is a table; a
+text alone stands for a table with nothing but its first key.
+"""
+
+from dataclasses import MISSING, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from narthex.errors import NarthexError, unknown
+
+Made = TypeVar("Made")
+
+_WORDS = {
+    str: ("a text", "texts"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+}
+_ACCEPTED = {str: (str,), int: (int,), float: (int, float)}
+
+
+def table(kind: type[Made], given: dict[str, Any], place: str) -> Made:
+    """Make a dataclass of a table."""
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    kinds = get_type_hints(kind)
+    for key in given:
+        if key not in known:
+            raise unknown(f"key in {place}", key, known)
+    for key, field in known.items():
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required and key not in given:
+            raise NarthexError(f"{place}: '{key}' is missing")
+    made = {key: _value(kinds[key], value, place, key) for key, value in given.items()}
+    return kind(**made)
+
+
+def _value(kind: Any, value: Any, place: str, key: str) -> Any:  # noqa: ANN401 - as TOML has it
+    """Make one value of the type that its field says."""
+    parts = get_args(kind)
+    if get_origin(kind) is UnionType:
+        (kind,) = (part for part in parts if part is not NoneType)
+        return _value(kind, value, place, key)
+    if get_origin(kind) is list:
+        if not isinstance(value, list):
+            raise _wrong(kind, value, place, key)
+        return [_element(parts[0], entry, kind, place, key) for entry in value]
+    return _element(kind, value, kind, place, key)
+
+
+def _element(kind: Any, value: Any, whole: Any, place: str, key: str) -> Any:  # noqa: ANN401
+    """Make what is no list; `whole` is the type that an error names."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise unknown(f"'{key}' in {place}", str(value), get_args(kind))
+        return value
+    if is_dataclass(kind):
+        if isinstance(value, str):
+            value = {fields(kind)[0].name: value}
+        if not isinstance(value, dict):
+            raise _wrong(whole, value, place, key)
+        return table(kind, value, f"{place}: {key}")
+    if not isinstance(value, _ACCEPTED[kind]) or isinstance(value, bool):
+        raise _wrong(whole, value, place, key)
+    return value
+
+
+def _wrong(kind: Any, value: object, place: str, key: str) -> NarthexError:  # noqa: ANN401
+    """Make the error for a value of another type."""
+    (part, *_) = get_args(kind) or (kind,)
+    if is_dataclass(part):
+        words = f"an array of tables, [[{key}]]"
+    elif get_origin(kind) is list:
+        words = f"a list of {_WORDS.get(part, ('', 'texts'))[1]}"
+    else:
+        words = _WORDS[part][0]
+    return NarthexError(f"{place}: '{key}' must be {words}, not {value!r}")
