@@ -191,7 +191,9 @@ impl Journal {
         let states: Vec<u64> = interface.sides.iter().map(|half| digest(&**half)).collect();
         let before = std::mem::replace(&mut self.states, states);
         // The first look has nothing to compare with.
-        for side in (0..before.len()).filter(|&side| before[side] != self.states[side]) {
+        let changed: Vec<usize> =
+            (0..before.len()).filter(|&side| before[side] != self.states[side]).collect();
+        for side in changed {
             self.touch(now, side);
         }
         for _ in std::mem::replace(&mut self.taken, taken)..taken {
