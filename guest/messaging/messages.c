@@ -81,6 +81,8 @@ static struct send_driver pick_send_driver(uint64_t number) {
         return send_fifo;
     case DRIVER_CACHABLE_QUEUE:
         return send_cachable_queue;
+    case DRIVER_BLOCK_BUFFER:
+        return send_block_buffer;
     default:
         fail_driver("send", number);
     }
@@ -94,6 +96,8 @@ static struct receive_driver pick_receive_driver(uint64_t number) {
         return receive_fifo;
     case DRIVER_CACHABLE_QUEUE:
         return receive_cachable_queue;
+    case DRIVER_BLOCK_BUFFER:
+        return receive_block_buffer;
     default:
         fail_driver("receive", number);
     }

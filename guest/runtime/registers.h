@@ -17,6 +17,9 @@
 /* Cachable queues. */
 #define DRIVER_CACHABLE_QUEUE UINT64_C(0x2)
 
+/* Block buffers in front of FIFOs. */
+#define DRIVER_BLOCK_BUFFER UINT64_C(0x3)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -34,6 +37,24 @@
 
 /* store: so many more messages are in the send queue */
 #define REGISTER_MESSAGE_READY UINT64_C(0x18)
+
+/* load: the first doubleword at the head, which stays; more follow */
+#define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
+
+/* block store: the next block of the packet to be sent; block load: of the packet at the head */
+#define REGISTER_BLOCK UINT64_C(0x800)
+
+/* the block that is to be stored to a device */
+#define BLOCK_BUFFER_SEND UINT64_C(0x0)
+
+/* the block that was loaded from a device */
+#define BLOCK_BUFFER_RECEIVE UINT64_C(0x100)
+
+/* store of a device's address: the send buffer is stored there */
+#define BLOCK_BUFFER_FLUSH UINT64_C(0x200)
+
+/* store of a device's address: the receive buffer is loaded from there */
+#define BLOCK_BUFFER_LOAD UINT64_C(0x208)
 
 /* What the simulator tells a program about its machine. */
 struct narthex_information {
@@ -89,6 +110,8 @@ struct narthex_information {
     uint64_t node_memory;
     /* bytes of it */
     uint64_t node_memory_bytes;
+    /* address of the processor's block buffers */
+    uint64_t block_buffers;
 };
 
 #endif

@@ -11,8 +11,9 @@
 
 use std::ops::Range;
 
-use narthex_memory::AgentId;
+use narthex_kernel::Duration;
 use narthex_memory::protocols::Protocol;
+use narthex_memory::{AgentId, BlockData, Kind};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -170,6 +171,38 @@ impl Interface {
         }
         joined
             .ok_or_else(|| RegisterFault(format!("there is no register to load from at offset {offset:#x}")))
+    }
+
+    /// The processor loads a block into a block buffer.
+    pub fn load_block(&mut self, context: &mut Context<'_>, offset: u64) -> Result<BlockData, RegisterFault> {
+        let answer = self.halves(context).iter_mut().find_map(|side| side.load_block(context, offset));
+        answer.unwrap_or_else(|| {
+            Err(RegisterFault(format!("there is no block to load from at offset {offset:#x}")))
+        })
+    }
+
+    /// The processor stores a block buffer to a block.
+    pub fn store_block(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        block: &BlockData,
+    ) -> Result<(), RegisterFault> {
+        let answer =
+            self.halves(context).iter_mut().find_map(|side| side.store_block(context, offset, block));
+        answer.unwrap_or_else(|| {
+            Err(RegisterFault(format!("there is no block to store to at offset {offset:#x}")))
+        })
+    }
+
+    /// The time that a processor's access to the interface takes beyond the
+    /// bus's own cycles.
+    pub fn access_time(&self, kind: Kind) -> Duration {
+        let delays = self.sides.iter().map(|side| match kind {
+            Kind::BlockLoad | Kind::BlockStore => side.block_delay(),
+            _ => side.register_delay(),
+        });
+        delays.max().unwrap_or_default()
     }
 
     /// The processor stores to a register.

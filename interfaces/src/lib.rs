@@ -6,12 +6,14 @@
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`side`] | the trait of half an interface, and the contract above it |
 //! | [`models`] | the models, one a file |
+//! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
 
 pub mod attachment;
 pub mod cachable_queue;
+pub mod fifo;
 pub mod interface;
 pub mod models;
 pub mod registers;

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use narthex_memory::processor_memory::block_buffers;
+
 use crate::side::Driver;
 
 /// The addresses that belong to devices: no program may use them. Each process
@@ -22,6 +24,8 @@ pub const SEND_TAIL: u64 = 0x5000_2000;
 pub const SEND_HEAD: u64 = 0x5000_2100;
 /// The processor's count of messages taken from the receive queue; one block.
 pub const RECEIVE_HEAD: u64 = 0x5000_2200;
+/// The page of the processor's block buffers.
+pub const BLOCK_BUFFERS: u64 = 0x5000_8000;
 /// Bytes of the blocks of the three pointers.
 const POINTERS_BYTES: u64 = 0x1000;
 /// The send queue. The queues lie where an operating system that colours pages
@@ -87,6 +91,11 @@ impl Addresses {
         REGISTER_PAGE + self.offset
     }
 
+    /// The block buffers of its processor.
+    pub const fn block_buffers(self) -> u64 {
+        BLOCK_BUFFERS + self.offset
+    }
+
     /// Its send queue.
     pub const fn send_queue(self) -> u64 {
         SEND_QUEUE + self.offset
@@ -135,16 +144,29 @@ pub const RECEIVE: u64 = 0x10;
 /// Store: so many more messages are in the send queue.
 pub const MESSAGE_READY: u64 = 0x18;
 
+/// Load: a doubleword of the packet at the head, which stays there; as many
+/// follow as the interface's size shows.
+pub const RECEIVE_WINDOW: u64 = 0x100;
+/// Block store: the next block of the packet to be sent. Block load: the next
+/// block of the packet at the head.
+pub const BLOCK: u64 = 0x800;
+
 /// Every register.
-pub const REGISTERS: [Register; 4] = [
+pub const REGISTERS: [Register; 6] = [
     ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived"),
     ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
     ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
     ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue"),
+    ("RECEIVE_WINDOW", RECEIVE_WINDOW, "load: the first doubleword at the head, which stays; more follow"),
+    (
+        "BLOCK",
+        BLOCK,
+        "block store: the next block of the packet to be sent; block load: of the packet at the head",
+    ),
 ];
 
 /// The fields of the information page, eight bytes each, in order.
-pub const INFORMATION_FIELDS: [(&str, &str); 26] = [
+pub const INFORMATION_FIELDS: [(&str, &str); 27] = [
     ("magic", "the bytes NARTHEX and a zero"),
     ("version", "of this layout"),
     ("node", "this node's number"),
@@ -171,6 +193,7 @@ pub const INFORMATION_FIELDS: [(&str, &str); 26] = [
     ("processes", "processes on each node"),
     ("node_memory", "address of the memory that the node's processes share"),
     ("node_memory_bytes", "bytes of it"),
+    ("block_buffers", "address of the processor's block buffers"),
 ];
 
 /// The first field of the information page.
@@ -182,9 +205,18 @@ pub const INFORMATION_VERSION: u64 = 1;
 pub const FIRST_POINTER: u64 = 1 << 32;
 
 /// The drivers of the messaging library, by their names in C.
-const DRIVERS: [(&str, Driver, &str); 2] = [
+const DRIVERS: [(&str, Driver, &str); 3] = [
     ("DRIVER_FIFO", Driver::Fifo, "Registers in front of FIFOs."),
     ("DRIVER_CACHABLE_QUEUE", Driver::CachableQueue, "Cachable queues."),
+    ("DRIVER_BLOCK_BUFFER", Driver::BlockBuffer, "Block buffers in front of FIFOs."),
+];
+
+/// What is where in the page of block buffers.
+const BLOCK_BUFFER_PLACES: [Register; 4] = [
+    ("SEND", block_buffers::SEND_BUFFER, "the block that is to be stored to a device"),
+    ("RECEIVE", block_buffers::RECEIVE_BUFFER, "the block that was loaded from a device"),
+    ("FLUSH", block_buffers::FLUSH, "store of a device's address: the send buffer is stored there"),
+    ("LOAD", block_buffers::LOAD, "store of a device's address: the receive buffer is loaded from there"),
 ];
 
 /// The C header with all of this, as guest/runtime/registers.h holds it.
@@ -207,6 +239,9 @@ pub fn c_header() -> String {
     define("STATUS_ARRIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
     for (name, offset, meaning) in REGISTERS {
         define(&format!("REGISTER_{name}"), offset, meaning);
+    }
+    for (name, offset, meaning) in BLOCK_BUFFER_PLACES {
+        define(&format!("BLOCK_BUFFER_{name}"), offset, meaning);
     }
     text.push_str(
         "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",

@@ -7,6 +7,7 @@
 //! | verb | when |
 //! | --- | --- |
 //! | [`load`](Side::load), [`store`](Side::store) | the processor accesses a register (bus slave) |
+//! | [`load_block`](Side::load_block), [`store_block`](Side::store_block) | the processor moves a block buffer |
 //! | [`snoop`](Side::snoop) | another agent's transaction passes by (snooper) |
 //! | [`home`](Side::home) | a block whose home this half is has to be read or written |
 //! | [`wants_bus`](Side::wants_bus), [`issue`](Side::issue), [`complete`](Side::complete) | it moves blocks itself (bus master) |
@@ -22,7 +23,7 @@ use std::ops::Range;
 use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{Response, SnoopReply, Transaction};
+use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
 /// What a half is handed with each verb.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ pub struct RegisterFault(pub String);
 #[derive(Clone, Copy, Debug)]
 pub struct HomeReply {
     /// The block's bytes, where the transaction fetches them.
-    pub data: Option<narthex_memory::BlockData>,
+    pub data: Option<BlockData>,
     /// The time that the home's memory takes.
     pub delay: Duration,
 }
@@ -94,6 +95,8 @@ pub enum Driver {
     Fifo = 1,
     /// Cachable queues with lazy pointers, valid bits and sense reverse.
     CachableQueue = 2,
+    /// A FIFO that block buffers in the processor are flushed to and loaded from.
+    BlockBuffer = 3,
 }
 
 /// What every half gets by deriving `Clone` and `Hash`: a model checker copies
@@ -137,8 +140,32 @@ pub trait Side: SideState + Send {
         None
     }
 
+    /// The processor loads the block at `offset` into a block buffer.
+    fn load_block(
+        &mut self,
+        _context: &mut Context<'_>,
+        _offset: u64,
+    ) -> Option<Result<BlockData, RegisterFault>> {
+        None
+    }
+
+    /// The processor stores a block buffer to the block at `offset`.
+    fn store_block(
+        &mut self,
+        _context: &mut Context<'_>,
+        _offset: u64,
+        _block: &BlockData,
+    ) -> Option<Result<(), RegisterFault>> {
+        None
+    }
+
     /// The time that a register access takes beyond the bus's own cycles.
     fn register_delay(&self) -> Duration;
+
+    /// The time that a block load or block store takes beyond the bus's own cycles.
+    fn block_delay(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Another agent's transaction on a block passes by.
     fn snoop(&mut self, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
@@ -153,7 +180,7 @@ pub trait Side: SideState + Send {
 
     /// The block that begins at `address`, if this half holds newer bytes than
     /// main memory or is its home. Functional, for system calls and debuggers.
-    fn peek(&self, _address: u64) -> Option<narthex_memory::BlockData> {
+    fn peek(&self, _address: u64) -> Option<BlockData> {
         None
     }
 

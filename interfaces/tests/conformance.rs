@@ -35,12 +35,15 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
 }
 
 /// Every model's examples, the smallest member of each family too, so that
-/// queues fill and wrap, and what else a model's section may say.
+/// queues fill and wrap, half of one with half of another, and what else a
+/// model's section may say.
 fn interfaces() -> impl Iterator<Item = Variant> {
     let small = ["CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
+    let composed =
+        ["(NI16w+Blkbuf)S(CNI4Qm)R", "(CNI4Q)S(NI16w+Blkbuf)R", "(NI2w)S(NI16w+Blkbuf)R", "(CNI4Qm)S(NI8w)R"];
     let written_back = ["CNI4Qm", "CNI16Qm"].map(|name| Variant::with(name, "when_full", "write-back"));
     let examples = MODELS.iter().flat_map(|model| model.examples).copied();
-    examples.chain(small).map(Variant::plain).chain(written_back)
+    examples.chain(small).chain(composed).map(Variant::plain).chain(written_back)
 }
 
 /// A message whose bytes tell its number apart.

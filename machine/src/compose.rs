@@ -12,11 +12,12 @@ use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
-use narthex_interfaces::side::Layout;
+use narthex_interfaces::side::{Driver, Layout};
 use narthex_kernel::Clock;
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
+use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, Kind, ProcessorMemory, protocols};
 
@@ -129,6 +130,10 @@ impl<'a> Blueprint<'a> {
         Placement { nodes: self.nodes as u16, processes }
     }
 
+    fn has_block_buffers(&self) -> bool {
+        self.config.block_buffers != block_buffers::Config::None {}
+    }
+
     fn block_bytes(&self) -> u64 {
         self.config.block().as_u64()
     }
@@ -150,10 +155,16 @@ impl<'a> Blueprint<'a> {
             packet_bytes: self.packet_bytes(),
         };
         let interface = Interface::build(name, &node).map_err(Failure::usage)?;
-        match config.lacks(attachment) {
+        match config.lacks(attachment).or_else(|| self.lacks_block_buffers(&interface)) {
             None => Ok(interface),
             Some(lack) => Err(Failure::usage(format!("{lack}, which '{}' needs", self.interface))),
         }
+    }
+
+    fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {
+        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::BlockBuffer);
+        let lacks = needs && !self.has_block_buffers();
+        lacks.then(|| "the processor has no block buffers (block_buffers.kind is \"none\")".into())
     }
 
     /// The processor's own bus to its interface, where that is on none of the others.
@@ -177,8 +188,16 @@ impl<'a> Blueprint<'a> {
         };
         let supply_time = config.bus.cache_supply_time;
         let agent = AgentId(process);
-        ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-            .with_translation(Translation::of_process(process, DEVICE_REGION))
+        let memory =
+            ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
+                .with_translation(Translation::of_process(process, DEVICE_REGION));
+        match config.block_buffers {
+            block_buffers::Config::None {} => memory,
+            block_buffers::Config::Pair { transfer_cycles } => {
+                let clock = Clock::with_period(config.processor.period());
+                memory.with_block_buffers(clock.cycles(u64::from(transfer_cycles)))
+            }
+        }
     }
 
     /// Makes a process's information page, registers, pointers and queues and
@@ -197,6 +216,9 @@ impl<'a> Blueprint<'a> {
             (page(addresses.register_page()), PageAttributes::DEVICE),
             (NODE_MEMORY, PageAttributes::DATA),
         ];
+        if self.has_block_buffers() {
+            devices.push((page(addresses.block_buffers()), PageAttributes::BLOCK_BUFFERS));
+        }
         for layout in layouts {
             devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
             for &(address, word) in &layout.initial_words {
@@ -249,6 +271,7 @@ impl<'a> Blueprint<'a> {
             u64::from(self.placement().processes),
             NODE_MEMORY.start,
             NODE_MEMORY.end - NODE_MEMORY.start,
+            addresses.block_buffers(),
         ]
     }
 

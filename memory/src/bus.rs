@@ -67,6 +67,10 @@ pub struct ExtraCycles {
     pub uncached_load: u32,
     /// A processor stores to a device register.
     pub uncached_store: u32,
+    /// A processor loads a block from a device into its block buffer.
+    pub block_load: u32,
+    /// A processor stores a block from its block buffer to a device.
+    pub block_store: u32,
 }
 
 impl ExtraCycles {
@@ -81,6 +85,8 @@ impl ExtraCycles {
             Kind::Invalidate => self.invalidate,
             Kind::UncachedLoad => self.uncached_load,
             Kind::UncachedStore => self.uncached_store,
+            Kind::BlockLoad => self.block_load,
+            Kind::BlockStore => self.block_store,
         }
     }
 }
@@ -126,6 +132,8 @@ narthex_kernel::statistics! {
         invalidations: Counter, "bus_invalidations", "transactions", "blocks whose home made cached copies go";
         uncached_loads: Counter, "bus_uncached_loads", "transactions", "loads from device registers";
         uncached_stores: Counter, "bus_uncached_stores", "transactions", "stores to device registers";
+        block_loads: Counter, "bus_block_loads", "transactions", "blocks loaded from a device into a block buffer";
+        block_stores: Counter, "bus_block_stores", "transactions", "blocks stored from a block buffer to a device";
         occupied: TimeTotal, "bus_occupied", "ps", "time during which the bus was not free";
     }
 }
@@ -142,6 +150,8 @@ impl Statistics {
             Kind::Invalidate => &mut self.invalidations,
             Kind::UncachedLoad => &mut self.uncached_loads,
             Kind::UncachedStore => &mut self.uncached_stores,
+            Kind::BlockLoad => &mut self.block_loads,
+            Kind::BlockStore => &mut self.block_stores,
         };
         counter.increment();
     }
@@ -252,6 +262,8 @@ mod tests {
                 invalidate: 2,
                 uncached_load: 6,
                 uncached_store: 6,
+                block_load: 0,
+                block_store: 3,
             },
             cache_supply_time: Duration::from_ns(12),
         }
@@ -278,6 +290,8 @@ mod tests {
         assert_eq!(config().occupancy_cycles(Kind::Upgrade, 64), 4);
         assert_eq!(config().occupancy_cycles(Kind::Read, 64), 4);
         assert_eq!(config().occupancy_cycles(Kind::UncachedLoad, 64), 9);
+        assert_eq!(config().occupancy_cycles(Kind::BlockLoad, 64), 4);
+        assert_eq!(config().occupancy_cycles(Kind::BlockStore, 64), 7);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub enum PageKind {
     Uncached,
     /// Device registers: uncached, and accesses have side effects.
     Device,
+    /// The processor's own block buffers.
+    BlockBuffers,
 }
 
 /// The attributes of a page.
@@ -39,6 +41,8 @@ impl PageAttributes {
     pub const READ_ONLY: PageAttributes = PageAttributes { writable: false, ..Self::DATA };
     /// Device registers.
     pub const DEVICE: PageAttributes = PageAttributes { kind: PageKind::Device, ..Self::DATA };
+    /// The processor's block buffers.
+    pub const BLOCK_BUFFERS: PageAttributes = PageAttributes { kind: PageKind::BlockBuffers, ..Self::DATA };
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@
 //! overtake them, uncached loads and fences wait until the buffer is empty. With
 //! a *blocking* machine the buffer is never used.
 
+pub mod block_buffers;
 mod port;
 
 use std::collections::VecDeque;
@@ -31,6 +32,8 @@ use crate::transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transac
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
+
+use block_buffers::BlockBuffers;
 
 /// What happens to a store that goes to an uncached page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +73,7 @@ narthex_kernel::statistics! {
         fetch_misses: Counter, "fetch_misses", "accesses", "instruction fetches whose block was not in the instruction cache";
         uncached_loads: Counter, "processor_uncached_loads", "accesses", "loads from device registers";
         uncached_stores: Counter, "processor_uncached_stores", "accesses", "stores to device registers";
+        block_transfers: Counter, "processor_block_transfers", "accesses", "blocks moved between a block buffer and a device";
         store_buffer_stalls: Counter, "store_buffer_stalls", "accesses", "uncached stores that found the store buffer full";
     }
 }
@@ -117,6 +121,9 @@ enum Pending {
     UncachedLoad(Uncached),
     /// A device register is to be written, and the processor waits for it.
     UncachedStore(Uncached),
+    /// A block is to be moved between a block buffer and the device's block at
+    /// the address.
+    Block { kind: Kind, address: u64 },
     /// The store buffer is to have fewer entries than this.
     Drain { below: usize },
 }
@@ -128,6 +135,7 @@ enum Issued {
     Block { address: u64, request: Request, instructions: bool },
     UncachedLoad,
     UncachedStore,
+    BlockTransfer,
     PostedStore,
 }
 
@@ -143,6 +151,8 @@ pub struct ProcessorMemory {
     instructions: Option<Cache>,
     store_buffer: VecDeque<Uncached>,
     posted_limit: usize,
+    /// None: the processor has no block buffers.
+    block_buffers: Option<BlockBuffers>,
     supply_time: Duration,
     pending: Option<Pending>,
     /// The transaction on a block that is under way.
@@ -178,6 +188,7 @@ impl ProcessorMemory {
             instructions: instructions.map(Cache::new),
             store_buffer: VecDeque::with_capacity(posted_limit),
             posted_limit,
+            block_buffers: None,
             supply_time,
             pending: None,
             issued_block: None,
@@ -214,6 +225,13 @@ impl ProcessorMemory {
         }
     }
 
+    /// The same with block buffers: `transfer_time` passes before each of their
+    /// transactions.
+    pub fn with_block_buffers(self, transfer_time: Duration) -> Self {
+        let buffers = BlockBuffers::new(transfer_time, self.data.block_bytes());
+        ProcessorMemory { block_buffers: Some(buffers), ..self }
+    }
+
     /// The port that the processor sees while it runs.
     pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory }
@@ -237,7 +255,11 @@ impl ProcessorMemory {
     pub fn wants(&self, traffic: Traffic) -> bool {
         let block = matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }));
         let uncached = !self.store_buffer.is_empty()
-            || matches!(self.pending, Some(Pending::UncachedLoad(_) | Pending::UncachedStore(_)));
+            || match self.pending {
+                Some(Pending::UncachedLoad(_) | Pending::UncachedStore(_)) => true,
+                Some(Pending::Block { .. }) => self.block_move().is_none(),
+                _ => false,
+            };
         match traffic {
             Traffic::All => {
                 self.issued_block.is_none() && self.issued_uncached.is_none() && (block || uncached)
@@ -247,12 +269,27 @@ impl ProcessorMemory {
         }
     }
 
+    /// How long the block that the processor has begun to move takes between its
+    /// buffer and the pins; then [`ProcessorMemory::end_block_move`] is due.
+    pub fn block_move(&self) -> Option<Duration> {
+        self.block_buffers.as_ref().filter(|buffers| buffers.moving).map(|buffers| buffers.transfer_time)
+    }
+
+    /// The block is at the pins: its transaction may follow.
+    pub fn end_block_move(&mut self) {
+        if let Some(buffers) = &mut self.block_buffers {
+            buffers.moving = false;
+        }
+    }
+
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
             Pending::Data { .. } => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
-            Pending::UncachedLoad(_) | Pending::UncachedStore(_) => WaitReason::Uncached,
+            Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
+                WaitReason::Uncached
+            }
             Pending::Drain { .. } => WaitReason::StoreBuffer,
         })
     }
@@ -275,6 +312,9 @@ impl ProcessorMemory {
             }
             Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedStore, self.uncached(Kind::UncachedStore, store))
+            }
+            Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
+                (Issued::BlockTransfer, self.block_transfer(kind, address)?)
             }
             _ => {
                 let store = *self.store_buffer.front()?;
@@ -305,6 +345,12 @@ impl ProcessorMemory {
             }
             Issued::UncachedLoad => self.finish_uncached(response.value),
             Issued::UncachedStore => self.finish_uncached(transaction.value),
+            Issued::BlockTransfer => {
+                if let (Some(buffers), Some(block)) = (&mut self.block_buffers, response.data) {
+                    buffers.receive = block;
+                }
+                self.finish_uncached(0)
+            }
             Issued::PostedStore => {
                 self.store_buffer.pop_front();
                 let Some(Pending::Drain { below }) = self.pending else {
@@ -344,6 +390,15 @@ impl ProcessorMemory {
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
         Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
+    }
+
+    /// The transaction of a block that has reached the pins.
+    fn block_transfer(&self, kind: Kind, address: u64) -> Option<Transaction> {
+        let buffers = self.block_buffers.as_ref().filter(|buffers| !buffers.moving)?;
+        Some(match kind {
+            Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send),
+            _ => Transaction::block(self.agent, kind, address),
+        })
     }
 
     /// The transaction for the pending miss: first the write-back of a dirty

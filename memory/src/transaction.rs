@@ -93,11 +93,15 @@ pub enum Kind {
     UncachedLoad,
     /// A processor stores to a device register.
     UncachedStore,
+    /// A processor loads a whole block from a device into its block buffer.
+    BlockLoad,
+    /// A processor stores a whole block from its block buffer to a device.
+    BlockStore,
 }
 
 impl Kind {
     /// Every kind, in the order of [`Kind::index`].
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Read,
         Kind::ReadExclusive,
         Kind::Upgrade,
@@ -107,6 +111,8 @@ impl Kind {
         Kind::Invalidate,
         Kind::UncachedLoad,
         Kind::UncachedStore,
+        Kind::BlockLoad,
+        Kind::BlockStore,
     ];
 
     /// The place of this kind in [`Kind::ALL`].
@@ -126,6 +132,8 @@ impl Kind {
             Kind::Invalidate => "invalidate",
             Kind::UncachedLoad => "uncached_load",
             Kind::UncachedStore => "uncached_store",
+            Kind::BlockLoad => "block_load",
+            Kind::BlockStore => "block_store",
         }
     }
 
@@ -140,7 +148,7 @@ impl Kind {
             // The old bytes are dead in both: the whole block is new.
             Kind::WriteBlock | Kind::Invalidate => Some(Snoop::WriteBlock),
             Kind::ReadOnce => Some(Snoop::ReadOnce),
-            Kind::UncachedLoad | Kind::UncachedStore => None,
+            Kind::UncachedLoad | Kind::UncachedStore | Kind::BlockLoad | Kind::BlockStore => None,
         }
     }
 
@@ -154,9 +162,9 @@ impl Kind {
         matches!(self, Kind::Read | Kind::ReadExclusive | Kind::ReadOnce)
     }
 
-    /// Whether the transaction carries a block's bytes to its home.
+    /// Whether the transaction carries a block's bytes to its home or to a device.
     pub const fn carries_block(self) -> bool {
-        matches!(self, Kind::WriteBack | Kind::WriteBlock)
+        matches!(self, Kind::WriteBack | Kind::WriteBlock | Kind::BlockStore)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A node reduced to what an interface sees: a coherent cache, main memory, the
 //! drivers' steps, and a bus on which each transaction happens at once.
 
+mod uncached;
+
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
 use narthex_interfaces::Attachment;
@@ -157,6 +159,7 @@ impl Node {
         match self.layouts[0].driver {
             Driver::Fifo => self.fifo_send(header, &message.payload),
             Driver::CachableQueue => self.queue_send(header, &message.payload),
+            Driver::BlockBuffer => self.block_buffer_send(header, &message.payload),
         }
     }
 
@@ -165,6 +168,7 @@ impl Node {
         let (header, payload) = match self.layouts[1].driver {
             Driver::Fifo => self.fifo_receive()?,
             Driver::CachableQueue => self.queue_receive()?,
+            Driver::BlockBuffer => self.block_buffer_receive()?,
         };
         assert_eq!(header.peer(), Rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })
@@ -218,27 +222,6 @@ impl Node {
                 node.with_side(side, |side, context| side.timer(context));
             }
         }
-    }
-
-    fn fifo_send(&mut self, header: u64, payload: &[u8]) -> bool {
-        if self.register_load(STATUS) & STATUS_CAN_SEND == 0 {
-            return false;
-        }
-        self.register_store(SEND, header);
-        for chunk in payload.chunks(8) {
-            self.register_store(SEND, word(chunk));
-        }
-        true
-    }
-
-    fn fifo_receive(&mut self) -> Option<(Header, Vec<u8>)> {
-        if self.register_load(STATUS) & STATUS_HAS_RECEIVED == 0 {
-            return None;
-        }
-        let header = Header(self.register_load(RECEIVE));
-        let words: Vec<u64> =
-            (0..header.payload_bytes().div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
-        Some((header, bytes(&words, header.payload_bytes())))
     }
 
     fn queue_send(&mut self, header: u64, payload: &[u8]) -> bool {

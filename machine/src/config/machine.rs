@@ -6,7 +6,8 @@ use narthex_fabrics::{flow_control, networks};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_kernel::{Bytes, Duration};
-use narthex_memory::{bus, cache, main_memory, processor_memory, protocols};
+use narthex_memory::processor_memory::{self, block_buffers};
+use narthex_memory::{bus, cache, main_memory, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub struct MachineConfig {
     pub instruction_cache: InstructionCache,
     /// The processor's store buffer.
     pub store_buffer: processor_memory::StoreBufferConfig,
+    /// The processor's block buffers.
+    pub block_buffers: block_buffers::Config,
     /// The node's memory bus.
     pub bus: bus::Config,
     /// The bus between the processor and its cache, where an interface can be.

@@ -69,14 +69,12 @@ impl Node {
             self.free_bus(now);
             return;
         };
-        let (underway, delay, supplier) = match transaction.kind {
-            Kind::UncachedLoad | Kind::UncachedStore => {
-                (Underway::uncached(transaction), self.register_delay(), None)
-            }
-            _ => {
-                let (response, delay, supplier) = self.block_transaction(now, &transaction);
-                (Underway { transaction, response }, delay, supplier)
-            }
+        let (underway, delay, supplier) = if transaction.kind.is_uncached() {
+            let delay = self.interface.access_time(transaction.kind);
+            (Underway::uncached(transaction), delay, None)
+        } else {
+            let (response, delay, supplier) = self.block_transaction(now, &transaction);
+            (Underway { transaction, response }, delay, supplier)
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
         let time = (now, end, self.bus.period());
@@ -108,11 +106,6 @@ impl Node {
             touched: [false; 2],
         };
         journal.record(granted, journal::Event::Crossing(crossing));
-    }
-
-    pub(super) fn register_delay(&self) -> Duration {
-        let delays = self.interface.sides.iter().map(|side| side.register_delay());
-        delays.max().unwrap_or_default()
     }
 
     /// Lets everybody snoop a block transaction and finds who supplies.
@@ -205,7 +198,7 @@ impl Node {
     /// A transaction is over: its agent gets the answer.
     pub(super) fn complete(&mut self, now: Time, underway: Underway) {
         let Underway { transaction, mut response } = underway;
-        if matches!(transaction.kind, Kind::UncachedLoad | Kind::UncachedStore) {
+        if transaction.kind.is_uncached() {
             let process = Addresses::process_at(transaction.address).expect("only registers are uncached");
             if let Err(fault) = self.access_register(now, process, &transaction, &mut response) {
                 self.fail_at(now, process.into(), &fault.0);
@@ -235,7 +228,8 @@ impl Node {
         response: &mut Response,
     ) -> Result<(), RegisterFault> {
         let offset = transaction.address - Addresses::of_process(process).register_page();
-        if transaction.size != 8 {
+        let moves_block = matches!(transaction.kind, Kind::BlockLoad | Kind::BlockStore);
+        if transaction.size != 8 && !moves_block {
             let size = transaction.size;
             return Err(RegisterFault(format!(
                 "an access of {size} bytes to register {offset:#x}; registers have 8"
@@ -243,8 +237,14 @@ impl Node {
         }
         let Node { interface, network, timers, faults, .. } = self;
         let mut context = Context { now, network: network.of_process(process), timers, faults };
-        let result = match transaction.kind {
-            Kind::UncachedLoad => interface.load(&mut context, offset).map(|value| response.value = value),
+        let result = match (transaction.kind, &transaction.data) {
+            (Kind::UncachedLoad, _) => {
+                interface.load(&mut context, offset).map(|value| response.value = value)
+            }
+            (Kind::BlockLoad, _) => {
+                interface.load_block(&mut context, offset).map(|block| response.data = Some(block))
+            }
+            (Kind::BlockStore, Some(block)) => interface.store_block(&mut context, offset, block),
             _ => interface.store(&mut context, offset, transaction.value),
         };
         // Which half asked for the instant is not known here: both are called.

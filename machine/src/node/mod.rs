@@ -72,6 +72,8 @@ enum Event {
     PrivateGrant,
     /// The access on the processor's own bus is over.
     PrivateRelease,
+    /// The block that a processor moves has reached the pins.
+    BlockMoved(usize),
     /// A half of the interface asked to be called.
     Timer(usize),
     /// A frame arrives from the network.
@@ -245,6 +247,9 @@ impl Node {
             reason => {
                 unit.state = State::Waiting;
                 self.book(index, now, reason.into());
+                if let Some(duration) = self.units[index].memory.block_move() {
+                    self.events.schedule(now + duration, Event::BlockMoved(index));
+                }
             }
         }
         self.request_for_unit(index, now);
@@ -289,6 +294,10 @@ impl Node {
             Event::PrivateGrant => self.grant_private_bus(now),
             Event::PrivateRelease => self.release_private_bus(now),
             Event::Timer(side) => self.timer(now, side),
+            Event::BlockMoved(index) => {
+                self.units[index].memory.end_block_move();
+                self.request_for_unit(index, now);
+            }
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);

@@ -43,7 +43,6 @@ impl Node {
 
     /// The private bus is granted to the processor that has waited longest.
     pub(super) fn grant_private_bus(&mut self, now: Time) {
-        let delay = self.register_delay();
         let Some(private) = &mut self.private else { return };
         let agent = private.bus.grant();
         let issued = agent.and_then(|agent| self.units[usize::from(agent.0)].memory.issue(Traffic::Uncached));
@@ -51,6 +50,7 @@ impl Node {
             self.free_private_bus(now);
             return;
         };
+        let delay = self.interface.access_time(transaction.kind);
         let end = private.bus.occupy(now, transaction.kind, delay);
         private.underway = Some(Underway::uncached(transaction));
         let time = (now, end, private.bus.period());

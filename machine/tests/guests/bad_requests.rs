@@ -46,7 +46,18 @@ fn an_interface_of_a_size_that_cannot_be_names_the_sizes_that_can() {
     assert_says(&refusal(&request("hpca98", "CNI6Q")), &["CNI6Q", "does not divide"]);
     assert_says(&refusal(&request("hpca98", "CNI24Qm")), &["CNI24Qm", "a power of two"]);
     assert_says(&refusal(&request("hpca98", "CNI4294967292Q")), &["CNI4294967292Q", "at most"]);
-    assert_says(&refusal(&request("hpca98", "NI4w")), &["NI4w", "the size is 2"]);
+    for size in [0, 3, 66] {
+        let name = format!("NI{size}w");
+        assert_says(&refusal(&request("hpca98", &name)), &[&name, "an even number from 2 to 64"]);
+    }
+    assert_says(&refusal(&request("hpca98", "NI32w+Blkbuf")), &["NI32w+Blkbuf", "the size is 16"]);
+}
+
+#[test]
+fn block_buffers_need_a_processor_that_has_them() {
+    let without = with(request("hpca98", "NI16w+Blkbuf"), "block_buffers={kind=\"none\"}");
+    assert_says(&refusal(&without), &["NI16w+Blkbuf", "no block buffers", "block_buffers.kind"]);
+    assert_says(&refusal(&request("isca96", "NI16w+Blkbuf")), &["no [interfaces.ni_iw_blkbuf]"]);
 }
 
 #[test]

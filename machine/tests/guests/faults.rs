@@ -231,5 +231,5 @@ fn more_activities_left_than_entered_are_a_failure() {
 #[test]
 fn reading_a_packet_that_has_not_come_is_a_failure() {
     let text = fault_at(0x5000_1000, "ld a0, 16(s1)");
-    assert_says(&text, &["a load of RECEIVE while STATUS shows no packet"]);
+    assert_says(&text, &["a read of the receive FIFO while STATUS shows no packet"]);
 }

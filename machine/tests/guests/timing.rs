@@ -194,6 +194,51 @@ fn a_block_from_the_processors_cache_to_the_interface_takes_28_ns() {
     assert_eq!(measured, 4 + 16 + 28 + 136);
 }
 
+/// The block buffers in a2, the address of the interface's block in a3.
+const BLOCK_BUFFERS: &str = "li a2, 0x50008000\n li a3, 0x50001800\n";
+
+#[test]
+fn a_flush_of_the_send_block_buffer_takes_12_cycles_and_a_transaction_of_76_ns() {
+    // 12 processor cycles (Section 6.1.1), then 1 arbitration + 1 address + 2
+    // data = 4 bus cycles of 4 ns, and the interface's memory 60 ns (Table 3).
+    let blkbuf = RunRequest { nodes: Some(1), ..fixed_hpca98("NI16w+Blkbuf") };
+    let compose = format!("{BLOCK_BUFFERS} li a1, 0x80000\n sd a1, 0(a2)");
+    assert_costs(&blkbuf, 4, &compose, "sd a3, 512(a2)", 12 + 76);
+    let (_, document) = measure(&blkbuf, &compose, "sd a3, 512(a2)", 0);
+    assert_eq!(statistic(&document, 0, "bus_block_stores"), 1);
+    assert_eq!(statistic(&document, 0, "bus_uncached_stores"), 0);
+}
+
+#[test]
+fn a_load_of_the_receive_block_buffer_takes_as_long_as_a_flush() {
+    let blkbuf = RunRequest { nodes: Some(1), ..fixed_hpca98("NI16w+Blkbuf") };
+    let send_to_itself = format!(
+        "{BLOCK_BUFFERS}
+        li   a1, 0x80000
+        sd   a1, 0(a2)
+        sd   a3, 512(a2)
+    wait:
+        ld   a0, 0(s4)
+        andi a0, a0, 2
+        beqz a0, wait"
+    );
+    assert_costs(&blkbuf, 4, &send_to_itself, "sd a3, 520(a2)", 12 + 76);
+    // What was loaded is there, and costs what a hit costs.
+    let read = format!("{send_to_itself}\n sd a3, 520(a2)");
+    let (_, document) = measure(&blkbuf, &read, "ld a0, 256(a2)\n report header, a0", 0);
+    assert_eq!(reported(&document, 0, "header"), 0x80000);
+    assert_eq!(statistic(&document, 0, "bus_block_loads"), 1);
+}
+
+#[test]
+fn accesses_to_a_block_buffer_take_what_a_hit_takes() {
+    let blkbuf = RunRequest { nodes: Some(1), ..fixed_hpca98("NI16w+Blkbuf") };
+    for (in_buffer, in_cache) in [("sd a0, 8(a2)", "sd a0, 0(s3)"), ("ld a0, 8(a2)", "ld a0, 0(s3)")] {
+        let cost = |instruction| measure(&blkbuf, BLOCK_BUFFERS, instruction, 0).0;
+        assert_eq!(cost(in_buffer), cost(in_cache));
+    }
+}
+
 #[test]
 fn the_accesses_of_the_1996_machine_take_what_its_table_2_says() {
     // In processor cycles of 5 ns; the bus has two of them.

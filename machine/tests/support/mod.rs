@@ -109,7 +109,7 @@ pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
 
 /// The parameters that tests of exact times count with, as far as the papers do
 /// not state them: an assumption may change, what follows from it may not.
-const ASSUMED: [&str; 14] = [
+const ASSUMED: [&str; 18] = [
     "bus.arbitration_cycles=1",
     "bus.address_cycles=1",
     "bus.cache_supply_time=12ns",
@@ -117,9 +117,13 @@ const ASSUMED: [&str; 14] = [
     "bus.extra_cycles.invalidate=2",
     "bus.extra_cycles.uncached_load=5",
     "bus.extra_cycles.uncached_store=5",
+    "bus.extra_cycles.block_load=0",
+    "bus.extra_cycles.block_store=0",
     "store_buffer.uncached_stores=blocking",
     "interfaces.ni_iw.send_time=16ns",
     "interfaces.ni_iw.receive_time=300ns",
+    "interfaces.ni_iw_blkbuf.send_time=16ns",
+    "interfaces.ni_iw_blkbuf.receive_time=300ns",
     "interfaces.cni_iq.engine_time=40ns",
     "interfaces.cni_iq.register_access_time=60ns",
     "interfaces.cni_iqm.engine_time=40ns",

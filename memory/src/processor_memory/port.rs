@@ -1,10 +1,12 @@
 //! The port that a processor sees: it turns accesses into hits, waits and faults.
 
-use crate::main_memory::MainMemory;
+use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
 use crate::port::{AccessFault, Outcome, Port};
 use crate::protocols::Access;
+use crate::transaction::Kind;
 
+use super::block_buffers::transfer_at;
 use super::{Pending, ProcessorMemory, Uncached};
 
 /// A processor's view of its node's memory while it runs.
@@ -106,6 +108,53 @@ impl ProcessorPort<'_> {
         self.wait(pending)
     }
 
+    /// A load from the page of block buffers.
+    fn block_buffer_load(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        let mut value = [0; 8];
+        match self.block_buffer_bytes(address, size) {
+            None => Outcome::Fault(AccessFault::Device),
+            Some(bytes) => {
+                value[..size].copy_from_slice(bytes);
+                Outcome::Done(u64::from_le_bytes(value))
+            }
+        }
+    }
+
+    /// A store to the page of block buffers: into one of them, or of the device's
+    /// address to or from which a block is to be moved.
+    fn block_buffer_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+        if let (Some(kind), 8) = (transfer_at(address % PAGE_BYTES), size) {
+            return self.block_transfer(kind, value);
+        }
+        match self.block_buffer_bytes(address, size) {
+            None => Outcome::Fault(AccessFault::Device),
+            Some(bytes) => {
+                bytes.copy_from_slice(&value.to_le_bytes()[..size]);
+                Outcome::Done(())
+            }
+        }
+    }
+
+    fn block_buffer_bytes(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
+        self.own.block_buffers.as_mut()?.bytes(address % PAGE_BYTES, size)
+    }
+
+    fn block_transfer(&mut self, kind: Kind, address: u64) -> Outcome<()> {
+        let pending = Pending::Block { kind, address };
+        if self.own.take_finished(pending).is_some() {
+            return Outcome::Done(());
+        }
+        let is_device = self.pages.lookup(address).is_some_and(|page| page.kind == PageKind::Device);
+        match &mut self.own.block_buffers {
+            Some(buffers) if is_device && self.own.data.block_of(address) == address => {
+                buffers.moving = true;
+                self.own.statistics.block_transfers.increment();
+                self.wait(pending)
+            }
+            _ => Outcome::Fault(AccessFault::Device),
+        }
+    }
+
     /// The page of an access that must not cross a page of another kind.
     fn page(
         &self,
@@ -145,7 +194,7 @@ impl ProcessorPort<'_> {
         let page = self.pages.check_store(address)?;
         match page.kind {
             PageKind::Cachable => Ok(page),
-            PageKind::Uncached | PageKind::Device => Err(AccessFault::Device),
+            PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers => Err(AccessFault::Device),
         }
     }
 }
@@ -174,6 +223,7 @@ impl Port for ProcessorPort<'_> {
         match self.page(address, size, PageTable::check_load) {
             Err(fault) => Outcome::Fault(fault),
             Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
+            Ok(page) if page.kind == PageKind::BlockBuffers => self.block_buffer_load(address, size),
             Ok(_) => self.uncached_load(address, size),
         }
     }
@@ -184,8 +234,10 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
-        if page.kind != PageKind::Cachable {
-            return self.uncached_store(address, size, value);
+        match page.kind {
+            PageKind::Cachable => {}
+            PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
+            PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
         }
         if let Err(outcome) = self.acquire(address, size, Access::Store) {
             return outcome;

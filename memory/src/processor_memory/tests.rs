@@ -8,6 +8,7 @@ use crate::transaction::BlockData;
 const DATA: u64 = 0x1000;
 const CODE: u64 = 0x2000;
 const REGISTERS: u64 = 0x3000;
+const BUFFERS: u64 = 0x4000;
 
 struct Bench {
     own: ProcessorMemory,
@@ -27,6 +28,7 @@ fn bench(uncached_stores: UncachedStores) -> Bench {
     pages.map(DATA, 0x1000, PageAttributes::DATA);
     pages.map(CODE, 0x1000, PageAttributes { executable: true, ..PageAttributes::DATA });
     pages.map(REGISTERS, 0x1000, PageAttributes::DEVICE);
+    pages.map(BUFFERS, 0x1000, PageAttributes::BLOCK_BUFFERS);
     let own = ProcessorMemory::new(AgentId(0), &data, Some(&data), &store_buffer, Duration::from_ns(12));
     Bench { own, pages, memory: MainMemory::default() }
 }
@@ -213,4 +215,59 @@ fn a_process_with_a_base_asks_for_its_own_part_of_the_node_and_hears_of_nothing_
     assert!(!snooped(&mut bench, DATA), "another process's");
     assert_eq!(bench.own.peek(physical).map(|block| block[0]), Some(42));
     assert!(bench.own.peek(DATA).is_none());
+}
+
+fn bench_with_block_buffers() -> Bench {
+    let plain = bench(UncachedStores::Blocking);
+    Bench { own: plain.own.with_block_buffers(Duration::from_ns(12)), ..plain }
+}
+
+#[test]
+fn a_block_buffer_is_composed_without_the_bus_and_flushed_by_one_transaction() {
+    let mut bench = bench_with_block_buffers();
+    let (send, flush) = (BUFFERS + block_buffers::SEND_BUFFER, BUFFERS + block_buffers::FLUSH);
+    assert_eq!(bench.port().store(send + 56, 8, 5), Outcome::Done(()));
+    assert_eq!(bench.port().load(send + 56, 2), Outcome::Done(5));
+    assert_eq!(bench.port().store(flush, 8, REGISTERS + 64), Outcome::Wait);
+    assert_eq!(bench.own.block_move(), Some(Duration::from_ns(12)));
+    assert!(!bench.own.wants(Traffic::All), "the block is not at the pins yet");
+    bench.own.end_block_move();
+    let transaction = bench.own.issue(Traffic::All).expect("a transaction");
+    assert_eq!((transaction.kind, transaction.address), (Kind::BlockStore, REGISTERS + 64));
+    assert_eq!(transaction.data.map(|block| block.word(56)), Some(5));
+    assert!(bench.own.complete(&transaction, &Response { data: None, value: 0, shared: false }));
+    assert_eq!(bench.port().store(flush, 8, REGISTERS + 64), Outcome::Done(()));
+}
+
+#[test]
+fn a_block_load_fills_the_receive_buffer() {
+    let mut bench = bench_with_block_buffers();
+    let load = BUFFERS + block_buffers::LOAD;
+    assert_eq!(bench.port().store(load, 8, REGISTERS), Outcome::Wait);
+    bench.own.end_block_move();
+    let transaction = bench.own.issue(Traffic::All).expect("a transaction");
+    assert_eq!(transaction.kind, Kind::BlockLoad);
+    let data = BlockData::from_bytes(&[9; 64]);
+    assert!(bench.own.complete(&transaction, &Response { data: Some(data), value: 0, shared: false }));
+    assert_eq!(bench.port().store(load, 8, REGISTERS), Outcome::Done(()));
+    assert_eq!(
+        bench.port().load(BUFFERS + block_buffers::RECEIVE_BUFFER + 60, 4),
+        Outcome::Done(0x0909_0909)
+    );
+}
+
+#[test]
+fn block_buffers_are_refused_where_there_are_none_and_outside_them() {
+    let mut without = bench(UncachedStores::Blocking);
+    let mut with = bench_with_block_buffers();
+    let flush = BUFFERS + block_buffers::FLUSH;
+    let fault = Outcome::Fault(AccessFault::Device);
+    assert_eq!(without.port().store(BUFFERS, 8, 1), fault);
+    assert_eq!(without.port().store(flush, 8, REGISTERS), fault);
+    assert_eq!(with.port().store(BUFFERS + 64, 8, 1), fault, "a buffer has the block's 64 bytes");
+    assert_eq!(with.port().load(flush, 8), Outcome::Fault(AccessFault::Device), "it is written only");
+    assert_eq!(with.port().store(flush, 4, REGISTERS), fault);
+    for no_block_of_a_device in [DATA, REGISTERS + 8, 0x9000] {
+        assert_eq!(with.port().store(flush, 8, no_block_of_a_device), fault);
+    }
 }

@@ -1,0 +1,65 @@
+//! The FIFOs that uncached interfaces share: `NI_i w`, and with block buffers or
+//! user-level DMA added to it.
+//!
+//! ```text
+//!            SEND, one doubleword a store      ┐
+//!            a block a block store             ├─► SendFifo ──► network
+//!            a payload a DMA transfer          ┘
+//!            RECEIVE, one doubleword a load    ┐
+//!            a block a block load              ├── ReceiveFifo ◄── flow control's
+//!            a payload a DMA transfer          ┘                   incoming buffers
+//! ```
+//!
+//! The additions differ in how many bytes an access pushes or pops; the FIFOs do
+//! not care. "For such push and pop the CM-5-like NI uses uncached loads/stores,
+//! the Udma-based NI uses User-Level DMA (or UDMA), and AP3000-like uses block
+//! loads/stores" (hpca98, Section 6.2). The send FIFO holds one packet and knows
+//! its end from its header. The receive FIFO *is* the flow control's incoming
+//! buffers (the same section): one is free again when the last byte of its
+//! packet has been popped.
+
+mod receive;
+mod send;
+
+pub use receive::ReceiveFifo;
+pub use send::SendFifo;
+
+use narthex_kernel::Duration;
+
+use crate::attachment::Attachment;
+use crate::models::{Problem, Setup};
+
+/// The times of a FIFO and its registers.
+#[derive(Clone, Copy, Hash, Debug)]
+pub struct Times {
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access: Duration,
+    /// Time from the last byte of a packet in the send FIFO to its injection.
+    pub send: Duration,
+    /// Time from a packet's arrival until the status register shows it.
+    pub receive: Duration,
+}
+
+/// Checks the size of a window: whole doublewords, at most a packet.
+pub fn check_window(setup: &Setup<'_>) -> Result<(), Problem> {
+    let (size, most) = (u64::from(setup.name.size), setup.packet_bytes / 4);
+    if size > 0 && size % 2 == 0 && size <= most {
+        return Ok(());
+    }
+    Err(Problem::of_name(format!(
+        "{} would show {size} words of its FIFO; an access moves two words (8 bytes) and a packet has {most} \
+         (messages.packet), so the size is an even number from 2 to {most}",
+        setup.name
+    )))
+}
+
+/// Where FIFOs can be attached that move whole blocks.
+pub fn attaches_to_block_buses(attachment: Attachment) -> Result<(), &'static str> {
+    match attachment {
+        Attachment::MemoryBus | Attachment::IoBus => Ok(()),
+        Attachment::CacheBus | Attachment::Register => Err(
+            "it moves whole blocks in transactions of the memory or I/O bus (hpca98, Section 2.1); a cache bus and \
+             the processor's registers carry single accesses of the processor (isca96, Section 5)",
+        ),
+    }
+}

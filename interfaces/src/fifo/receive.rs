@@ -1,0 +1,135 @@
+//! The receive FIFO: the packets in the flow control's incoming buffers, oldest
+//! first. It is the whole receive half of `NI_i w`.
+
+use std::collections::VecDeque;
+
+use narthex_fabrics::{Header, Packet};
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
+
+use super::Times;
+use crate::registers::{RECEIVE, RECEIVE_WINDOW, STATUS, STATUS_HAS_RECEIVED};
+use crate::side::{Context, Layout, RegisterFault, Side};
+
+narthex_kernel::statistics! {
+    /// What the receive half did.
+    pub struct ReceiveStatistics {
+        words: Counter, "doublewords_received", "doublewords", "doublewords read from the receive register";
+        blocks: Counter, "blocks_received", "blocks", "blocks of packets that block loads or user-level DMA moved";
+    }
+}
+
+/// The receive FIFO.
+#[derive(Clone, Hash, Debug)]
+pub struct ReceiveFifo {
+    times: Times,
+    /// Bytes at the FIFO's head that the processor can look at.
+    window_bytes: u64,
+    /// When each of the waiting packets can be seen.
+    visible: VecDeque<Time>,
+    /// Bytes of the packet at the head that have been popped.
+    popped: usize,
+    /// What was counted.
+    pub statistics: ReceiveStatistics,
+}
+
+impl ReceiveFifo {
+    /// A FIFO that shows `window_words` words of 4 bytes at its head.
+    pub fn new(times: Times, window_words: u32) -> Self {
+        ReceiveFifo {
+            times,
+            window_bytes: u64::from(window_words) * 4,
+            visible: VecDeque::new(),
+            popped: 0,
+            statistics: ReceiveStatistics::default(),
+        }
+    }
+
+    /// Bytes of payload that are still to be popped behind the header at the
+    /// head; none while the header is, or nothing has arrived.
+    pub fn payload_left(&self, context: &Context<'_>) -> Option<usize> {
+        let packet = self.head(context).ok()?;
+        (packet.payload.len() + Header::BYTES).checked_sub(self.popped).filter(|_| self.popped > 0)
+    }
+
+    /// Pops the next bytes of the packet at the head into `bytes`, with zeros
+    /// behind its end; a packet that has been popped to its end goes.
+    pub fn pop(&mut self, context: &mut Context<'_>, bytes: &mut [u8]) -> Result<(), RegisterFault> {
+        let packet = self.head(context)?;
+        copy(packet, self.popped, bytes);
+        let length = Header::BYTES + packet.payload.len();
+        self.popped += bytes.len();
+        if self.popped >= length {
+            context.network.take();
+            self.visible.pop_front();
+            self.popped = 0;
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, now: Time) -> bool {
+        self.visible.front().is_some_and(|&at| at <= now)
+    }
+
+    fn head<'a>(&self, context: &'a Context<'_>) -> Result<&'a Packet, RegisterFault> {
+        if !self.is_ready(context.now) {
+            return Err(RegisterFault("a read of the receive FIFO while STATUS shows no packet".into()));
+        }
+        Ok(context.network.front().expect("a visible packet waits"))
+    }
+
+    /// A doubleword of the window, which slides over the packet with each pop.
+    fn look(&self, context: &Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
+        let mut bytes = [0; 8];
+        copy(self.head(context)?, self.popped + offset as usize, &mut bytes);
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+/// The packet's bytes from `start` on as the processor sees them: the header
+/// names the source as the peer, and zeros follow the end.
+fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
+    let header = packet.header.with_peer(packet.source).0.to_le_bytes();
+    let whole = header.iter().chain(&packet.payload).chain(std::iter::repeat(&0));
+    bytes.iter_mut().zip(whole.skip(start)).for_each(|(target, &source)| *target = source);
+}
+
+impl Side for ReceiveFifo {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        match offset {
+            STATUS => Some(Ok(if self.is_ready(context.now) { STATUS_HAS_RECEIVED } else { 0 })),
+            RECEIVE => {
+                self.statistics.words.increment();
+                let mut bytes = [0; 8];
+                Some(self.pop(context, &mut bytes).map(|()| u64::from_le_bytes(bytes)))
+            }
+            RECEIVE_WINDOW.. if offset - RECEIVE_WINDOW < self.window_bytes => {
+                Some(self.look(context, offset - RECEIVE_WINDOW))
+            }
+            _ => None,
+        }
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.times.register_access
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        while self.visible.len() < context.network.waiting() {
+            let at = context.timer_after(self.times.receive);
+            self.visible.push_back(at);
+        }
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        &self.statistics
+    }
+
+    fn describe(&self) -> String {
+        format!("receive FIFO: {} packets that the processor has not read", self.visible.len())
+    }
+}

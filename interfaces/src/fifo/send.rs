@@ -1,0 +1,149 @@
+//! The send FIFO: the packet that is being written, then the same packet on its
+//! way out. It is the whole send half of `NI_i w`.
+
+use narthex_fabrics::Header;
+use narthex_kernel::Duration;
+use narthex_kernel::Time;
+use narthex_kernel::statistics::StatisticSet;
+
+use super::Times;
+use crate::registers::{SEND, STATUS, STATUS_CAN_SEND};
+use crate::side::{Context, Layout, RegisterFault, Side};
+
+narthex_kernel::statistics! {
+    /// What the send half did.
+    pub struct SendStatistics {
+        status_loads: Counter, "send_status_loads", "loads", "loads of the status register";
+        words: Counter, "doublewords_sent", "doublewords", "doublewords written to the send register";
+        blocks: Counter, "blocks_sent", "blocks", "blocks of packets that block stores or user-level DMA moved";
+    }
+}
+
+/// The send FIFO.
+#[derive(Clone, Hash, Debug)]
+pub struct SendFifo {
+    times: Times,
+    payload_limit: usize,
+    header: Option<Header>,
+    payload: Vec<u8>,
+    /// When the complete packet may be injected.
+    done: Option<Time>,
+    /// What was counted.
+    pub statistics: SendStatistics,
+}
+
+impl SendFifo {
+    /// An empty FIFO for packets of `packet_bytes`.
+    pub fn new(times: Times, packet_bytes: u64) -> Self {
+        SendFifo {
+            times,
+            payload_limit: packet_bytes as usize - Header::BYTES,
+            header: None,
+            payload: Vec::new(),
+            done: None,
+            statistics: SendStatistics::default(),
+        }
+    }
+
+    /// Bytes of payload that the packet being written still lacks; none while
+    /// no header has been written, or no more is to come.
+    pub fn missing(&self) -> Option<usize> {
+        let header = self.header.filter(|_| self.done.is_none())?;
+        Some(header.payload_bytes() - self.payload.len())
+    }
+
+    /// Pushes the next bytes of a packet, the header's eight first; what is
+    /// beyond its end does not count.
+    pub fn push(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Result<(), RegisterFault> {
+        if self.done.is_some() {
+            return Err(RegisterFault("a write to the send FIFO while STATUS shows no room".into()));
+        }
+        let (header, payload) = match self.header {
+            Some(header) => (header, bytes),
+            None => {
+                let (first, rest) = bytes.split_at(Header::BYTES);
+                let header = Header(u64::from_le_bytes(first.try_into().expect("eight bytes")));
+                self.check(context, header)?;
+                (*self.header.insert(header), rest)
+            }
+        };
+        let missing = header.payload_bytes() - self.payload.len();
+        self.payload.extend_from_slice(&payload[..missing.min(payload.len())]);
+        if payload.len() >= missing {
+            self.done = Some(context.timer_after(self.times.send));
+        }
+        Ok(())
+    }
+
+    fn check(&self, context: &Context<'_>, header: Header) -> Result<(), RegisterFault> {
+        let bytes = header.payload_bytes();
+        if bytes > self.payload_limit {
+            let limit = self.payload_limit;
+            return Err(RegisterFault(format!("a packet of {bytes} payload bytes; at most {limit} fit")));
+        }
+        context.check_destination(header)
+    }
+
+    fn inject(&mut self, context: &mut Context<'_>) {
+        let Some(header) = self.header else { return };
+        if self.done.is_some_and(|done| done <= context.now) && context.network.can_send(header.peer()) {
+            context.network.send(header, std::mem::take(&mut self.payload));
+            self.header = None;
+            self.done = None;
+        }
+    }
+}
+
+impl Side for SendFifo {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        if offset != STATUS {
+            return None;
+        }
+        self.statistics.status_loads.increment();
+        let room = self.done.is_none() && context.network.has_room();
+        Some(Ok(if room { STATUS_CAN_SEND } else { 0 }))
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        if offset != SEND {
+            return None;
+        }
+        self.statistics.words.increment();
+        Some(self.push(context, &value.to_le_bytes()))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.times.register_access
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.inject(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.inject(context);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        &self.statistics
+    }
+
+    fn describe(&self) -> String {
+        match (self.header, self.done) {
+            (Some(header), Some(_)) => {
+                format!("send FIFO: a packet to rank {} waits for the flow control", header.peer().0)
+            }
+            (Some(_), None) => "send FIFO: part of a packet".into(),
+            (None, _) => "send FIFO: empty".into(),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! `NI_i w+Blkbuf`: a FIFO whose packets pass through block buffers in the
+//! processor, after the Fujitsu AP3000's interface.
+//!
+//! ```text
+//!   send:     load STATUS ─► compose a block ─► flush it to BLOCK ─► … ─► network
+//!   receive:  load STATUS ─► load a block from BLOCK ─► read it ─► …
+//!                            └ in the processor ┘      └ one transaction a block
+//! ```
+//!
+//! It "allows the processor to load and store 16 words (64 bytes) from the head
+//! of the fifo to a 64-byte send or receive block buffer located in the
+//! processor" (hpca98, Section 4). A packet's header is the first doubleword of
+//! its first block; the interface knows from it how many blocks follow. The
+//! buffers themselves belong to the processor (narthex_memory's
+//! `block_buffers`); the interface sees block stores and block loads. A poll
+//! is an uncached load of `STATUS`, as in `NI2w`.
+
+use narthex_kernel::Duration;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_memory::BlockData;
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Built, Model, Problem, Setup};
+use crate::fifo::{ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
+use crate::registers::BLOCK;
+use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::taxonomy::{Addition, Queue};
+
+/// The parameters of a FIFO interface behind block buffers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time that a block load or block store takes beyond the bus's own cycles.
+    pub block_access_time: Duration,
+    /// Time from the last block of a packet in the send FIFO to its injection.
+    pub send_time: Duration,
+    /// Time from a packet's arrival until the status register shows it.
+    pub receive_time: Duration,
+}
+
+impl Config {
+    fn times(&self) -> Times {
+        Times { register_access: self.register_access_time, send: self.send_time, receive: self.receive_time }
+    }
+}
+
+fn layout() -> Layout {
+    Layout { driver: Driver::BlockBuffer, ..Layout::default() }
+}
+
+#[derive(Clone, Hash, Debug)]
+struct Send {
+    fifo: SendFifo,
+    block_access_time: Duration,
+}
+
+impl Side for Send {
+    fn layout(&self) -> Layout {
+        layout()
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        self.fifo.load(context, offset)
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        self.fifo.store(context, offset, value)
+    }
+
+    fn store_block(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        block: &BlockData,
+    ) -> Option<Result<(), RegisterFault>> {
+        if offset != BLOCK {
+            return None;
+        }
+        self.fifo.statistics.blocks.increment();
+        Some(self.fifo.push(context, block))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.fifo.register_delay()
+    }
+
+    fn block_delay(&self) -> Duration {
+        self.block_access_time
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.fifo.network(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.fifo.timer(context);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        self.fifo.statistics()
+    }
+
+    fn describe(&self) -> String {
+        self.fifo.describe()
+    }
+}
+
+#[derive(Clone, Hash, Debug)]
+struct Receive {
+    fifo: ReceiveFifo,
+    block_access_time: Duration,
+    block_bytes: usize,
+}
+
+impl Side for Receive {
+    fn layout(&self) -> Layout {
+        layout()
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        self.fifo.load(context, offset)
+    }
+
+    fn load_block(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+    ) -> Option<Result<BlockData, RegisterFault>> {
+        if offset != BLOCK {
+            return None;
+        }
+        self.fifo.statistics.blocks.increment();
+        let mut block = BlockData::zeroed(self.block_bytes);
+        Some(self.fifo.pop(context, &mut block).map(|()| block))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.fifo.register_delay()
+    }
+
+    fn block_delay(&self) -> Duration {
+        self.block_access_time
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.fifo.network(context);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        self.fifo.statistics()
+    }
+
+    fn describe(&self) -> String {
+        self.fifo.describe()
+    }
+}
+
+fn checked(setup: &Setup<'_>) -> Result<Config, Problem> {
+    let (size, words) = (u64::from(setup.name.size), setup.block_bytes / 4);
+    if size != words {
+        return Err(Problem::of_name(format!(
+            "{} would move {size} words at once; a block buffer holds a block of {words} words \
+             (data_cache.block), so the size is {words}",
+            setup.name
+        )));
+    }
+    super::config(setup)
+}
+
+fn send(setup: &Setup<'_>) -> Built {
+    let config = checked(setup)?;
+    let fifo = SendFifo::new(config.times(), setup.packet_bytes);
+    Ok(Box::new(Send { fifo, block_access_time: config.block_access_time }))
+}
+
+fn receive(setup: &Setup<'_>) -> Built {
+    let config = checked(setup)?;
+    let fifo = ReceiveFifo::new(config.times(), setup.name.size);
+    let block_bytes = setup.block_bytes as usize;
+    Ok(Box::new(Receive { fifo, block_access_time: config.block_access_time, block_bytes }))
+}
+
+/// FIFO interfaces behind block buffers.
+pub static MODEL: Model = Model {
+    section: "ni_iw_blkbuf",
+    family: "NI_i w+Blkbuf",
+    summary: "a FIFO behind block buffers in the processor (Fujitsu AP3000)",
+    examples: &["NI16w+Blkbuf"],
+    claims: |name| {
+        let fifo = !name.coherent && name.words && name.queue == Queue::None;
+        fifo && name.addition == Some(Addition::Blkbuf)
+    },
+    attaches: attaches_to_block_buses,
+    send,
+    receive,
+    schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "block_access_time": "60ns",
+            "send_time": "16ns",
+            "receive_time": "220ns",
+        })
+    },
+};

@@ -1,0 +1,85 @@
+//! A processor's block buffers: a block that it composes to be stored to a
+//! device at once, and a block that it loaded from one.
+//!
+//! ```text
+//!             stores            flush: one BlockStore
+//!   registers ──────► send     ─────────────────────► device
+//!   registers ◄────── receive  ◄─────────────────────
+//!             loads             load: one BlockLoad
+//! ```
+//!
+//! "The processor accesses the block buffer via a load/store interface. These
+//! block buffers approximate the UltraSparc block load and store mechanism"
+//! (hpca98, Section 4). They are a page of the processor's own ([`PageKind::BlockBuffers`]):
+//! accesses to it take what a hit in the cache takes. Two words of the page
+//! move a block: the address of a device's block register, stored there, starts
+//! the transfer. The processor stops for it: first it moves the block between
+//! buffer and pins, a stated number of its own cycles (hpca98, Section 6.1.1),
+//! then it asks for the bus.
+//!
+//! [`PageKind::BlockBuffers`]: crate::pages::PageKind::BlockBuffers
+
+use narthex_kernel::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::{BlockData, Kind, LARGEST_BLOCK_BYTES};
+
+/// Where in the page the send buffer begins.
+pub const SEND_BUFFER: u64 = 0;
+/// Where in the page the receive buffer begins.
+pub const RECEIVE_BUFFER: u64 = SEND_BUFFER + LARGEST_BLOCK_BYTES as u64;
+/// A store of a device's address flushes the send buffer to it.
+pub const FLUSH: u64 = RECEIVE_BUFFER + LARGEST_BLOCK_BYTES as u64;
+/// A store of a device's address loads the receive buffer from it.
+pub const LOAD: u64 = FLUSH + 8;
+
+/// The block buffers of a machine's processors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// There are none.
+    None {},
+    /// One to send and one to receive.
+    Pair {
+        /// Processor cycles to move a block between a buffer and the bus, before
+        /// the transaction.
+        transfer_cycles: u32,
+    },
+}
+
+/// The two buffers of one processor.
+#[derive(Clone, Debug)]
+pub(super) struct BlockBuffers {
+    pub transfer_time: Duration,
+    pub send: BlockData,
+    pub receive: BlockData,
+    /// A block is on its way between a buffer and the pins.
+    pub moving: bool,
+}
+
+impl BlockBuffers {
+    pub fn new(transfer_time: Duration, block_bytes: usize) -> Self {
+        let empty = BlockData::zeroed(block_bytes);
+        BlockBuffers { transfer_time, send: empty, receive: empty, moving: false }
+    }
+
+    /// The bytes of an access to the page; none where it has no buffer.
+    pub fn bytes(&mut self, offset: u64, size: usize) -> Option<&mut [u8]> {
+        let (buffer, start) = match offset {
+            FLUSH.. => return None,
+            RECEIVE_BUFFER.. => (&mut self.receive, offset - RECEIVE_BUFFER),
+            _ => (&mut self.send, offset - SEND_BUFFER),
+        };
+        buffer.get_mut(start as usize..start as usize + size)
+    }
+}
+
+/// The transaction that a store to this place of the page asks for.
+pub(super) fn transfer_at(offset: u64) -> Option<Kind> {
+    match offset {
+        FLUSH => Some(Kind::BlockStore),
+        LOAD => Some(Kind::BlockLoad),
+        _ => None,
+    }
+}
