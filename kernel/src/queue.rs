@@ -113,6 +113,13 @@ impl<E> EventQueue<E> {
     }
 }
 
+impl<E> Extend<(Time, E)> for EventQueue<E> {
+    /// Schedules each of the events, in order.
+    fn extend<I: IntoIterator<Item = (Time, E)>>(&mut self, events: I) {
+        events.into_iter().for_each(|(time, event)| self.schedule(time, event));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::{NetworkPort, NodeId, Placement};
-use narthex_interfaces::Attached;
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
 use narthex_interfaces::side::{Driver, Layout};
+use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::Clock;
+use narthex_memory::bridge::{Bridge, Timing};
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
@@ -96,6 +97,7 @@ impl<'a> Blueprint<'a> {
             processors,
             bus: Bus::new(&config.bus, self.block_bytes() as usize),
             private_bus: self.private_bus(),
+            bridge: self.bridge(),
             arbitration_time: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
             main,
             memory_access_time: config.main_memory.access_time,
@@ -178,6 +180,13 @@ impl<'a> Blueprint<'a> {
                 _ => 0,
             })
         }))
+    }
+
+    /// The bridge to the I/O bus, where the interface is there.
+    fn bridge(&self) -> Option<(Bridge, Timing)> {
+        let on_io_bus = self.interface.attachment == Attachment::IoBus;
+        let io = self.config.io_bus.as_ref().filter(|_| on_io_bus)?;
+        Some((Bridge::new(io), Timing::new(&self.config.bus, io, self.block_bytes() as usize)))
     }
 
     fn processor_memory(&self, process: u8) -> ProcessorMemory {
@@ -293,7 +302,8 @@ impl<'a> Blueprint<'a> {
         };
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
-        let mut loader = NodeMemory { caches, own: 0, main, pages, block_bytes, interface: None };
+        let mut loader =
+            NodeMemory { caches, own: 0, main, pages, block_bytes, interface: None, bridge: None };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -91,32 +91,82 @@ impl ExtraCycles {
     }
 }
 
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut problems = Vec::new();
-        let width = self.width.as_u64();
-        if !width.is_power_of_two() || width > 256 {
-            problems.push(("width", format!("{} is not a power of two from 1B to 256B", self.width)));
+/// The cycles of a bus that a transaction takes, without its supplier's delay.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Phases {
+    /// Until the bus is the agent's.
+    pub arbitration: u64,
+    /// The address crosses.
+    pub address: u64,
+    /// The data cross.
+    pub data: u64,
+    /// Of its kind.
+    pub extra: u64,
+}
+
+impl Phases {
+    /// Those of a transaction of this kind on a bus with these parameters.
+    pub fn new(
+        kind: Kind,
+        block_bytes: usize,
+        width: Bytes,
+        arbitration_cycles: u32,
+        address_cycles: u32,
+        extra_cycles: &ExtraCycles,
+    ) -> Self {
+        let bytes = match kind {
+            _ if kind.is_address_only() => 0,
+            Kind::UncachedLoad | Kind::UncachedStore => 8,
+            _ => block_bytes as u64,
+        };
+        Phases {
+            arbitration: arbitration_cycles.into(),
+            address: address_cycles.into(),
+            data: bytes.div_ceil(width.as_u64()),
+            extra: extra_cycles.of(kind).into(),
         }
-        if self.arbitration_cycles == 0 {
+    }
+
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.arbitration + self.address + self.data + self.extra
+    }
+
+    /// The rules that a bus's parameters break, as (key, what is wrong) pairs.
+    pub fn problems(
+        width: Bytes,
+        arbitration_cycles: u32,
+        address_cycles: u32,
+    ) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        if !width.as_u64().is_power_of_two() || width.as_u64() > 256 {
+            problems.push(("width", format!("{width} is not a power of two from 1B to 256B")));
+        }
+        if arbitration_cycles == 0 {
             problems.push(("arbitration_cycles", "0 is too few: a bus needs at least one cycle".into()));
         }
-        if self.address_cycles == 0 {
+        if address_cycles == 0 {
             problems.push(("address_cycles", "0 is too few: an address needs at least one cycle".into()));
         }
         problems
     }
+}
 
-    /// Bus cycles of a transaction of this kind, without its supplier's delay.
+impl Config {
+    /// The rules that the parameters break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        Phases::problems(self.width, self.arbitration_cycles, self.address_cycles)
+    }
+
+    /// Bus cycles of a transaction of this kind.
+    pub fn phases(&self, kind: Kind, block_bytes: usize) -> Phases {
+        let Config { width, arbitration_cycles, address_cycles, ref extra_cycles, .. } = *self;
+        Phases::new(kind, block_bytes, width, arbitration_cycles, address_cycles, extra_cycles)
+    }
+
+    /// All bus cycles of a transaction of this kind, without its supplier's delay.
     pub fn occupancy_cycles(&self, kind: Kind, block_bytes: usize) -> u64 {
-        let bytes = match kind {
-            Kind::Upgrade | Kind::Invalidate => 0,
-            Kind::UncachedLoad | Kind::UncachedStore => 8,
-            _ => block_bytes as u64,
-        };
-        let data_cycles = bytes.div_ceil(self.width.as_u64());
-        u64::from(self.arbitration_cycles + self.address_cycles + self.extra_cycles.of(kind)) + data_cycles
+        self.phases(kind, block_bytes).total()
     }
 }
 
@@ -207,6 +257,13 @@ impl Bus {
         self.next_grant(now)
     }
 
+    /// As [`Bus::request`], but before everybody who waits.
+    pub fn request_first(&mut self, now: Time, agent: AgentId) -> Option<Time> {
+        self.waiting.retain(|&(_, waiting)| waiting != agent);
+        self.waiting.push((Time::ZERO, agent));
+        self.next_grant(now)
+    }
+
     /// The agent that may issue a transaction now.
     pub fn grant(&mut self) -> Option<AgentId> {
         let oldest = (0..self.waiting.len()).min_by_key(|&place| self.waiting[place])?;
@@ -219,9 +276,20 @@ impl Bus {
         let period = self.clock.period();
         let total = self.occupancy[kind.index()] + delay;
         let whole_cycles = Duration::from_ps(total.as_ps().next_multiple_of(period.as_ps()));
-        self.statistics.count(kind);
-        self.statistics.occupied.add(whole_cycles);
+        self.carried(kind, whole_cycles);
         now + whole_cycles
+    }
+
+    /// Counts a transaction that occupied the bus for so long, where something
+    /// else than the bus says how long that is.
+    pub fn carried(&mut self, kind: Kind, occupied: Duration) {
+        self.statistics.count(kind);
+        self.held(occupied);
+    }
+
+    /// The bus was taken for so long without a transaction.
+    pub fn held(&mut self, occupied: Duration) {
+        self.statistics.occupied.add(occupied);
     }
 
     /// The transaction is over, or the granted agent needed none after all.

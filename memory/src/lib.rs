@@ -18,6 +18,7 @@
 //! | [`check`] | the model checker over those tables |
 //! | [`transaction`] | what crosses the interconnect, and the answers |
 //! | [`bus`] | a snooping bus with one outstanding transaction |
+//! | [`bridge`] | what joins a memory bus and an I/O bus |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
 //! | [`translation`] | from a process's addresses to its node's |
@@ -25,6 +26,7 @@
 //! Nothing here calls a peer: a cache says what it needs, a bus says when, and
 //! whoever composes a node carries the one to the other.
 
+pub mod bridge;
 pub mod bus;
 pub mod cache;
 pub mod check;

@@ -71,7 +71,7 @@ impl std::fmt::Debug for BlockData {
 
 /// The kinds of transaction. Block transactions name the first byte of their
 /// block; uncached ones an aligned address in a device page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// A cache fetches a block to read it.
     Read,
@@ -157,6 +157,17 @@ impl Kind {
         self.snoop().is_none()
     }
 
+    /// Whether no data cross with it.
+    pub const fn is_address_only(self) -> bool {
+        matches!(self, Kind::Upgrade | Kind::Invalidate)
+    }
+
+    /// Whether its issuer waits for no answer, so that a bridge can buffer it:
+    /// "writes and coherent invalidations" (isca96, Section 4.1).
+    pub const fn is_posted(self) -> bool {
+        self.is_address_only() || self.carries_block() || matches!(self, Kind::UncachedStore)
+    }
+
     /// Whether the transaction asks somebody for a block's bytes.
     pub const fn fetches_block(self) -> bool {
         matches!(self, Kind::Read | Kind::ReadExclusive | Kind::ReadOnce)
@@ -169,7 +180,7 @@ impl Kind {
 }
 
 /// One transaction, as the agent that was granted the interconnect issues it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Transaction {
     /// Who issued it.
     pub agent: AgentId,

@@ -51,7 +51,7 @@ impl super::MachineConfig {
     pub(super) fn table_of(&self, attachment: Attachment) -> (&'static str, bool) {
         match attachment {
             Attachment::MemoryBus => ("bus", true),
-            Attachment::IoBus => ("io_bus", false),
+            Attachment::IoBus => ("io_bus", self.io_bus.is_some()),
             Attachment::CacheBus => ("cache_bus", self.cache_bus.is_some()),
             Attachment::Register => ("register_file", self.register_file.is_some()),
         }

@@ -7,7 +7,7 @@ use narthex_interfaces::Attachment;
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::processor_memory::{self, block_buffers};
-use narthex_memory::{bus, cache, main_memory, protocols};
+use narthex_memory::{bridge, bus, cache, main_memory, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub struct MachineConfig {
     pub block_buffers: block_buffers::Config,
     /// The node's memory bus.
     pub bus: bus::Config,
+    /// The node's I/O bus behind a bridge, where an interface can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_bus: Option<bridge::Config>,
     /// The bus between the processor and its cache, where an interface can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_bus: Option<PrivatePath>,
@@ -131,6 +134,7 @@ impl MachineConfig {
             ("instruction_cache", instruction_cache),
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
+            ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
             ("network", self.network.problems()),
             ("flow_control", self.flow_control.problems()),
         ];
@@ -177,11 +181,14 @@ impl MachineConfig {
 
     /// Rules about the coherence block, which all of a node agree on.
     fn block_problems(&self) -> Vec<Broken> {
-        let (block, width) = (self.block(), self.bus.width);
+        let block = self.block();
         let mut problems = Vec::new();
-        if block.as_u64() % width.as_u64().max(1) != 0 {
-            let message = format!("{width} does not divide the block of {block} (data_cache.block)");
-            problems.push(broken("bus.width", message));
+        let io_width = self.io_bus.as_ref().map(|bus| ("io_bus.width", bus.width));
+        for (key, width) in [("bus.width", self.bus.width)].into_iter().chain(io_width) {
+            if !block.as_u64().is_multiple_of(width.as_u64().max(1)) {
+                let message = format!("{width} does not divide the block of {block} (data_cache.block)");
+                problems.push(broken(key, message));
+            }
         }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
             if config.block != block {

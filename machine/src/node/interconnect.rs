@@ -7,8 +7,37 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
+use super::io_bus::BRIDGE;
 use super::journal::{self, Crossing, Supplier};
 use super::{Event, Node, State, Underway};
+
+/// What comes of a transaction on a block.
+pub(super) struct Answer {
+    pub response: Response,
+    /// The time that whoever answers takes.
+    pub delay: Duration,
+    /// Who that is, where bytes move.
+    pub supplier: Option<Supplier>,
+}
+
+/// The joined answers of those who snoop, and who among them supplies.
+#[derive(Default)]
+pub(super) struct Snooped {
+    pub reply: SnoopReply,
+    owner: Option<Supplier>,
+}
+
+impl Snooped {
+    fn join(&mut self, agent: Agent, reply: SnoopReply, transaction: &Transaction) {
+        let shares = self.reply.shares | reply.shares;
+        if reply.supplies.is_some() {
+            debug_assert!(self.owner.is_none(), "two owners of {:#x}", transaction.address);
+            self.reply = reply;
+            self.owner = Some(Supplier::Agent(agent));
+        }
+        self.reply.shares = shares;
+    }
+}
 
 /// An agent of the node's bus, by what it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,22 +87,50 @@ impl Node {
         self.request_private_bus(index, now);
     }
 
+    /// Asks for the interface's bus if one of its halves needs it.
+    pub(super) fn request_for_sides(&mut self, now: Time) {
+        if self.io.is_some() {
+            self.request_io_bus(now);
+            return;
+        }
+        for side in 0..self.interface.sides.len() {
+            if self.interface.sides[side].wants_bus() {
+                self.request(now, self.agent_of_side(side));
+            }
+        }
+    }
+
+    /// What an agent that was granted a bus puts on it.
+    pub(super) fn issue(&mut self, now: Time, agent: AgentId) -> Option<Transaction> {
+        match self.agent(agent) {
+            Agent::Unit(index) => {
+                let traffic = self.bus_traffic();
+                self.units[index].memory.issue(traffic)
+            }
+            Agent::Side(side) => self.with_side(now, side, |side, context| side.issue(context)),
+        }
+    }
+
     /// The bus is granted: the agent issues, everybody else snoops.
     pub(super) fn grant(&mut self, now: Time) {
-        let traffic = self.bus_traffic();
-        let transaction = self.bus.grant().and_then(|agent| match self.agent(agent) {
-            Agent::Unit(index) => self.units[index].memory.issue(traffic),
-            Agent::Side(side) => self.with_side(now, side, |side, context| side.issue(context)),
-        });
-        let Some(transaction) = transaction else {
+        let agent = self.bus.grant();
+        if agent == Some(BRIDGE) {
+            self.grant_to_bridge(now);
+            return;
+        }
+        let Some(transaction) = agent.and_then(|agent| self.issue(now, agent)) else {
             self.free_bus(now);
             return;
         };
+        if self.is_for_devices(&transaction) {
+            self.start_crossing(now, transaction);
+            return;
+        }
         let (underway, delay, supplier) = if transaction.kind.is_uncached() {
             let delay = self.interface.access_time(transaction.kind);
-            (Underway::uncached(transaction), delay, None)
+            (Underway::unanswered(transaction), delay, None)
         } else {
-            let (response, delay, supplier) = self.block_transaction(now, &transaction);
+            let Answer { response, delay, supplier } = self.block_transaction(now, &transaction);
             (Underway { transaction, response }, delay, supplier)
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
@@ -109,12 +166,8 @@ impl Node {
     }
 
     /// Lets everybody snoop a block transaction and finds who supplies.
-    fn block_transaction(
-        &mut self,
-        now: Time,
-        transaction: &Transaction,
-    ) -> (Response, Duration, Option<Supplier>) {
-        let (snooped, owner) = self.snoop(now, transaction);
+    pub(super) fn block_transaction(&mut self, now: Time, transaction: &Transaction) -> Answer {
+        let Snooped { reply: snooped, owner } = self.snoop(now, transaction);
         if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
             self.write_home(now, transaction.address, &data);
         }
@@ -124,7 +177,7 @@ impl Node {
         };
         let moves_block = transaction.kind.fetches_block() || transaction.kind.carries_block();
         let supplier = owner.or_else(|| moves_block.then(|| self.home_supplier(transaction.address)));
-        (Response { data, value: 0, shared: snooped.shares }, delay, supplier)
+        Answer { response: Response { data, value: 0, shared: snooped.shares }, delay, supplier }
     }
 
     /// The home of an address, as a supplier.
@@ -134,33 +187,49 @@ impl Node {
             .map_or(Supplier::MainMemory, |side| Supplier::Agent(Agent::Side(side)))
     }
 
-    /// Everybody but the issuer snoops; the joined answer, and who supplies.
-    fn snoop(&mut self, now: Time, transaction: &Transaction) -> (SnoopReply, Option<Supplier>) {
-        let (mut joined, mut owner) = (SnoopReply::default(), None);
-        let mut join = |agent: Agent, reply: SnoopReply| {
-            joined.shares |= reply.shares;
-            if reply.supplies.is_some() {
-                debug_assert!(joined.supplies.is_none(), "two owners of {:#x}", transaction.address);
-                joined = SnoopReply { shares: joined.shares, ..reply };
-                owner = Some(Supplier::Agent(agent));
-            }
-        };
+    /// Everybody but the issuer snoops; devices on an I/O bus see what is for them.
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> Snooped {
+        let mut snooped = self.snoop_units(transaction);
+        if self.io.is_none() || self.is_for_devices(transaction) {
+            self.snoop_sides(now, transaction, &mut snooped);
+        }
+        snooped
+    }
+
+    /// The processors' caches snoop.
+    pub(super) fn snoop_units(&mut self, transaction: &Transaction) -> Snooped {
+        let mut snooped = Snooped::default();
         for index in 0..self.units.len() {
             if self.agent_of_unit(index) != transaction.agent {
-                join(Agent::Unit(index), self.units[index].memory.snoop(transaction));
+                let reply = self.units[index].memory.snoop(transaction);
+                snooped.join(Agent::Unit(index), reply, transaction);
             }
         }
+        snooped
+    }
+
+    /// The halves of the interface snoop.
+    fn snoop_sides(&mut self, now: Time, transaction: &Transaction, snooped: &mut Snooped) {
         for side in 0..self.interface.sides.len() {
             if self.agent_of_side(side) != transaction.agent {
                 let reply = self.with_side(now, side, |side, context| side.snoop(context, transaction));
-                join(Agent::Side(side), reply);
+                snooped.join(Agent::Side(side), reply, transaction);
             }
         }
-        (joined, owner)
+    }
+
+    /// Shows a transaction that asks for no bytes to the devices on their own
+    /// bus, and to the home among them; the time that the home takes.
+    pub(super) fn show_devices(&mut self, now: Time, transaction: &Transaction) -> Duration {
+        self.snoop_sides(now, transaction, &mut Snooped::default());
+        match self.is_for_devices(transaction) {
+            true => self.home(now, transaction).1,
+            false => Duration::ZERO,
+        }
     }
 
     /// The home's part in a transaction that nobody supplied.
-    fn home(&mut self, now: Time, transaction: &Transaction) -> (Option<BlockData>, Duration) {
+    pub(super) fn home(&mut self, now: Time, transaction: &Transaction) -> (Option<BlockData>, Duration) {
         if let Some(side) = self.interface.home_of(transaction.address) {
             let reply = self.with_side(now, side, |side, context| side.home(context, transaction));
             return (reply.data, reply.delay);
@@ -190,37 +259,50 @@ impl Node {
 
     /// The transaction on the bus is over.
     pub(super) fn release(&mut self, now: Time) {
-        let underway = self.underway.take().expect("a transaction is under way");
-        self.complete(now, underway);
+        match self.underway.take() {
+            None => self.release_for_bridge(now),
+            Some(underway) if self.is_for_devices(&underway.transaction) => self.end_crossing(now, &underway),
+            Some(underway) => self.complete(now, underway),
+        }
         self.free_bus(now);
     }
 
-    /// A transaction is over: its agent gets the answer.
-    pub(super) fn complete(&mut self, now: Time, underway: Underway) {
-        let Underway { transaction, mut response } = underway;
-        if transaction.kind.is_uncached() {
-            let process = Addresses::process_at(transaction.address).expect("only registers are uncached");
-            if let Err(fault) = self.access_register(now, process, &transaction, &mut response) {
-                self.fail_at(now, process.into(), &fault.0);
-                return;
-            }
-        }
+    /// A transaction is over: it has its effect, and its agent gets the answer.
+    pub(super) fn complete(&mut self, now: Time, mut underway: Underway) {
+        self.access_register(now, &mut underway);
+        self.answer(now, &underway);
+    }
+
+    /// The agent of a transaction gets the answer.
+    pub(super) fn answer(&mut self, now: Time, underway: &Underway) {
+        let Underway { transaction, response } = underway;
         match self.agent(transaction.agent) {
             Agent::Unit(index) => {
                 let unit = &mut self.units[index];
-                if unit.memory.complete(&transaction, &response) && unit.state == State::Waiting {
+                if unit.memory.complete(transaction, response) && unit.state == State::Waiting {
                     self.wake(index, now);
                 }
                 self.request_for_unit(index, now);
             }
             Agent::Side(side) => {
-                self.with_side(now, side, |side, context| side.complete(context, &transaction, &response));
+                self.with_side(now, side, |side, context| side.complete(context, transaction, response));
             }
         }
     }
 
     /// Carries out an uncached access at its end, when its data has crossed.
-    fn access_register(
+    pub(super) fn access_register(&mut self, now: Time, underway: &mut Underway) {
+        let Underway { transaction, response } = underway;
+        if !transaction.kind.is_uncached() {
+            return;
+        }
+        let process = Addresses::process_at(transaction.address).expect("only registers are uncached");
+        if let Err(fault) = self.reach_register(now, process, transaction, response) {
+            self.fail_at(now, process.into(), &fault.0);
+        }
+    }
+
+    fn reach_register(
         &mut self,
         now: Time,
         process: u8,
@@ -257,7 +339,7 @@ impl Node {
         result
     }
 
-    fn free_bus(&mut self, now: Time) {
+    pub(super) fn free_bus(&mut self, now: Time) {
         if let Some(at) = self.bus.release(now) {
             self.events.schedule(at, Event::Grant);
         }

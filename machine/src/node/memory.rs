@@ -3,6 +3,7 @@
 
 use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_memory::ProcessorMemory;
+use narthex_memory::bridge::Bridge;
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
 use narthex_memory::port::AccessFault;
@@ -22,6 +23,8 @@ pub struct NodeMemory<'a, C> {
     pub block_bytes: u64,
     /// The node's interface, which may hold newer bytes of its queues.
     pub interface: Option<&'a Interface>,
+    /// The bridge to it, which may hold yet newer ones.
+    pub bridge: Option<&'a Bridge>,
 }
 
 /// Something that has a processor's caches.
@@ -91,6 +94,10 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
             let cached = node.caches.iter_mut().find_map(|owner| owner.memory().peek(here));
             let held = || {
                 let block = here - here % node.block_bytes;
+                let crossing = node.bridge.and_then(|bridge| bridge.peek(block));
+                if crossing.is_some() {
+                    return crossing;
+                }
                 node.interface?.sides.iter().find_map(|side| side.peek(block))
             };
             match cached.or_else(held) {

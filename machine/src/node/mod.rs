@@ -31,6 +31,7 @@
 //! used before it can be taken away again.
 
 mod interconnect;
+mod io_bus;
 pub mod journal;
 pub(crate) mod memory;
 mod private_bus;
@@ -49,6 +50,7 @@ use narthex_interfaces::Interface;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Ledger, Time};
+use narthex_memory::bridge::{Bridge, Timing};
 use narthex_memory::bus::Bus;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
@@ -56,6 +58,7 @@ use narthex_memory::{ProcessorMemory, Response, Transaction};
 use crate::activity::{Activities, Activity, Marker, Occupation};
 use journal::{FrameNote, Journal};
 
+use io_bus::IoBus;
 use private_bus::PrivateBus;
 
 pub use interconnect::Agent;
@@ -68,6 +71,12 @@ enum Event {
     Grant,
     /// The transaction on the bus is over.
     Release,
+    /// The address of a processor's read has come to the bridge.
+    ReadAtBridge,
+    /// The I/O bus is granted.
+    IoGrant,
+    /// Somebody's turn on the I/O bus is over.
+    IoRelease,
     /// The processor's own bus to its interface is granted.
     PrivateGrant,
     /// The access on the processor's own bus is over.
@@ -115,8 +124,8 @@ struct Underway {
 }
 
 impl Underway {
-    /// An uncached access; its answer is known when it is over.
-    fn uncached(transaction: Transaction) -> Self {
+    /// A transaction whose answer is known later.
+    fn unanswered(transaction: Transaction) -> Self {
         Underway { transaction, response: Response { data: None, value: 0, shared: false } }
     }
 }
@@ -131,6 +140,7 @@ pub struct Node {
     bus: Bus,
     underway: Option<Underway>,
     private: Option<PrivateBus>,
+    io: Option<IoBus>,
     main: MainMemory,
     memory_access_time: Duration,
     block_bytes: u64,
@@ -163,6 +173,8 @@ pub struct Parts {
     pub private_bus: Option<Bus>,
     /// How long one arbitration takes.
     pub arbitration_time: Duration,
+    /// The bridge to its I/O bus, where its interface is there.
+    pub bridge: Option<(Bridge, Timing)>,
     /// Its main memory.
     pub main: MainMemory,
     /// What main memory needs for a block.
@@ -190,6 +202,7 @@ impl Node {
             bus: parts.bus,
             underway: None,
             private: parts.private_bus.map(PrivateBus::new),
+            io: parts.bridge.map(|(bridge, timing)| IoBus::new(bridge, timing)),
             main: parts.main,
             memory_access_time: parts.memory_access_time,
             block_bytes: parts.block_bytes,
@@ -291,6 +304,9 @@ impl Node {
         match event {
             Event::Grant => self.grant(now),
             Event::Release => self.release(now),
+            Event::ReadAtBridge => self.read_at_bridge(now),
+            Event::IoGrant => self.grant_io_bus(now),
+            Event::IoRelease => self.release_io_bus(now),
             Event::PrivateGrant => self.grant_private_bus(now),
             Event::PrivateRelease => self.release_private_bus(now),
             Event::Timer(side) => self.timer(now, side),
@@ -382,11 +398,7 @@ impl Node {
         if let Some(at) = self.network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
         }
-        for side in 0..self.interface.sides.len() {
-            if self.interface.sides[side].wants_bus() {
-                self.request(now, self.agent_of_side(side));
-            }
-        }
+        self.request_for_sides(now);
     }
 
     /// The first failure in time among the node's processes: whose, and when.

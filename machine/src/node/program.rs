@@ -35,6 +35,7 @@ impl Node {
             pages: &mut process.pages,
             block_bytes: self.block_bytes,
             interface: Some(&self.interface),
+            bridge: self.io.as_ref().map(|io| &io.bridge),
         };
         let result = process.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
         self.units[index].processor.set_x(A0, result.value as u64);
@@ -198,6 +199,7 @@ impl Node {
             pages: &mut self.processes[index].pages,
             block_bytes: self.block_bytes,
             interface: Some(&self.interface),
+            bridge: self.io.as_ref().map(|io| &io.bridge),
         };
         memory.read(address, &mut bytes).ok()?;
         Some([0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))))

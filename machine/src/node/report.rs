@@ -57,6 +57,10 @@ impl Node {
         sets.extend(self.interface.sides.iter().map(|side| side.statistics()));
         let mut all = Map::new();
         sets.into_iter().for_each(|set| add_all(&mut all, "", set));
+        if let Some(io) = &self.io {
+            add_all(&mut all, "io_", &io.bus.statistics);
+            add_all(&mut all, "", &io.bridge.statistics);
+        }
         if let Some(private) = &self.private {
             add_all(&mut all, "private_", &private.bus.statistics);
         }
@@ -83,6 +87,9 @@ impl Node {
         }
         for side in &self.interface.sides {
             let _ = writeln!(text, "  {}", side.describe());
+        }
+        if let Some(io) = &self.io {
+            let _ = writeln!(text, "  {}", io.bridge.describe());
         }
         let _ = write!(text, "  flow control: {}", self.network.describe());
         text

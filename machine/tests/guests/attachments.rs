@@ -29,6 +29,38 @@ fn an_access_to_the_register_file_takes_a_single_cycle() {
 }
 
 #[test]
+fn an_access_behind_the_bridge_takes_what_table_2_says() {
+    // In processor cycles, the memory bus's part included.
+    assert_costs(&alone("isca96", "NI2w on io-bus"), 2, "", "ld a0, 0(s4)", 48);
+    assert_costs(&alone("isca96", "CNI512Q on io-bus"), 2, "", "ld a0, 0(s7)", 76);
+    assert_costs(&alone("isca96", "NI2w on io-bus"), 2, "", "ld a0, 0(s2)", 42);
+}
+
+#[test]
+fn a_store_behind_the_bridge_holds_the_memory_bus_for_12_cycles_and_the_io_bus_for_20() {
+    let blocking = with(alone("isca96", "NI2w on io-bus"), "store_buffer.uncached_stores=blocking");
+    assert_costs(&blocking, 2, "li a1, 0x80000", "sd a1, 8(s4)", 12);
+    // The load's address comes to the bridge 12 + 10 cycles behind the grant of
+    // the store, which is over after 12 + 20; then 20 on the I/O bus, and 18 for
+    // the answer on the memory bus.
+    let (measured, document) =
+        measure(&alone("isca96", "NI2w on io-bus"), "li a1, 0x80000", "sd a1, 8(s4)\n ld a0, 0(s4)", 0);
+    assert_eq!(measured, 2 + 32 + 20 + 18);
+    assert_eq!(statistic(&document, 0, "io_bus_occupied"), 2 * 20 * 5_000);
+}
+
+#[test]
+fn messages_cross_the_io_bus() {
+    let document = result(&request("isca96", "NI2w on io-bus"), &ping_pong(50, 8));
+    assert_eq!(statistic(&document, 0, "packets_delivered"), 50);
+    assert!(statistic(&document, 0, "io_bus_uncached_loads") > 100);
+    assert_eq!(
+        statistic(&document, 0, "io_bus_uncached_stores"),
+        statistic(&document, 0, "bus_uncached_stores")
+    );
+}
+
+#[test]
 fn posted_stores_drain_at_the_rate_of_the_cache_bus() {
     // Eight posted stores, one a cycle, the first granted at once; the load
     // waits for the last: 1 + 8 * 4, and 4 of its own.
