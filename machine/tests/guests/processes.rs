@@ -403,3 +403,12 @@ fn numbers_of_processes_that_cannot_be_are_refused() {
         }
     }
 }
+
+#[test]
+fn an_interface_on_one_processors_path_is_not_shared() {
+    for (machine, interface) in [("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")] {
+        let Failure { exit_code, message } = failure(&several(machine, interface, 2, 2), "exit 0");
+        assert_eq!(exit_code, Failure::USAGE);
+        assert!(message.contains("machine.processors_per_node is 2; expected 1"), "{message}");
+    }
+}
