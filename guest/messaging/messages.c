@@ -54,7 +54,7 @@ struct partial_message {
 static const struct narthex_information *machine;
 static struct send_driver sender; /* copies: one load less on every use */
 static struct receive_driver receiver;
-static int node, nodes; /* ranks: every process counts */
+static int node, nodes;      /* ranks: every process counts */
 static size_t payload_bytes; /* of a full packet */
 static uint8_t next_message;
 static narthex_handler *handlers[256];

@@ -146,11 +146,19 @@ impl<'a> Blueprint<'a> {
 
     fn build_interface(&self) -> Result<Interface, Failure> {
         let (config, Attached { name, attachment }) = (self.config, self.interface);
+        let processes = self.placement().processes;
+        if processes > 1 && config.private_path(attachment).is_some() {
+            return Err(Failure::usage(format!(
+                "'{}' has its interface on the path of one processor, which the other processes of a node could \
+                 not reach: machine.processors_per_node is {processes}; expected 1",
+                self.interface
+            )));
+        }
         let protocol = protocols::by_name(&config.data_cache.protocol).expect("checked with the machine");
         let node = InterfaceNode {
             sections: &config.interfaces_at(attachment),
-            processes: self.placement().processes,
-            first_agent: AgentId(self.placement().processes),
+            processes,
+            first_agent: AgentId(processes),
             attachment,
             protocol,
             block_bytes: self.block_bytes(),

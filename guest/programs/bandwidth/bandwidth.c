@@ -1,7 +1,8 @@
 /* Bandwidth between two processes (ni-design-hpca98 Section 6.1.2, Table 5; cni-isca96 Section
  * 5.1): node 0 sends a stream of messages to node 1, as fast as flow control lets it.
  *
- *     bandwidth [BYTES [COUNT [WARM-UP]]]        by default 8 bytes, 3000 messages, 300 to warm up
+ *     bandwidth [BYTES [COUNT [WARM-UP [RECEIVER]]]]
+ *                        by default 8 bytes, 3000 messages, 300 to warm up, to node 1
  *
  * See README.md for how every byte is checked without measuring the check. */
 #include <stdbool.h>
@@ -197,7 +198,8 @@ int main(int count, char **values) {
     expected = warm_up + measured;
     size_t stride = (message_bytes + 7) / 8 * 8;
     slots = count_slots(stride);
-    int receiver = narthex_nodes() > 1 ? 1 : 0; /* a machine of one node talks to itself */
+    long last = narthex_nodes() - 1; /* a machine of one node talks to itself */
+    int receiver = (int)argument(count, values, 4, "receiver", 0, last, last > 0 ? 1 : 0);
     if (narthex_node() == receiver) {
         prepare_receiver();
         narthex_register_handler(DATA, on_data);

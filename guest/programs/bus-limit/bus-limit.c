@@ -14,10 +14,10 @@
 #include "messaging/copy.h"
 
 enum {
-    HALF_BYTES = 16 * 1024,   /* what is handed over at a time */
-    HALVES = 2,               /* one is written while the other is copied */
-    SETTLING_ROUNDS = 2,      /* of a stretch, before the clock starts: after a check the */
-    MEASURED_ROUNDS = 4,      /* writer is ahead by all halves, and has to be caught up with */
+    HALF_BYTES = 16 * 1024, /* what is handed over at a time */
+    HALVES = 2,             /* one is written while the other is copied */
+    SETTLING_ROUNDS = 2,    /* of a stretch, before the clock starts: after a check the */
+    MEASURED_ROUNDS = 4,    /* writer is ahead by all halves, and has to be caught up with */
     STRETCH_ROUNDS = SETTLING_ROUNDS + MEASURED_ROUNDS,
     STRETCH_BYTES = STRETCH_ROUNDS * HALF_BYTES,
     COLOURS_BYTES = 256 * 1024 /* addresses that differ by this share a line of a cache */

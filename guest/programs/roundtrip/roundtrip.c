@@ -1,7 +1,8 @@
 /* Round-trip latency between two processes (ni-design-hpca98 Section 6.1.1, Table 5; cni-isca96
  * Section 5.1): node 0 sends a message, node 1 sends the same payload back.
  *
- *     roundtrip [BYTES [COUNT [WARM-UP]]]        by default 8 bytes, 200 rounds, 150 to warm up
+ *     roundtrip [BYTES [COUNT [WARM-UP [PARTNER]]]]
+ *                        by default 8 bytes, 200 rounds, 150 to warm up, with node 1
  *
  * See README.md for what is inside the measured time and what is not. */
 #include <math.h>
@@ -83,7 +84,8 @@ int main(int count, char **values) {
     size_t bytes = (size_t)argument(count, values, 1, "bytes", 0, (long)narthex_payload_limit(), 8);
     long measured = argument(count, values, 2, "count", 1, 1000000000, 200);
     long warm_up = argument(count, values, 3, "warm-up", 0, 1000000000, 150);
-    int partner = narthex_nodes() > 1 ? 1 : 0; /* a machine of one node talks to itself */
+    long last = narthex_nodes() - 1; /* a machine of one node talks to itself */
+    int partner = (int)argument(count, values, 4, "partner", 0, last, last > 0 ? 1 : 0);
     rounds = warm_up + measured;
     narthex_register_handler(REQUEST, on_request);
     narthex_register_handler(REPLY, on_reply);

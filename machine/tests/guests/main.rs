@@ -11,6 +11,7 @@ mod faults;
 mod no_progress;
 mod overflow;
 mod packets;
+mod processes;
 mod timing;
 mod traffic;
 

@@ -1,7 +1,7 @@
 //! The least messaging library that a guest needs, for every interface: the
 //! assembler's counterpart of guest/messaging.
 //!
-//! `call start` first; it sets s2 to s9 and s11, which belong to the library:
+//! `call start` first, before `sp` changes; it sets s2 to s9 and s11, which belong to the library:
 //!
 //! | register | meaning |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | s4 | send queue: copy of the head pointer, refreshed when the queue looks full |
 //! | s5, s6 | receive queue: index and sense of the next entry |
 //! | s7 | 1 if messages are announced by a store to the tail pointer |
-//! | s8, s9 | this node, and how many there are |
+//! | s8, s9 | this process's rank, and how many there are |
 //! | s11 | the information page |
 //!
 //! `call send`: a0 the header, a1 the payload (whole doublewords are read).
@@ -19,9 +19,22 @@
 /// The library, to be put behind a program that ends before it.
 pub const LIBRARY: &str = "
 start:
+    ld   t0, 0(sp)              # arguments; the environment is behind them
+    slli t0, t0, 3
+    add  t0, t0, sp
+    ld   t0, 16(t0)             # NARTHEX_PAGE=0x50000000; the 16th character
+    lbu  t0, 16(t0)             # tells the pages of processes 0 to 4 apart
+    addi t0, t0, -48
+    slli t0, t0, 24
     li   s11, 0x50000000
+    add  s11, s11, t0
+    ld   t1, 184(s11)
     ld   s8, 16(s11)
+    mul  s8, s8, t1
+    ld   t0, 176(s11)
+    add  s8, s8, t0
     ld   s9, 24(s11)
+    mul  s9, s9, t1
     ld   s7, 144(s11)
     li   s2, 0
     li   s3, 1

@@ -163,9 +163,18 @@ pub fn run_elf(request: &RunRequest, elf: &[u8]) -> Result<Value, Failure> {
 
 /// The integer that a node reported last under a name.
 pub fn reported(document: &Value, node: u64, name: &str) -> i64 {
+    reported_by(document, (node, 0), name)
+}
+
+/// The integer that a process, named by node and number, reported last under a name.
+pub fn reported_by(document: &Value, (node, process): (u64, u64), name: &str) -> i64 {
     let reports = document["reports"].as_array().expect("a list");
-    let report = reports.iter().rev().find(|report| report["node"] == node && report["name"] == name);
-    let report = report.unwrap_or_else(|| panic!("node {node} reports no {name}: {}", document["reports"]));
+    let is_wanted =
+        |report: &&Value| report["node"] == node && report["process"] == process && report["name"] == name;
+    let report = reports.iter().rev().find(is_wanted);
+    let report = report.unwrap_or_else(|| {
+        panic!("node {node}, process {process} reports no {name}: {}", document["reports"])
+    });
     report["value"].as_f64().expect("a number") as i64
 }
 
