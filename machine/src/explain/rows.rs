@@ -62,6 +62,8 @@ fn deed(kind: Kind, place: &str) -> String {
         Kind::Invalidate => format!("invalidates {place}"),
         Kind::UncachedLoad => format!("loads {place}"),
         Kind::UncachedStore => format!("stores to {place}"),
+        Kind::BlockLoad => format!("loads a block from {place}"),
+        Kind::BlockStore => format!("stores a block to {place}"),
     }
 }
 
