@@ -10,12 +10,14 @@
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
+//! | [`places`] | addresses in words |
 
 pub mod attachment;
 pub mod cachable_queue;
 pub mod fifo;
 pub mod interface;
 pub mod models;
+pub mod places;
 pub mod registers;
 pub mod side;
 pub mod taxonomy;

@@ -270,7 +270,7 @@ impl<'a> Blueprint<'a> {
             addresses.register_page(),
             packet,
             header,
-            packet - header,
+            self.config.payload_bytes(),
             self.block_bytes(),
             addresses.send_queue(),
             send.entries,

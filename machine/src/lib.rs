@@ -7,12 +7,14 @@
 //! | [`node`] | a node: its components, wired |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
+//! | [`explain`](mod@explain) | one message's life, from the journals of a run |
 //!
 //! The functions of this page are what the command line is made of.
 
 pub mod activity;
 pub mod compose;
 pub mod config;
+pub mod explain;
 pub mod node;
 pub mod request;
 pub mod run;
@@ -23,6 +25,7 @@ use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::{Value, json};
 
+pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
 pub use request::{Failure, RunRequest};
 pub use run::{Progress, run};

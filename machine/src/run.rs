@@ -48,13 +48,37 @@ pub fn run(
     elf: &[u8],
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<Value, Failure> {
+    simulate(request, elf, |_| {}, observer).map(|finished| document(request, elf, &finished))
+}
+
+/// A run that has come to its end.
+pub(crate) struct Finished {
+    /// The machine, with the request's changes.
+    pub machine: Machine,
+    /// Its interface.
+    pub interface: Attached,
+    /// Its nodes, their ledgers closed.
+    pub nodes: Vec<Node>,
+    end: Time,
+    written: Written,
+}
+
+/// Runs a program on a machine whose nodes have been through `prepare`.
+pub(crate) fn simulate(
+    request: &RunRequest,
+    elf: &[u8],
+    prepare: impl FnMut(&mut Node),
+    observer: &mut dyn FnMut(Progress<'_>) -> bool,
+) -> Result<Finished, Failure> {
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request);
-    let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
+    let mut nodes =
+        (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
+    nodes.iter_mut().for_each(prepare);
     let lookahead = machine.config.network.build().smallest_latency();
     let mut simulation = Simulation::new(nodes, lookahead);
     let patience = machine.config.machine.time_without_progress;
@@ -74,7 +98,7 @@ pub fn run(
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
     judge(&ending, &mut nodes)?;
-    Ok(document(request, elf, &machine, &blueprint, end, &nodes, written))
+    Ok(Finished { machine, interface, nodes, end, written })
 }
 
 /// The changes to the machine that the request makes, as settings.
@@ -149,24 +173,15 @@ fn failure_of(node: &Node) -> Failure {
 }
 
 /// The result document: everything that is needed to run it again, and all that was counted.
-fn document(
-    request: &RunRequest,
-    elf: &[u8],
-    machine: &Machine,
-    blueprint: &Blueprint<'_>,
-    end: Time,
-    nodes: &[Node],
-    written: Written,
-) -> Value {
-    let digest = Sha256::digest(elf);
-    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
+    let Finished { machine, interface, nodes, end, written } = finished;
     json!({
         "schema": SCHEMA_VERSION,
         "version": env!("CARGO_PKG_VERSION"),
         "program": request.program,
         "arguments": request.args,
-        "binary_sha256": hash,
-        "interface": blueprint.interface.to_string(),
+        "binary_sha256": digest(elf),
+        "interface": interface.to_string(),
         "machine": machine.resolved(),
         "ending": "finished",
         "simulated_ps": end.as_ps(),
@@ -175,6 +190,11 @@ fn document(
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
         "output": written.lines,
     })
+}
+
+/// What tells one program's file from another.
+pub(crate) fn digest(elf: &[u8]) -> String {
+    Sha256::digest(elf).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What every process has of something, with whose it is.

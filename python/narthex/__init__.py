@@ -14,6 +14,7 @@ what they reported and where each processor's time went.
 Everything that the command line does is a call here. The layers, from below:
 `_native` is the simulator (Rust); `programs` finds and compiles guests;
 `running` runs one of them; `comparison` runs it on several interfaces;
+`explanation` opens one message's life;
 `validation` runs experiments and joins published values; `cli` is the command
 line and holds no logic of its own. Nothing is imported before it is used, so
 that `narthex --help` answers at once.
@@ -27,18 +28,30 @@ from narthex.errors import NarthexError
 if TYPE_CHECKING:
     from narthex.comparison import compare
     from narthex.compiler import compile  # noqa: A004
+    from narthex.explanation import Explanation, explain
     from narthex.results import Result
     from narthex.running import run
     from narthex.validation import experiment
 
-__all__ = ["NarthexError", "Result", "compare", "compile", "experiment", "run"]
+__all__ = [
+    "Explanation",
+    "NarthexError",
+    "Result",
+    "compare",
+    "compile",
+    "experiment",
+    "explain",
+    "run",
+]
 
 _HOMES = {
+    "Explanation": "narthex.explanation",
     "Result": "narthex.results",
     "__version__": "narthex._native",
     "compare": "narthex.comparison",
     "compile": "narthex.compiler",
     "experiment": "narthex.validation",
+    "explain": "narthex.explanation",
     "run": "narthex.running",
 }
 

@@ -8,7 +8,7 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use narthex_machine::{Failure, OutputStream, Progress, RunRequest};
+use narthex_machine::{ExplainRequest, Failure, OutputStream, Progress, RunRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -104,6 +104,17 @@ fn write(
     Ok(true)
 }
 
+/// One message's life and the parts of its latency, from a real run.
+///
+/// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs.
+#[pyfunction]
+fn explain(py: Python<'_>, request: &str, elf: &[u8]) -> PyResult<String> {
+    let request: ExplainRequest = serde_json::from_str(request)
+        .map_err(|error| PyValueError::new_err(format!("explain request: {error}")))?;
+    let document = py.detach(|| narthex_machine::explain(&request, elf));
+    text(py, document)
+}
+
 /// Explores every state of a coherence protocol; the report's document.
 #[pyfunction]
 fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
@@ -129,6 +140,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)

@@ -12,6 +12,7 @@ COMMANDS = [
     ["list"],
     ["run"],
     ["compare"],
+    ["explain"],
     ["experiment"],
     ["cc"],
     ["check"],

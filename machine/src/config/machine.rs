@@ -124,6 +124,11 @@ impl MachineConfig {
         self.data_cache.block
     }
 
+    /// Bytes of payload that fit into a packet.
+    pub fn payload_bytes(&self) -> u64 {
+        self.messages.packet.as_u64() - self.messages.header.as_u64()
+    }
+
     fn component_problems(&self) -> Vec<Broken> {
         let instruction_cache = match &self.instruction_cache {
             InstructionCache::Ideal {} => Vec::new(),

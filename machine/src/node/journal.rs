@@ -191,10 +191,10 @@ impl Journal {
         let states: Vec<u64> = interface.sides.iter().map(|half| digest(&**half)).collect();
         let before = std::mem::replace(&mut self.states, states);
         // The first look has nothing to compare with.
-        let changed: Vec<usize> =
-            (0..before.len()).filter(|&side| before[side] != self.states[side]).collect();
-        for side in changed {
-            self.touch(now, side);
+        for (side, state) in before.iter().enumerate() {
+            if *state != self.states[side] {
+                self.touch(now, side);
+            }
         }
         for _ in std::mem::replace(&mut self.taken, taken)..taken {
             if !before.is_empty() {

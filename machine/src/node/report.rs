@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use narthex_cores::linux::Place;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use serde_json::{Map, Value, json};
@@ -65,6 +66,14 @@ impl Node {
             add_all(&mut all, "private_", &private.bus.statistics);
         }
         all
+    }
+
+    /// What an address of a program's memory is, in words.
+    pub fn name_memory(&self, address: u64) -> String {
+        match self.processes[0].calls.space().place(address) {
+            Place::Inside(purpose, _) => purpose.to_string(),
+            _ => "memory".into(),
+        }
     }
 
     /// Who waits for what, for a run that gets nowhere.

@@ -7,6 +7,7 @@ mod attachments;
 mod bad_requests;
 mod coherence;
 mod determinism;
+mod explain;
 mod faults;
 mod no_progress;
 mod overflow;

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 
 import typer
 
-from narthex.cli import catalogue, checking, compiling, experiments, machines, runs
+from narthex.cli import (
+    catalogue,
+    checking,
+    compiling,
+    experiments,
+    explaining,
+    machines,
+    runs,
+)
 from narthex.cli.console import examples, fail
 from narthex.errors import USAGE, NarthexError
 
@@ -26,10 +34,11 @@ app = typer.Typer(
         "narthex list",
         "narthex run roundtrip 64 1000 --interface CNI32Qm",
         "narthex compare bandwidth 256 --interface NI2w,CNI512Q,CNI32Qm",
+        "narthex explain CNI32Qm --bytes 64",
         "narthex experiment hpca98/roundtrip",
     ),
 )
-for module in (catalogue, runs, experiments, compiling, checking, machines):
+for module in (catalogue, runs, explaining, experiments, compiling, checking, machines):
     module.register(app)
 
 

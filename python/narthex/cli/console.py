@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -102,17 +103,21 @@ def console() -> "Console":
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    right: Sequence[str] = (),
+    styles: Sequence[str] = (),
 ) -> None:
-    """Print a table; the columns named in `right` hold numbers."""
+    """Print a table; the columns named in `right` hold numbers, `styles` are the rows'."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+    for row, style in zip_longest(rows, styles):
+        table.add_row(*(str(cell) for cell in row), style=style)
     screen = console()
     screen.print(title, style="bold")
     screen.print(table)

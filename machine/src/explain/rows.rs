@@ -1,0 +1,172 @@
+//! The table of what happened during a message's life.
+
+use narthex_interfaces::places::place_of;
+use narthex_kernel::Time;
+use narthex_memory::Kind;
+use serde_json::{Value, json};
+
+use super::life::{Life, Witness};
+use super::path::Segment;
+use crate::config::MachineConfig;
+use crate::node::journal::{Crossing, Event, FrameKind, FrameNote, Supplier};
+use crate::node::{Agent, Node};
+
+/// Finds words for addresses and agents.
+pub struct Words<'a> {
+    nodes: &'a [Node],
+    packet_bytes: u64,
+    block_bytes: u64,
+}
+
+impl<'a> Words<'a> {
+    /// Words for what the nodes of a machine do.
+    pub fn new(nodes: &'a [Node], config: &MachineConfig) -> Self {
+        Words { nodes, packet_bytes: config.messages.packet.as_u64(), block_bytes: config.block().as_u64() }
+    }
+
+    /// The thing at an address, and where in it.
+    fn place(&self, node: usize, address: u64) -> (String, Option<String>) {
+        match place_of(address, self.packet_bytes, self.block_bytes) {
+            Some(place) => (place.name, place.part),
+            None => (self.nodes[node].name_memory(address), None),
+        }
+    }
+}
+
+fn agent(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Unit(0) => "processor",
+        Agent::Unit(_) => "another processor",
+        Agent::Side(0) => "send half",
+        Agent::Side(_) => "receive half",
+    }
+}
+
+fn supplier(supplier: Supplier) -> &'static str {
+    match supplier {
+        Supplier::MainMemory => "main memory",
+        Supplier::Agent(Agent::Unit(_)) => "cache",
+        Supplier::Agent(Agent::Side(_)) => "interface",
+    }
+}
+
+/// What a transaction does, with the name of its place in it.
+fn deed(kind: Kind, place: &str) -> String {
+    match kind {
+        Kind::Read => format!("reads {place}"),
+        Kind::ReadExclusive => format!("reads {place} to write it"),
+        Kind::Upgrade => format!("asks to write {place}"),
+        Kind::WriteBack => format!("returns {place}"),
+        Kind::WriteBlock => format!("writes {place}"),
+        Kind::ReadOnce => format!("reads {place} without a copy"),
+        Kind::Invalidate => format!("invalidates {place}"),
+        Kind::UncachedLoad => format!("loads {place}"),
+        Kind::UncachedStore => format!("stores to {place}"),
+        Kind::BlockLoad => format!("loads a block from {place}"),
+        Kind::BlockStore => format!("stores a block to {place}"),
+    }
+}
+
+/// A row of the table; times in ps from the begin of the life on.
+struct Row {
+    at: Time,
+    node: usize,
+    critical: bool,
+    value: Value,
+}
+
+/// What happened at both nodes, in the order of time.
+pub fn rows(life: &Life, witnesses: &[Witness; 2], segments: &[Segment], words: &Words<'_>) -> Vec<Value> {
+    let mut rows = landmarks(life);
+    for (node, witness) in witnesses.iter().enumerate() {
+        for record in &witness.records {
+            let row = match &record.event {
+                Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
+                Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
+                Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
+                Event::Booking { .. } | Event::Timer(_) | Event::Taken => None,
+            };
+            rows.extend(row);
+        }
+    }
+    rows.sort_by_key(|row| (row.at, row.node));
+    let finish = |row: Row| {
+        let mut value = row.value;
+        value["time_ps"] = json!(row.at.as_ps() as i64 - life.sent.as_ps() as i64);
+        value["node"] = json!(row.node);
+        value["critical"] = json!(row.critical);
+        value
+    };
+    rows.into_iter().map(finish).collect()
+}
+
+fn landmarks(life: &Life) -> Vec<Row> {
+    let program = |at, node, what: &str| Row {
+        at,
+        node,
+        critical: true,
+        value: json!({ "agent": "program", "what": what, "deed": what, "kind": "program" }),
+    };
+    vec![
+        program(life.sent, 0, "begins to send"),
+        program(life.noticed, 1, "finds the packet"),
+        program(life.handled, 1, "starts the handler"),
+    ]
+}
+
+/// A transaction that overlaps the life.
+fn transaction(
+    life: &Life,
+    node: usize,
+    crossing: &Crossing,
+    segments: &[Segment],
+    words: &Words<'_>,
+) -> Option<Row> {
+    if crossing.released <= life.sent || crossing.granted >= life.handled {
+        return None;
+    }
+    let overlap = |segment: &&Segment| {
+        crossing.released.min(segment.to).saturating_since(crossing.granted.max(segment.from))
+    };
+    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, crossing.agent)));
+    let part =
+        own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
+    let (place, detail) = words.place(node, crossing.address);
+    let name = detail.iter().fold(place.clone(), |name, detail| format!("{name}, {detail}"));
+    Some(Row {
+        at: crossing.granted,
+        node,
+        critical: part.is_some(),
+        value: json!({
+            "agent": agent(crossing.agent),
+            "what": deed(crossing.kind, &name),
+            "deed": deed(crossing.kind, &place),
+            "kind": crossing.kind.name(),
+            "place": place,
+            "address": crossing.address,
+            "supplier": crossing.supplier.map(supplier),
+            "bus": crossing.bus,
+            "cycles": crossing.cycles,
+            "time_on_bus_ps": (crossing.released - crossing.granted).as_ps(),
+            "part": part.map(|part| part.as_str()),
+        }),
+    })
+}
+
+/// A frame of the network that belongs to the life.
+fn frame(life: &Life, node: usize, at: Time, note: &FrameNote, verb: &str) -> Option<Row> {
+    if at < life.sent || at > life.handled {
+        return None;
+    }
+    let (what, kind) = match note.kind {
+        FrameKind::Data => (format!("packet {} ({} bytes) {verb}", note.sequence, note.bytes), "packet"),
+        FrameKind::Returned => (format!("packet {}, returned, {verb}", note.sequence), "returned packet"),
+        FrameKind::Acknowledgement => {
+            (format!("acknowledgement of packet {} {verb}", note.sequence), "acknowledgement")
+        }
+    };
+    let last = note.kind == FrameKind::Data && note.sequence == life.sequence && note.source.0 == 0;
+    let deed = format!("{kind} {verb}");
+    let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
+    Some(Row { at, node, critical: last, value })
+}

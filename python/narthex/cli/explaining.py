@@ -1,0 +1,135 @@
+"""`narthex explain`: one message's life."""
+
+from typing import Any
+
+import typer
+
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    compile_program,
+    examples,
+    print_table,
+)
+from narthex.cli.runs import MACHINE, SEED
+
+COLOURS = {
+    "sender": "cyan",
+    "interface sends": "magenta",
+    "flow control": "red",
+    "network": "yellow",
+    "interface receives": "green",
+    "receiver": "blue",
+}
+"""By whose work a part is: what its name begins with."""
+
+BESIDE = "dim"
+LONGEST_ROWS = 100
+"""A longer table is condensed on the critical path too."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "explain",
+        epilog=examples(
+            "narthex explain CNI32Qm --bytes 64",
+            "narthex explain NI2w --bytes 8 --machine isca96",
+            "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
+        ),
+    )(explain)
+
+
+def explain(
+    interface: str = typer.Argument(..., help="The network interface."),
+    bytes_: int = typer.Option(64, "--bytes", "-b", min=0, help="Bytes of payload."),
+    machine: str = MACHINE,
+    set_: list[str] = SET_OPTION,
+    seed: int | None = SEED,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Show one message's life, transaction by transaction, and the parts of its latency."""
+    from narthex import explanation
+    from narthex.programs import find
+
+    target = JsonTarget(json_file)
+    guest = find(explanation.PROGRAM)
+    compile_program(guest)
+    with Waiting(f"Explaining {interface}") as waiting:
+        waiting.update("simulating round trips")
+        found = explanation.explain(
+            interface, bytes_, machine=machine, set=set_, seed=seed, program=guest
+        )
+    target.write(found.document)
+    if not target.to_stdout:
+        show(found.document)
+
+
+def show(document: dict[str, Any]) -> None:
+    """Print the transactions and the breakdown."""
+    _show_transactions(document)
+    _show_breakdown(document)
+    rounds = document["rounds"]
+    print(
+        f"The message with the median latency of {rounds['count']} rounds, which differ by the"
+        f" phase of the receiver's polls\n({_ns(rounds['minimum_ps'])} to"
+        f" {_ns(rounds['maximum_ps'])} ns). Rows marked 'beside' are not on the critical path."
+    )
+
+
+def _show_transactions(document: dict[str, Any]) -> None:
+    from narthex.explanation import condensed, words
+
+    rows = condensed(document["transactions"])
+    if len(rows) > LONGEST_ROWS:
+        rows = condensed(document["transactions"], critical_too=True)
+    several_buses = len({row["bus"] for row in rows if row.get("bus")}) > 1
+    columns = ["ns", "node, agent", "what", "supplied by", *["bus"] * several_buses]
+    columns += ["cycles", "part"]
+    cells = []
+    for row in rows:
+        cell = [_ns(row["time_ps"]), f"{row['node']} {row['agent']}", words(row)]
+        cell += [row.get("supplier") or "", *[row.get("bus") or ""] * several_buses]
+        cell += ["" if row["cycles"] is None else row["cycles"]]
+        cell += [row.get("part") or ("" if row["critical"] else "beside")]
+        cells.append(cell)
+    print_table(_title(document), columns, cells, ["ns", "cycles"], [_colour(row) for row in rows])
+
+
+def _title(document: dict[str, Any]) -> str:
+    packets = document["packets"]
+    return (
+        f"{document['bytes']} bytes in {packets} packet{'s' if packets > 1 else ''}"
+        f" over {document['interface']} on {document['machine']['machine']['name']}"
+    )
+
+
+def _show_breakdown(document: dict[str, Any]) -> None:
+    from narthex.explanation import Explanation
+
+    latency = document["latency_ps"]
+    rounds = document["rounds"]
+    rows = [
+        (part, _ns(time), f"{100 * time / latency:.1f}", _ns(mean))
+        for part, time, mean in Explanation(document).breakdown.iter_rows()
+    ]
+    styles = [_colour_of(row[0]) for row in rows]
+    rows.append(("latency", _ns(latency), "100.0", _ns(rounds["total_ps"] / rounds["count"])))
+    columns = ["part", "ns", "%", "mean ns"]
+    print_table("Where the latency goes", columns, rows, columns[1:], [*styles, "bold"])
+
+
+def _colour(row: dict[str, Any]) -> str:
+    if not row["critical"]:
+        return BESIDE
+    return _colour_of(row["part"]) if row.get("part") else "bold"
+
+
+def _colour_of(part: str) -> str:
+    return COLOURS[part.partition(":")[0]]
+
+
+def _ns(time_ps: float) -> str:
+    return f"{time_ps / 1000:,.1f}"

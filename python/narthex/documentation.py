@@ -1,0 +1,224 @@
+"""Fills in the generated parts of the documentation.
+
+A page of `docs` may contain
+
+    <!-- generated: transactions CNI32Qm bytes=64 machine=hpca98 -->
+    ...
+    <!-- end -->
+
+What stands between the two lines is made from a run and replaced by
+`python -m narthex.documentation` (`make pages`); a test makes the tables of
+lives again and compares, so that pages and simulator cannot drift apart.
+
+| kind | arguments | made from |
+| --- | --- | --- |
+| `transactions` | one interface, `bytes`, `machine` | `narthex explain` |
+| `breakdown` | interfaces, `bytes` (several with commas), `machine` | `narthex explain` |
+| `measured` | an experiment, interfaces | `narthex experiment` |
+| `claims` | an experiment, interfaces | `narthex experiment` |
+
+All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
+"""
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from narthex.errors import NarthexError, unknown
+from narthex.explanation import Explanation, Row, condensed, explain, words
+from narthex.running import DEFAULT_MACHINE
+from narthex.validation import Outcome, experiment
+from narthex.validation.outcome import label
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+_PART = re.compile(r"^<!-- generated: (.*?) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"entry \d+, ")
+"""Which entry of a queue a message gets is of no interest on a page."""
+
+
+@dataclass
+class Directive:
+    """What a generated part is to show."""
+
+    kind: str
+    names: list[str]
+    sizes: list[int] = field(default_factory=lambda: [64])
+    machine: str = DEFAULT_MACHINE
+    set: list[str] = field(default_factory=list)
+
+    def lives(self) -> list[Explanation]:
+        """Explain a message of each size over each interface."""
+        return [
+            life(name, size, self.machine, tuple(self.set))
+            for name in self.names
+            for size in self.sizes
+        ]
+
+
+def parse(text: str) -> Directive:
+    """Read the line that opens a generated part."""
+    kind, *rest = shlex.split(text)
+    if kind not in KINDS:
+        raise unknown("kind of generated part", kind, KINDS)
+    directive = Directive(kind, [])
+    for word in rest:
+        key, is_option, value = word.partition("=")
+        if not is_option:
+            directive.names.append(word)
+        elif key == "bytes":
+            directive.sizes = [int(size) for size in value.split(",")]
+        elif key == "machine":
+            directive.machine = value
+        elif key == "set":
+            directive.set.append(value)
+        else:
+            raise unknown("option of a generated part", key, ["bytes", "machine", "set"])
+    return directive
+
+
+@cache
+def life(interface: str, size: int, machine: str, settings: tuple[str, ...]) -> Explanation:
+    """Explain a message, once for all pages."""
+    return explain(interface, size, machine=machine, set=settings)
+
+
+@cache
+def outcome(name: str) -> Outcome:
+    """Run an experiment, once for all pages."""
+    return experiment(name)
+
+
+def transactions(directive: Directive) -> list[str]:
+    """Say what happens during a life, polls and acknowledgements left out."""
+    (explained,) = directive.lives()
+    rows = [row for row in explained.document["transactions"] if _matters(row)]
+    cells = [
+        [
+            f"{row['time_ps'] / 1000:,.0f}",
+            f"{row['agent']} of node {row['node']}" if row["agent"] != "network" else "network",
+            _ENTRY.sub("", words(row)),
+            row.get("supplier") or "",
+            "" if row["cycles"] is None else f"{row['cycles']:,}",
+            row.get("part") or ("" if row["critical"] else "(beside the path)"),
+        ]
+        for row in condensed(rows, critical_too=True)
+    ]
+    columns = ["ns", "who", "what", "supplied by", "bus cycles", "part of the latency"]
+    return _table(columns, cells, right=["ns", "bus cycles"])
+
+
+def _matters(row: Row) -> bool:
+    """Leave out what a processor or the network does beside the critical path."""
+    return row["critical"] or row["agent"].endswith("half")
+
+
+def breakdown(directive: Directive) -> list[str]:
+    """Put the mean parts of several messages side by side, in ns."""
+    lives = directive.lives()
+    parts: dict[str, list[float]] = {}
+    for place, explained in enumerate(lives):
+        for part, _, mean_ps in explained.breakdown.iter_rows():
+            parts.setdefault(part, [0.0] * len(lives))[place] = mean_ps
+    sums = [sum(column) for column in zip(*parts.values(), strict=True)]
+    rows = [
+        [part, *(f"{mean / 1000:,.1f}" if mean else "" for mean in means)]
+        for part, means in sorted(parts.items(), key=lambda item: _owner(item[0]))
+    ]
+    rows.append(["**latency**", *(f"**{mean / 1000:,.1f}**" for mean in sums)])
+    heads = [f"{each.document['interface']}, {each.document['bytes']} bytes" for each in lives]
+    return _table(["mean ns in", *heads], rows, right=heads)
+
+
+_OWNERS = ["sender", "interface sends", "flow control", "network", "interface receives", "receiver"]
+
+
+def _owner(part: str) -> int:
+    return _OWNERS.index(part.partition(":")[0])
+
+
+def measured(directive: Directive) -> list[str]:
+    """Put measured values beside published ones, for the rows of some interfaces."""
+    name, *interfaces = directive.names
+    rows = [
+        [
+            label(row),
+            f"{row.value:,.3g} {row.unit}",
+            "" if row.published_low is None else _range(row.published_low, row.published_high),
+            "" if row.error_percent is None else f"{row.error_percent:+.1f} %",
+        ]
+        for row in outcome(name).rows
+        if row.interface in interfaces
+    ]
+    columns = [f"`{name}`", "measured", "published", "error"]
+    return _table(columns, rows, right=columns[1:])
+
+
+def _range(low: float, high: float | None) -> str:
+    return f"{low:g}" if high in (None, low) else f"{low:g} to {high:g}"
+
+
+def claims(directive: Directive) -> list[str]:
+    """List the paper's claims about some interfaces, and whether they hold."""
+    name, *interfaces = directive.names
+    found = outcome(name)
+    stated = {claim.text: claim.holds for claim in found.experiment.claim}
+    rows = [
+        [claim.text, claim.source, "yes" if claim.holds else "**no**"]
+        for claim in found.claims
+        if any(f"'{interface}" in stated[claim.text] for interface in interfaces)
+    ]
+    return _table([f"claims of `{name}`", "where", "holds"], rows)
+
+
+KINDS: dict[str, Callable[[Directive], list[str]]] = {
+    "transactions": transactions,
+    "breakdown": breakdown,
+    "measured": measured,
+    "claims": claims,
+}
+LIVES = ("transactions", "breakdown")
+"""The kinds that take no longer than a test may."""
+
+
+def _table(columns: list[str], rows: list[list[str]], right: Collection[str] = ()) -> list[str]:
+    rule = ["---:" if column in right else "---" for column in columns]
+    return [f"| {' | '.join(cells)} |" for cells in [columns, rule, *rows]]
+
+
+def filled(text: str, kinds: Collection[str] = tuple(KINDS)) -> str:
+    """Return a page with its generated parts of these kinds made anew."""
+
+    def make(match: re.Match[str]) -> str:
+        directive = parse(match[1])
+        if directive.kind not in kinds:
+            return match[0]
+        lines = "\n".join(KINDS[directive.kind](directive))
+        return f"<!-- generated: {match[1]} -->\n\n{lines}\n\n<!-- end -->"
+
+    return _PART.sub(make, text)
+
+
+def pages() -> list[Path]:
+    """Return the pages that have generated parts."""
+    found = sorted(DOCS.rglob("*.md"))
+    return [page for page in found if "<!-- generated: " in page.read_text(encoding="utf-8")]
+
+
+def main() -> None:
+    """Make the generated parts of all pages anew."""
+    for page in pages():
+        print(page.relative_to(DOCS.parent), flush=True)
+        try:
+            text = filled(page.read_text(encoding="utf-8"))
+        except NarthexError as error:
+            sys.exit(f"{page}: {error}")
+        page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

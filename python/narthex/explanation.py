@@ -1,0 +1,149 @@
+"""One message's life: its transactions, and the parts of its latency."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from narthex import _native
+from narthex.errors import NarthexError
+from narthex.programs import Program, find
+from narthex.running import DEFAULT_MACHINE
+
+if TYPE_CHECKING:
+    import polars
+
+PROGRAM = "roundtrip"
+"""The program whose messages are explained."""
+
+Row = dict[str, Any]
+
+
+class Explanation:
+    """What happened to one message between the call that sends and its handler.
+
+    `document` is exactly what `--json` writes. The frames are views of it,
+    made when they are asked for.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+
+    @property
+    def latency_ps(self) -> int:
+        """The time from the call to the handler."""
+        return self.document["latency_ps"]
+
+    @property
+    def transactions(self) -> "polars.DataFrame":
+        """What happened, in the order of time; times count from the call.
+
+        Rows with `critical` are on the path that makes the latency, as the
+        `part` that they name; the others go on beside it.
+        """
+        import polars as pl
+
+        schema = {
+            "time_ps": pl.Int64,
+            "node": pl.Int64,
+            "agent": pl.String,
+            "kind": pl.String,
+            "what": pl.String,
+            "place": pl.String,
+            "supplier": pl.String,
+            "bus": pl.String,
+            "cycles": pl.Int64,
+            "time_on_bus_ps": pl.Int64,
+            "part": pl.String,
+            "critical": pl.Boolean,
+        }
+        rows = [[row.get(key) for key in schema] for row in self.document["transactions"]]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def breakdown(self) -> "polars.DataFrame":
+        """The parts of the latency: part, time_ps, and mean_ps over all measured rounds.
+
+        `time_ps` adds up to the latency, to the picosecond.
+        """
+        import polars as pl
+
+        rounds = self.document["rounds"]["count"]
+        schema = {"part": pl.String, "time_ps": pl.Int64, "mean_ps": pl.Float64}
+        rows = [
+            [entry["part"], entry["time_ps"], entry["rounds_total_ps"] / rounds]
+            for entry in self.document["breakdown"]
+        ]
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def to_json(self) -> str:
+        """Return the document as text, as `--json` writes it."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<narthex.Explanation of {self.document['bytes']} bytes over"
+            f" {self.document['interface']}: {self.latency_ps / 1000:.1f} ns>"
+        )
+
+
+def explain(
+    interface: str,
+    bytes: int = 64,  # noqa: A002 - the option's name on the command line
+    *,
+    machine: str = DEFAULT_MACHINE,
+    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    seed: int | None = None,
+    program: Program | None = None,
+) -> Explanation:
+    """Explain the latency of one message of `bytes` bytes over an interface.
+
+    Round trips are run on two nodes of `machine`; of the measured requests
+    from node 0 to node 1 the one with the median latency is shown, and the
+    mean of all beside it.
+
+    >>> narthex.explain("CNI32Qm", 64).breakdown  # doctest: +SKIP
+
+    Raises `NarthexError` when something is wrong with the arguments.
+    """
+    if bytes < 0:
+        raise NarthexError(f"a message of {bytes} bytes cannot be sent; sizes begin at 0")
+    guest = program or find(PROGRAM)
+    request = {
+        "interface": interface,
+        "bytes": bytes,
+        "machine": machine,
+        "set": list(set),
+        "seed": seed,
+    }
+    return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf())))
+
+
+def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:
+    """Join rows that say the same again, and count them in `count`.
+
+    What goes on beside the critical path is joined up to the next row of the
+    same node that is on the path: polls that find nothing are one row. With
+    `critical_too`, rows on the path are joined as well, up to a row of the
+    same node that says something else.
+    """
+    joined: list[Row] = []
+    open_rows: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row.get(name) for name in ("node", "agent", "deed", "part", "critical"))
+        joins = not row["critical"] or critical_too
+        known = open_rows.get(key) if joins else None
+        if known is None:
+            known = {**row, "count": 0, "cycles": None}
+            joined.append(known)
+            if row["critical"]:
+                open_rows = {k: v for k, v in open_rows.items() if k[0] != row["node"]}
+            open_rows[key] = known
+        known["count"] += 1
+        if row.get("cycles") is not None:
+            known["cycles"] = (known["cycles"] or 0) + row["cycles"]
+    return joined
+
+
+def words(row: Row) -> str:
+    """Say what a condensed row is about."""
+    return row["what"] if row["count"] == 1 else f"{row['count']} x {row['deed']}"

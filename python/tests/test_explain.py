@@ -1,0 +1,121 @@
+"""One message's life: its parts add up, whatever the interface, size and machine."""
+
+import json
+
+import pytest
+from test_cli import narthex as command
+
+import narthex
+from narthex.comparison import interface_names
+from narthex.explanation import condensed, words
+
+SIZES = [0, 8, 64, 256, 1000]
+
+
+@pytest.mark.parametrize("interface", interface_names())
+def test_the_parts_of_a_latency_add_up_for_every_interface_and_size(interface):
+    for size in SIZES:
+        found = narthex.explain(interface, size)
+        document = found.document
+        parts = found.breakdown
+        assert parts["time_ps"].sum() == found.latency_ps
+        rounds = sum(entry["rounds_total_ps"] for entry in document["breakdown"])
+        assert rounds == document["rounds"]["total_ps"]
+        assert document["rounds"]["minimum_ps"] <= found.latency_ps
+        assert found.latency_ps <= document["rounds"]["maximum_ps"]
+        assert document["packets"] == max(1, -(-size // 248))
+
+
+def test_the_machine_of_the_other_study_posts_its_stores():
+    found = narthex.explain("CNI512Q", 64, machine="isca96")
+    parts = dict(found.breakdown.select("part", "time_ps").iter_rows())
+    assert sum(parts.values()) == found.latency_ps
+    assert parts["sender: store buffer"] > 0
+    assert "sender: uncached accesses" not in parts
+
+
+def test_half_a_round_trip_is_the_life_and_what_lies_outside_of_it():
+    """A round trip adds, on either side, the way from the handler to the next send."""
+    found = narthex.explain("CNI32Qm", 64)
+    document = found.document
+    mean_ns = document["rounds"]["total_ps"] / document["rounds"]["count"] / 1000
+    round_trip_ns = narthex.run("roundtrip", 64, 64, 150, nodes=2).value("round-trip latency")
+    assert 0 < round_trip_ns - 2 * mean_ns < 0.1 * round_trip_ns
+
+
+def test_the_same_request_explains_the_same_life_and_another_seed_another():
+    first, again = (narthex.explain("NI2w", 8) for _ in range(2))
+    assert first.document == again.document
+    other = narthex.explain("NI2w", 8, seed=7)
+    assert first.document["transactions"] != other.document["transactions"]
+
+
+def test_every_row_on_the_path_names_a_part_of_the_breakdown():
+    found = narthex.explain("CNI32Qm", 64)
+    known = set(found.breakdown["part"])
+    crossings = found.transactions.filter(found.transactions["bus"].is_not_null())
+    on_path = crossings.filter(crossings["critical"])
+    assert set(on_path["part"]) <= known
+    assert on_path.height == 8, "two upgrades, a store, a read; two invalidations, two reads"
+    assert crossings.filter(~crossings["critical"])["part"].null_count() == 1
+
+
+def row(what, node=0, critical=False, cycles=25):
+    part = "sender: software" if critical else None
+    return {
+        "node": node,
+        "agent": "processor",
+        "what": f"{what} 1",
+        "deed": what,
+        "part": part,
+        "critical": critical,
+        "cycles": cycles,
+    }
+
+
+def test_polls_beside_the_path_are_one_row_until_the_node_does_something_on_it():
+    rows = [row("polls"), row("waits", 1), row("polls"), row("sends", 0, True), row("polls")]
+    joined = [(words(each), each["cycles"]) for each in condensed(rows)]
+    assert joined == [("2 x polls", 50), ("waits 1", 25), ("sends 1", 25), ("polls 1", 25)]
+
+
+def test_rows_on_the_path_are_joined_only_on_request():
+    rows = [row("sends", 0, True), row("sends", 0, True), row("waits", 0, True)]
+    assert len(condensed(rows)) == 3
+    assert [each["count"] for each in condensed(rows, critical_too=True)] == [2, 1]
+
+
+def test_the_command_prints_the_life_and_where_the_latency_goes():
+    done = command("explain", "ni2w", "--bytes", 8)
+    assert done.returncode == 0, done.stderr
+    for text in ["8 bytes in 1 packet over NI2w on hpca98", "stores to SEND register", "beside"]:
+        assert text in done.stdout
+    for text in ["starts the handler", "Where the latency goes", "network", "latency"]:
+        assert text in done.stdout
+
+
+def test_the_command_condenses_long_lives_and_writes_all_of_them_as_json(tmp_path):
+    file = tmp_path / "life.json"
+    done = command("explain", "NI2w", "--bytes", 4000, "--json", file)
+    assert "32 x stores to SEND" in done.stdout
+    document = json.loads(file.read_text())
+    assert document["packets"] == 17
+    stores = [row for row in document["transactions"] if row.get("place") == "SEND register"]
+    assert len([row for row in stores if row["node"] == 0 and row["critical"]]) == 517
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["CNI32Qn"], "CNI32Qn"),
+        (["NI2w", "--bytes", "100000"], "at most 65536"),
+        (["NI2w", "--machine", "hpca89"], "did you mean"),
+        (["NI2w", "--bytes", "-1"], "--bytes"),
+        (["NI2w", "--set", "bus.clok=1GHz"], "clok"),
+        ([], "'interface'"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_the_remedy(arguments, message):
+    done = command("explain", *arguments)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
