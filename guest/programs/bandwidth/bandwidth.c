@@ -1,8 +1,9 @@
 /* Bandwidth between two processes (ni-design-hpca98 Section 6.1.2, Table 5; cni-isca96 Section
  * 5.1): node 0 sends a stream of messages to node 1, as fast as flow control lets it.
  *
- *     bandwidth [BYTES [COUNT [WARM-UP [RECEIVER]]]]
- *                        by default 8 bytes, 3000 messages, 300 to warm up, to node 1
+ *     bandwidth [BYTES [COUNT [WARM-UP [KEPT [RECEIVER]]]]]
+ *
+ * By default 8 bytes, 3000 messages, 300 to warm up, 256 KiB of payloads kept unchecked, to node 1.
  *
  * See README.md for how every byte is checked without measuring the check. */
 #include <stdbool.h>
@@ -14,14 +15,14 @@ enum {
     DATA = 1,
     SENT_BYTES = 64 * 1024,  /* payloads prepared by the sender */
     SLOTS_LIMIT = 251,       /* prepared payloads; their number fits in a byte */
-    KEPT_BYTES = 256 * 1024, /* unchecked payloads at the receiver */
+    KEPT_KIB = 256,          /* unchecked payloads at the receiver, at most */
     REFILL_BYTES = 64 * 1024 /* received after a check before measuring goes on */
 };
 
 /* Both in the program's own data, so that they do not compete with its code and stack for the
  * lines of a direct-mapped cache; only one of them is used on a node. */
 static _Alignas(64) char sent_memory[SENT_BYTES];
-static _Alignas(64) char kept_memory[KEPT_BYTES];
+static _Alignas(64) char kept_memory[KEPT_KIB * 1024];
 
 /* Time spent receiving and what was received in it. */
 struct measurement {
@@ -96,10 +97,10 @@ static __attribute__((noinline)) void fail_size(size_t bytes) {
 
 /* What is due after the message with the number `next_step`. */
 static __attribute__((noinline)) void take_step(void) {
-    if (received == measure_from)
-        begin_stretch();
-    else if (kept_count == kept_limit || received == expected)
+    if (kept_count == kept_limit || received == expected)
         check_kept();
+    else if (received == measure_from)
+        begin_stretch();
     else if (received == half_end() && stretch_first >= 0) {
         end_stretch();
         begin_stretch();
@@ -136,8 +137,8 @@ static void report(void) {
     narthex_report("bandwidth, second half", rate_mb_per_s(halves[1]), "MB/s");
 }
 
-static void prepare_receiver(void) {
-    long reserved = (long)narthex_reserve(kept_memory, sizeof kept_memory, message_bytes);
+static void prepare_receiver(size_t kept_bytes) {
+    long reserved = (long)narthex_reserve(kept_memory, kept_bytes, message_bytes);
     kept_limit = reserved < 4 ? 4 : reserved;
     kept = malloc((size_t)kept_limit * sizeof *kept);
     narthex_check(kept, "node %d has no memory for %ld messages", narthex_node(), kept_limit);
@@ -195,13 +196,14 @@ int main(int count, char **values) {
     message_bytes = (size_t)argument(count, values, 1, "bytes", 1, limit, 8);
     long measured = argument(count, values, 2, "count", 2, 1000000000, 3000);
     warm_up = argument(count, values, 3, "warm-up", 1, 1000000000, 300);
+    long kept_kib = argument(count, values, 4, "kept KiB", 1, KEPT_KIB, KEPT_KIB);
     expected = warm_up + measured;
     size_t stride = (message_bytes + 7) / 8 * 8;
     slots = count_slots(stride);
     long last = narthex_nodes() - 1; /* a machine of one node talks to itself */
-    int receiver = (int)argument(count, values, 4, "receiver", 0, last, last > 0 ? 1 : 0);
+    int receiver = (int)argument(count, values, 5, "receiver", 0, last, last > 0 ? 1 : 0);
     if (narthex_node() == receiver) {
-        prepare_receiver();
+        prepare_receiver((size_t)kept_kib * 1024);
         narthex_register_handler(DATA, on_data);
     }
     const char *payloads = narthex_node() == 0 ? prepare_payloads(stride) : NULL;
