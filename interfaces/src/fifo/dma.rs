@@ -11,7 +11,8 @@
 //! "Users provide authentic physical addresses to the NI via a sequence of two
 //! user-level instructions: an uncached store and an uncached load" (hpca98,
 //! Section 2.2.1). The engine has one block in hand at a time: it moves it
-//! between bus and interface, then between interface and the FIFO's memory.
+//! between bus and interface, and between interface and the FIFO's memory. The
+//! first bytes to be received are at the FIFO's head already.
 
 use narthex_kernel::{Duration, Time};
 

@@ -4,7 +4,7 @@ use narthex_interfaces::Interface;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
-use narthex_memory::pages::PageKind;
+use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
@@ -156,15 +156,17 @@ impl Node {
         let process = usize::from(Interface::process_of(side));
         let pages = &self.processes[process].pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
-        let address = self.units[process].memory.translation().to_process(transaction.address)?;
-        let page = if reads { pages.check_load(address) } else { pages.check_store(address) };
-        if page.is_ok_and(|page| page.kind == PageKind::Cachable) {
+        let address = self.units[process].memory.translation().to_process(transaction.address);
+        let check = if reads { PageTable::check_load } else { PageTable::check_store };
+        let page = address.and_then(|address| check(pages, address).ok());
+        if page.is_some_and(|page| page.kind == PageKind::Cachable) {
             return None;
         }
         let verb = if reads { "read" } else { "write" };
         let problem = format!(
-            "the network interface cannot {verb} the block at {address:#x} for this program, which may not {verb} \
-             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)"
+            "the network interface cannot {verb} the block at {:#x} for this program, which may not {verb} \
+             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)",
+            transaction.address
         );
         Some((process, problem))
     }
