@@ -19,6 +19,6 @@ mod traffic;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 7] =
-    ["NI2w", "NI64w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
+    ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
 /// Every machine that is built in.
 const MACHINES: [&str; 2] = ["hpca98", "isca96"];
