@@ -40,6 +40,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::attachment::Attachment;
 use crate::fifo::{DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
 use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
 use crate::side::{Context, Driver, Layout, RegisterFault, Side};
@@ -80,6 +81,10 @@ impl Config {
 fn layout(dma_above: Bytes) -> Layout {
     Layout { driver: Driver::UserLevelDma, dma_above: dma_above.as_u64(), ..Layout::default() }
 }
+
+/// Why it is not behind an I/O bus.
+const NO_MERGE: &str = "of a block that a payload covers in part it holds a copy until the rest is merged, and a \
+     coherent I/O bus does not let a device cache the processor's memory (isca96, Section 2.3)";
 
 fn busy() -> RegisterFault {
     RegisterFault("the FIFO is accessed while a DMA transfer is under way".into())
@@ -322,7 +327,10 @@ pub static MODEL: Model = Model {
         let fifo = !name.coherent && name.words && name.queue == Queue::None;
         fifo && name.addition == Some(Addition::Udma)
     },
-    attaches: attaches_to_block_buses,
+    attaches: |attachment| match attachment {
+        Attachment::IoBus => Err(NO_MERGE),
+        _ => attaches_to_block_buses(attachment),
+    },
     send,
     receive,
     schema: || schema_for!(Config),

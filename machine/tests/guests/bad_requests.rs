@@ -69,6 +69,8 @@ fn a_combination_that_the_papers_do_not_allow_is_refused_with_their_reason() {
         let elsewhere = request("hpca98", &format!("{name} on cache-bus"));
         assert_says(&refusal(&elsewhere), &[name, "cannot be attached to cache-bus", "whole blocks"]);
     }
+    let behind_a_bridge = request("hpca98", "NI64w+Udma on io-bus");
+    assert_says(&refusal(&behind_a_bridge), &["cannot be attached to io-bus", "isca96, Section 2.3"]);
 }
 
 #[test]
