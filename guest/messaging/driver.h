@@ -27,8 +27,9 @@ struct receive_driver {
     void (*receive)(void *payload, size_t bytes);
 };
 
-extern const struct send_driver send_loopback, send_fifo, send_cachable_queue, send_block_buffer;
+extern const struct send_driver send_loopback, send_fifo, send_cachable_queue, send_block_buffer,
+    send_user_level_dma;
 extern const struct receive_driver receive_loopback, receive_fifo, receive_cachable_queue,
-    receive_block_buffer;
+    receive_block_buffer, receive_user_level_dma;
 
 #endif

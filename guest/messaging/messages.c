@@ -83,6 +83,8 @@ static struct send_driver pick_send_driver(uint64_t number) {
         return send_cachable_queue;
     case DRIVER_BLOCK_BUFFER:
         return send_block_buffer;
+    case DRIVER_USER_LEVEL_DMA:
+        return send_user_level_dma;
     default:
         fail_driver("send", number);
     }
@@ -98,6 +100,8 @@ static struct receive_driver pick_receive_driver(uint64_t number) {
         return receive_cachable_queue;
     case DRIVER_BLOCK_BUFFER:
         return receive_block_buffer;
+    case DRIVER_USER_LEVEL_DMA:
+        return receive_user_level_dma;
     default:
         fail_driver("receive", number);
     }

@@ -20,11 +20,17 @@
 /* Block buffers in front of FIFOs. */
 #define DRIVER_BLOCK_BUFFER UINT64_C(0x3)
 
+/* Registers and user-level DMA in front of FIFOs. */
+#define DRIVER_USER_LEVEL_DMA UINT64_C(0x4)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
 /* STATUS: a packet has arrived. */
 #define STATUS_ARRIVED UINT64_C(0x2)
+
+/* SEND_DMA and RECEIVE_DMA: the transfer is under way. */
+#define DMA_BUSY UINT64_C(0x1)
 
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
@@ -37,6 +43,12 @@
 
 /* store: so many more messages are in the send queue */
 #define REGISTER_MESSAGE_READY UINT64_C(0x18)
+
+/* store: address of a payload to send by DMA; load: starts it, 1 while it lasts */
+#define REGISTER_SEND_DMA UINT64_C(0x40)
+
+/* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
+#define REGISTER_RECEIVE_DMA UINT64_C(0x48)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
@@ -112,6 +124,8 @@ struct narthex_information {
     uint64_t node_memory_bytes;
     /* address of the processor's block buffers */
     uint64_t block_buffers;
+    /* largest payload of a packet that goes by loads and stores rather than DMA */
+    uint64_t dma_above;
 };
 
 #endif

@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::attachment::Attachment;
 use crate::models::{Built, MODELS, Model, Setup};
 use crate::registers::Addresses;
+use crate::rules;
 use crate::side::{Context, Layout, RegisterFault, Side};
 use crate::taxonomy::{Name, Simple};
 
@@ -51,6 +52,14 @@ pub enum InterfaceError {
         place: String,
         /// What is wrong, and what is allowed.
         problem: String,
+    },
+    /// The papers do not allow it.
+    #[error("there can be no '{name}': {reason}")]
+    Rule {
+        /// The half or the whole interface.
+        name: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// It cannot be attached there.
     #[error("'{name}' cannot be attached to {attachment}: {reason}")]
@@ -120,6 +129,7 @@ pub fn model_of(name: Simple) -> Result<&'static Model, InterfaceError> {
 impl Interface {
     /// Builds the interface `name` for a node.
     pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
+        rules::check(name, node.processes)?;
         let mut sides = Vec::new();
         for process in 0..node.processes {
             sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);

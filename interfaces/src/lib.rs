@@ -8,6 +8,7 @@
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
+//! | [`rules`] | which halves and which pairs of them make sense |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
 //! | [`places`] | addresses in words |
@@ -19,6 +20,7 @@ pub mod interface;
 pub mod models;
 pub mod places;
 pub mod registers;
+pub mod rules;
 pub mod side;
 pub mod taxonomy;
 

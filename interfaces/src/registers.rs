@@ -132,6 +132,9 @@ pub const STATUS_CAN_SEND: u64 = 1;
 /// What a load of [`STATUS`] shows: a packet can be received.
 pub const STATUS_HAS_RECEIVED: u64 = 2;
 
+/// What a load of [`SEND_DMA`] or [`RECEIVE_DMA`] shows: its transfer is under way.
+pub const DMA_BUSY: u64 = 1;
+
 /// A register: its name, its offset in the page, and what it is for.
 pub type Register = (&'static str, u64, &'static str);
 
@@ -144,6 +147,12 @@ pub const RECEIVE: u64 = 0x10;
 /// Store: so many more messages are in the send queue.
 pub const MESSAGE_READY: u64 = 0x18;
 
+/// Store: where in memory the payload is that is to be sent by DMA. Load: starts
+/// that transfer; [`DMA_BUSY`] while it is under way.
+pub const SEND_DMA: u64 = 0x40;
+/// Store: where in memory the payload at the head is to be put by DMA. Load: as
+/// with [`SEND_DMA`].
+pub const RECEIVE_DMA: u64 = 0x48;
 /// Load: a doubleword of the packet at the head, which stays there; as many
 /// follow as the interface's size shows.
 pub const RECEIVE_WINDOW: u64 = 0x100;
@@ -152,11 +161,13 @@ pub const RECEIVE_WINDOW: u64 = 0x100;
 pub const BLOCK: u64 = 0x800;
 
 /// Every register.
-pub const REGISTERS: [Register; 6] = [
+pub const REGISTERS: [Register; 8] = [
     ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived"),
     ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
     ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
     ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue"),
+    ("SEND_DMA", SEND_DMA, "store: address of a payload to send by DMA; load: starts it, 1 while it lasts"),
+    ("RECEIVE_DMA", RECEIVE_DMA, "store: where to put the payload by DMA; load: starts it, 1 while it lasts"),
     ("RECEIVE_WINDOW", RECEIVE_WINDOW, "load: the first doubleword at the head, which stays; more follow"),
     (
         "BLOCK",
@@ -166,7 +177,7 @@ pub const REGISTERS: [Register; 6] = [
 ];
 
 /// The fields of the information page, eight bytes each, in order.
-pub const INFORMATION_FIELDS: [(&str, &str); 27] = [
+pub const INFORMATION_FIELDS: [(&str, &str); 28] = [
     ("magic", "the bytes NARTHEX and a zero"),
     ("version", "of this layout"),
     ("node", "this node's number"),
@@ -194,6 +205,7 @@ pub const INFORMATION_FIELDS: [(&str, &str); 27] = [
     ("node_memory", "address of the memory that the node's processes share"),
     ("node_memory_bytes", "bytes of it"),
     ("block_buffers", "address of the processor's block buffers"),
+    ("dma_above", "largest payload of a packet that goes by loads and stores rather than DMA"),
 ];
 
 /// The first field of the information page.
@@ -205,10 +217,11 @@ pub const INFORMATION_VERSION: u64 = 1;
 pub const FIRST_POINTER: u64 = 1 << 32;
 
 /// The drivers of the messaging library, by their names in C.
-const DRIVERS: [(&str, Driver, &str); 3] = [
+const DRIVERS: [(&str, Driver, &str); 4] = [
     ("DRIVER_FIFO", Driver::Fifo, "Registers in front of FIFOs."),
     ("DRIVER_CACHABLE_QUEUE", Driver::CachableQueue, "Cachable queues."),
     ("DRIVER_BLOCK_BUFFER", Driver::BlockBuffer, "Block buffers in front of FIFOs."),
+    ("DRIVER_USER_LEVEL_DMA", Driver::UserLevelDma, "Registers and user-level DMA in front of FIFOs."),
 ];
 
 /// What is where in the page of block buffers.
@@ -237,6 +250,7 @@ pub fn c_header() -> String {
     }
     define("STATUS_ROOM", STATUS_CAN_SEND, "STATUS: a packet can be sent.");
     define("STATUS_ARRIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
+    define("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.");
     for (name, offset, meaning) in REGISTERS {
         define(&format!("REGISTER_{name}"), offset, meaning);
     }

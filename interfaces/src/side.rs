@@ -83,6 +83,8 @@ pub struct Layout {
     pub entries: u64,
     /// Whether the processor announces messages by a cachable store.
     pub cachable_message_ready: bool,
+    /// Bytes of the largest payload that is not to be moved by DMA.
+    pub dma_above: u64,
     /// Whether arriving messages overflow to main memory by themselves.
     pub overflows_to_memory: bool,
 }
@@ -97,6 +99,8 @@ pub enum Driver {
     CachableQueue = 2,
     /// A FIFO that block buffers in the processor are flushed to and loaded from.
     BlockBuffer = 3,
+    /// A FIFO whose payloads the interface moves by user-level DMA.
+    UserLevelDma = 4,
 }
 
 /// What every half gets by deriving `Clone` and `Hash`: a model checker copies

@@ -39,8 +39,13 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
 /// model's section may say.
 fn interfaces() -> impl Iterator<Item = Variant> {
     let small = ["CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
-    let composed =
-        ["(NI16w+Blkbuf)S(CNI4Qm)R", "(CNI4Q)S(NI16w+Blkbuf)R", "(NI2w)S(NI16w+Blkbuf)R", "(CNI4Qm)S(NI8w)R"];
+    let composed = [
+        "(NI16w+Blkbuf)S(CNI4Qm)R",
+        "(CNI4Q)S(NI16w+Blkbuf)R",
+        "(NI2w)S(NI16w+Blkbuf)R",
+        "(CNI4Qm)S(NI8w)R",
+        "(NI64w+Udma)S(CNI4Q)R",
+    ];
     let written_back = ["CNI4Qm", "CNI16Qm"].map(|name| Variant::with(name, "when_full", "write-back"));
     let examples = MODELS.iter().flat_map(|model| model.examples).copied();
     examples.chain(small).chain(composed).map(Variant::plain).chain(written_back)

@@ -289,6 +289,7 @@ impl<'a> Blueprint<'a> {
             NODE_MEMORY.start,
             NODE_MEMORY.end - NODE_MEMORY.start,
             addresses.block_buffers(),
+            send.dma_above.max(receive.dma_above),
         ]
     }
 

@@ -307,8 +307,8 @@ impl Side for CachableQueueReceive {
             home: self.copies.is_home().then(|| self.queue.range()),
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
-            cachable_message_ready: false,
             overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
+            ..Layout::default()
         }
     }
 

@@ -223,7 +223,7 @@ impl Side for CachableQueueSend {
             ],
             entries: self.queue.entries,
             cachable_message_ready: self.message_ready == MessageReady::CachableStore,
-            overflows_to_memory: false,
+            ..Layout::default()
         }
     }
 

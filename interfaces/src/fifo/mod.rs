@@ -18,9 +18,11 @@
 //! buffers (the same section): one is free again when the last byte of its
 //! packet has been popped.
 
+mod dma;
 mod receive;
 mod send;
 
+pub use dma::{DmaEngine, DmaTimes, Part};
 pub use receive::ReceiveFifo;
 pub use send::SendFifo;
 

@@ -79,6 +79,7 @@ pub struct Node {
     tail: Pointer,
     shadow_head: u64,
     head: Pointer,
+    dma: uncached::Dma,
 }
 
 fn protocol() -> &'static Protocol {
@@ -136,6 +137,7 @@ impl Node {
             tail: first_pointer(),
             shadow_head: first_pointer().word(),
             head: first_pointer(),
+            dma: uncached::Dma::default(),
         }
     }
 
@@ -160,6 +162,7 @@ impl Node {
             Driver::Fifo => self.fifo_send(header, &message.payload),
             Driver::CachableQueue => self.queue_send(header, &message.payload),
             Driver::BlockBuffer => self.block_buffer_send(header, &message.payload),
+            Driver::UserLevelDma => self.dma_send(header, &message.payload),
         }
     }
 
@@ -169,6 +172,7 @@ impl Node {
             Driver::Fifo => self.fifo_receive()?,
             Driver::CachableQueue => self.queue_receive()?,
             Driver::BlockBuffer => self.block_buffer_receive()?,
+            Driver::UserLevelDma => self.dma_receive()?,
         };
         assert_eq!(header.peer(), Rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })

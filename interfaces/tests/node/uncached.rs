@@ -18,9 +18,14 @@ impl Node {
 
     pub(super) fn fifo_receive(&mut self) -> Option<(Header, Vec<u8>)> {
         let header = self.fifo_header()?;
-        let words: Vec<u64> =
-            (0..header.payload_bytes().div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
-        Some((header, bytes(&words, header.payload_bytes())))
+        let payload = self.fifo_payload(header);
+        Some((header, payload))
+    }
+
+    fn fifo_payload(&mut self, header: Header) -> Vec<u8> {
+        let length = header.payload_bytes();
+        let words: Vec<u64> = (0..length.div_ceil(8)).map(|_| self.register_load(RECEIVE)).collect();
+        bytes(&words, length)
     }
 
     pub(super) fn block_buffer_send(&mut self, header: u64, payload: &[u8]) -> bool {
@@ -66,4 +71,83 @@ impl Node {
         assert_eq!(self.register_load(RECEIVE), seen, "the window shows what is popped next");
         Some(Header(seen))
     }
+}
+
+/// Where the program's own messages are, not at the beginning of a block.
+const SENT: u64 = 0x10_0018;
+const RECEIVED: u64 = 0x20_0018;
+
+/// What the driver of user-level DMA has under way.
+#[derive(Default)]
+pub(super) struct Dma {
+    receiving: Option<Header>,
+    /// What the processor has written beside the bytes that arrive.
+    neighbours: u64,
+}
+
+impl Node {
+    /// A payload above the limit is taken over at once, and moves later.
+    pub(super) fn dma_send(&mut self, header: u64, payload: &[u8]) -> bool {
+        if self.register_load(SEND_DMA) == DMA_BUSY {
+            return false;
+        }
+        if payload.len() as u64 <= self.layouts[0].dma_above {
+            return self.fifo_send(header, payload);
+        }
+        if !self.has_room() {
+            return false;
+        }
+        for (place, chunk) in payload.chunks(8).enumerate() {
+            self.store(SENT + 8 * place as u64, word(chunk));
+        }
+        self.register_store(SEND, header);
+        self.register_store(SEND_DMA, SENT);
+        assert_eq!(self.register_load(SEND_DMA), DMA_BUSY, "the load starts it");
+        true
+    }
+
+    /// Starts a transfer, or looks whether the one under way is over.
+    pub(super) fn dma_receive(&mut self) -> Option<(Header, Vec<u8>)> {
+        let Some(header) = self.dma.receiving else { return self.begin_receiving() };
+        let [before, behind] = neighbours(header);
+        if self.register_load(RECEIVE_DMA) == DMA_BUSY {
+            self.dma.neighbours += 1;
+            let value = self.dma.neighbours;
+            for neighbour in [before, behind] {
+                self.store(neighbour, value);
+            }
+            return None;
+        }
+        self.dma.receiving = None;
+        let expected = self.dma.neighbours;
+        assert_eq!(
+            [before, behind].map(|address| self.load(address)),
+            [expected; 2],
+            "the rest of a block stays"
+        );
+        let count = header.payload_bytes().div_ceil(8) as u64;
+        let words: Vec<u64> = (0..count).map(|place| self.load(RECEIVED + 8 * place)).collect();
+        Some((header, bytes(&words, header.payload_bytes())))
+    }
+
+    fn begin_receiving(&mut self) -> Option<(Header, Vec<u8>)> {
+        let header = self.fifo_header()?;
+        if header.payload_bytes() as u64 <= self.layouts[1].dma_above {
+            let payload = self.fifo_payload(header);
+            return Some((header, payload));
+        }
+        let value = self.dma.neighbours;
+        for neighbour in neighbours(header) {
+            self.store(neighbour, value);
+        }
+        self.register_store(RECEIVE_DMA, RECEIVED);
+        assert_eq!(self.register_load(RECEIVE_DMA), DMA_BUSY, "the load starts it");
+        self.dma.receiving = Some(header);
+        None
+    }
+}
+
+/// The doublewords before and behind those that a payload touches.
+fn neighbours(header: Header) -> [u64; 2] {
+    [RECEIVED - 8, RECEIVED + header.payload_bytes().next_multiple_of(8) as u64]
 }

@@ -4,6 +4,7 @@ use narthex_interfaces::Interface;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
+use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
@@ -107,7 +108,14 @@ impl Node {
                 let traffic = self.bus_traffic();
                 self.units[index].memory.issue(traffic)
             }
-            Agent::Side(side) => self.with_side(now, side, |side, context| side.issue(context)),
+            Agent::Side(side) => {
+                let transaction = self.with_side(now, side, |side, context| side.issue(context))?;
+                if let Some((process, problem)) = self.refusal(&transaction) {
+                    self.fail_at(now, process, &problem);
+                    return None;
+                }
+                Some(transaction)
+            }
         }
     }
 
@@ -138,6 +146,29 @@ impl Node {
         self.note_crossing("memory bus", time, &transaction, supplier);
         self.underway = Some(underway);
         self.events.schedule(end, Event::Release);
+    }
+
+    /// Why a transaction of the interface is refused, and whose it is: as master
+    /// of the bus it reaches what its process may use, cachable memory that may
+    /// be written if it is changed.
+    fn refusal(&self, transaction: &Transaction) -> Option<(usize, String)> {
+        let Agent::Side(side) = self.agent(transaction.agent) else { return None };
+        let process = usize::from(Interface::process_of(side));
+        let pages = &self.processes[process].pages;
+        let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
+        let address = self.units[process].memory.translation().to_process(transaction.address);
+        let check = if reads { PageTable::check_load } else { PageTable::check_store };
+        let page = address.and_then(|address| check(pages, address).ok());
+        if page.is_some_and(|page| page.kind == PageKind::Cachable) {
+            return None;
+        }
+        let verb = if reads { "read" } else { "write" };
+        let problem = format!(
+            "the network interface cannot {verb} the block at {:#x} for this program, which may not {verb} \
+             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)",
+            transaction.address
+        );
+        Some((process, problem))
     }
 
     /// Enters a transaction into the journal: its bus, granted when, released

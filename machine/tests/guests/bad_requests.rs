@@ -54,6 +54,26 @@ fn an_interface_of_a_size_that_cannot_be_names_the_sizes_that_can() {
 }
 
 #[test]
+fn a_combination_that_the_papers_do_not_allow_is_refused_with_their_reason() {
+    for (name, reason) in [
+        ("(NI2w)S(CNI32Qm+Throttle)R", "both halves have it or neither has"),
+        ("CNI0Qm+Throttle", "there is none here"),
+        ("CNI512Q+Udma", "added to FIFOs"),
+        ("NI128Q", "takes a CNI"),
+    ] {
+        assert_says(&refusal(&request("hpca98", name)), &["there can be no", reason]);
+    }
+    let shared = with(request("hpca98", "NI64w+Udma"), "machine.processors_per_node=2");
+    assert_says(&refusal(&shared), &["NI64w+Udma", "Section 2.2.1", "processors_per_node = 1"]);
+    for name in ["NI16w+Blkbuf", "NI64w+Udma"] {
+        let elsewhere = request("hpca98", &format!("{name} on cache-bus"));
+        assert_says(&refusal(&elsewhere), &[name, "cannot be attached to cache-bus", "whole blocks"]);
+    }
+    let behind_a_bridge = request("hpca98", "NI64w+Udma on io-bus");
+    assert_says(&refusal(&behind_a_bridge), &["cannot be attached to io-bus", "isca96, Section 2.3"]);
+}
+
+#[test]
 fn block_buffers_need_a_processor_that_has_them() {
     let without = with(request("hpca98", "NI16w+Blkbuf"), "block_buffers={kind=\"none\"}");
     assert_says(&refusal(&without), &["NI16w+Blkbuf", "no block buffers", "block_buffers.kind"]);

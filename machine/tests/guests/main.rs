@@ -7,6 +7,7 @@ mod attachments;
 mod bad_requests;
 mod coherence;
 mod determinism;
+mod dma;
 mod explain;
 mod faults;
 mod no_progress;
@@ -17,6 +18,7 @@ mod timing;
 mod traffic;
 
 /// Every interface whose programs the tests run.
-const INTERFACES: [&str; 5] = ["NI2w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm"];
+const INTERFACES: [&str; 7] =
+    ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
 /// Every machine that is built in.
 const MACHINES: [&str; 2] = ["hpca98", "isca96"];

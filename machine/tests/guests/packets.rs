@@ -47,22 +47,24 @@ fn assert_right_packet(document: &Value) {
 /// Phases of the packet against the receiver's polls, in turns of the delay.
 const DELAYS: [u64; 8] = [200, 201, 202, 205, 211, 218, 227, 240];
 
-#[test]
-fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_later() {
+/// Sends a packet through a FIFO by the instructions `send`, in any phase against
+/// the receiver's polls; `receive` loads its header and payload.
+fn assert_polled(interface: &str, send: &str, receive: &str) {
     for turns in DELAYS {
         let document = result(
-            &fixed_hpca98("NI2w"),
+            &fixed_hpca98(interface),
             &format!(
                 "
             {prologue}
             ld   s11, 40(s11)
-            sd   a0, 8(s11)
-            sd   a1, 8(s11)
+            {blocks}
+            {send}
             csrrs s1, 0xc00, zero
             report sent, s1
             exit 0
         receiver:
             ld   s11, 40(s11)
+            {blocks}
             ld   t1, 0(s11)
             csrrs s1, 0xc00, zero
         wait:
@@ -70,11 +72,11 @@ fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_la
             csrrs s2, 0xc00, zero
             andi t1, t1, 2
             beqz t1, wait
-            ld   s3, 16(s11)
-            ld   s4, 16(s11)
+            {receive}
             {EPILOGUE}
         ",
-                prologue = prologue(turns)
+                prologue = prologue(turns),
+                blocks = "li s8, 0x50001800\n li s9, 0x50008000" // the FIFO's block, the block buffers
             ),
         );
         assert_right_packet(&document);
@@ -90,6 +92,25 @@ fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_la
         let polls = (visible - first + period - 1) / period;
         assert_eq!(seen, first + polls * period, "after a delay of {turns} turns");
     }
+}
+
+#[test]
+fn a_packet_through_fifo_registers_is_seen_by_the_first_poll_that_ends_356_ns_later() {
+    let send = "sd a0, 8(s11)\n sd a1, 8(s11)";
+    let receive = "ld s3, 16(s11)\n ld s4, 16(s11)";
+    assert_polled("NI2w", send, receive);
+    assert_polled("NI64w+Udma", send, receive);
+    // A window shows both before they are popped.
+    assert_polled("NI4w", send, &format!("ld s3, 256(s11)\n ld s4, 264(s11)\n {receive}"));
+}
+
+#[test]
+fn a_packet_through_block_buffers_is_seen_as_soon_after_its_flush() {
+    assert_polled(
+        "NI16w+Blkbuf",
+        "sd a0, 0(s9)\n sd a1, 8(s9)\n sd s8, 512(s9)",
+        "sd s8, 520(s9)\n ld s3, 256(s9)\n ld s4, 264(s9)",
+    );
 }
 
 /// The times that sender and receiver report, in cycles of 1 ns.

@@ -119,7 +119,7 @@ send_done:
 
 receive:
     mv   a1, a0
-    ld   t0, 32(s11)
+    ld   t0, 168(s11)
     addi t0, t0, -1
     bnez t0, receive_queue
 

@@ -109,7 +109,7 @@ pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
 
 /// The parameters that tests of exact times count with, as far as the papers do
 /// not state them: an assumption may change, what follows from it may not.
-const ASSUMED: [&str; 18] = [
+const ASSUMED: [&str; 21] = [
     "bus.arbitration_cycles=1",
     "bus.address_cycles=1",
     "bus.cache_supply_time=12ns",
@@ -124,6 +124,9 @@ const ASSUMED: [&str; 18] = [
     "interfaces.ni_iw.receive_time=300ns",
     "interfaces.ni_iw_blkbuf.send_time=16ns",
     "interfaces.ni_iw_blkbuf.receive_time=300ns",
+    "interfaces.ni_iw_udma.send_time=16ns",
+    "interfaces.ni_iw_udma.receive_time=300ns",
+    "interfaces.ni_iw_udma.master_change_time=44ns",
     "interfaces.cni_iq.engine_time=40ns",
     "interfaces.cni_iq.register_access_time=60ns",
     "interfaces.cni_iqm.engine_time=40ns",

@@ -1,0 +1,347 @@
+//! `NI_i w+Udma`: a FIFO whose payloads the interface can move itself, by
+//! Princeton's user-level DMA.
+//!
+//! ```text
+//!   send:     load STATUS ─► store SEND (header)
+//!             store SEND_DMA (address) ─► load SEND_DMA … until not busy
+//!                                         └ interface: read_once, block by block
+//!   receive:  load STATUS ─► load RECEIVE (header)
+//!             store RECEIVE_DMA (address) ─► load RECEIVE_DMA … until not busy
+//!                                            └ interface: write_block, block by block
+//! ```
+//!
+//! It "allows the processor to examine the first 64 words of the NI fifo (256
+//! bytes) and optionally transfer them to memory via the UDMA mechanism at both
+//! send and receive nodes"; "the messaging software waits until each UDMA transfer
+//! is complete" (hpca98, Section 4). Headers and small payloads go through the
+//! registers of `NI_i w`; for a payload larger than `dma_above` the library starts
+//! one transfer a packet, because a packet's payload is what the FIFO holds at a
+//! time, and its length is in the header already. It moves between the
+//! FIFO and the user's own buffer: the library copies nothing and the receiver
+//! does not read what arrives.
+//!
+//! The interface is a coherent bus master. It reads whatever copy of a block is
+//! the latest (`read_once`) and replaces whole blocks (`write_block`). Of a
+//! block that the transfer covers in part it must keep the rest: it takes the
+//! block as a cache would (`read_exclusive`), puts the bytes in, and returns it
+//! (`write_back`); in between it answers others' requests for the block.
+//!
+//! Addresses of a process are physical ones within its node; whether the process
+//! may use them, the node checks with each block.
+
+use narthex_kernel::quantity::Bytes;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::Duration;
+use narthex_memory::cache::Cache;
+use narthex_memory::protocols::Request;
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Built, Model, Problem, Setup};
+use crate::attachment::Attachment;
+use crate::fifo::{DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
+use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
+use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::taxonomy::{Addition, Queue};
+
+/// The parameters of a FIFO interface with user-level DMA.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time from the last byte of a packet in the send FIFO to its injection.
+    pub send_time: Duration,
+    /// Time from a packet's arrival until the status register shows it.
+    pub receive_time: Duration,
+    /// Time from the start of a transfer until the interface is the bus's master.
+    pub master_change_time: Duration,
+    /// Time that a block takes between the interface and the FIFO's memory.
+    pub memory_access_time: Duration,
+    /// The largest payload of a packet that the messaging library moves by loads
+    /// and stores; larger ones by DMA. 0B: every payload by DMA.
+    pub dma_above: Bytes,
+}
+
+impl Config {
+    fn times(&self) -> Times {
+        Times { register_access: self.register_access_time, send: self.send_time, receive: self.receive_time }
+    }
+
+    fn engine(&self, setup: &Setup<'_>) -> DmaEngine {
+        let times =
+            DmaTimes { master_change: self.master_change_time, memory_access: self.memory_access_time };
+        DmaEngine::new(times, setup.block_bytes)
+    }
+
+}
+
+fn layout(dma_above: Bytes) -> Layout {
+    Layout { driver: Driver::UserLevelDma, dma_above: dma_above.as_u64(), ..Layout::default() }
+}
+
+/// Why it is not behind an I/O bus.
+const NO_MERGE: &str = "of a block that a payload covers in part it holds a copy until the rest is merged, and a \
+     coherent I/O bus does not let a device cache the processor's memory (isca96, Section 2.3)";
+
+fn busy() -> RegisterFault {
+    RegisterFault("the FIFO is accessed while a DMA transfer is under way".into())
+}
+
+#[derive(Clone, Hash, Debug)]
+struct Send {
+    agent: AgentId,
+    dma_above: Bytes,
+    fifo: SendFifo,
+    engine: DmaEngine,
+    /// Bytes from the bus on their way to the FIFO's memory.
+    fetched: Vec<u8>,
+}
+
+impl Side for Send {
+    fn layout(&self) -> Layout {
+        layout(self.dma_above)
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        match offset {
+            SEND_DMA => Some(self.engine.load(context, self.fifo.missing())),
+            _ => self.fifo.load(context, offset),
+        }
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        match offset {
+            SEND_DMA => Some(self.engine.name(value)),
+            SEND if self.engine.is_busy() => Some(Err(busy())),
+            _ => self.fifo.store(context, offset, value),
+        }
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.fifo.register_delay()
+    }
+
+    fn wants_bus(&self) -> bool {
+        self.engine.wants_bus()
+    }
+
+    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        let part = self.engine.cross()?;
+        Some(Transaction::block(self.agent, Kind::ReadOnce, part.block))
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
+        let block = response.data.expect("a read brings its block");
+        self.fetched.extend_from_slice(&block[self.engine.part().range]);
+        self.fifo.statistics.blocks.increment();
+        self.engine.advance(context);
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.fifo.network(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.fifo.timer(context);
+        if self.engine.is_due(context.now) {
+            let pushed = self.fifo.push(context, &std::mem::take(&mut self.fetched));
+            context.faults.extend(pushed.err());
+        }
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        self.fifo.statistics()
+    }
+
+    fn describe(&self) -> String {
+        format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    }
+}
+
+#[derive(Clone, Hash, Debug)]
+struct Receive {
+    agent: AgentId,
+    dma_above: Bytes,
+    fifo: ReceiveFifo,
+    engine: DmaEngine,
+    /// The block of which the transfer covers a part, while it is here.
+    merged: Cache,
+    /// The next part's bytes have been put into that block.
+    is_merged: bool,
+    memory_access_time: Duration,
+}
+
+impl Receive {
+    /// Takes the next part's bytes from the FIFO into their place in the block.
+    fn pop_into(&mut self, context: &mut Context<'_>, block: &mut BlockData) {
+        let popped = self.fifo.pop(context, &mut block[self.engine.part().range]);
+        context.faults.extend(popped.err());
+        self.fifo.statistics.blocks.increment();
+    }
+
+    /// The block goes back to memory; nothing, if somebody else has taken it
+    /// over with its new bytes.
+    fn give_back(&mut self, context: &mut Context<'_>, address: u64) -> Option<Transaction> {
+        self.is_merged = false;
+        let dirty = self.merged.state(address).is_dirty();
+        match self.merged.remove(address).filter(|_| dirty) {
+            Some(data) => Some(Transaction::carrying(self.agent, Kind::WriteBack, address, data)),
+            None => {
+                self.engine.deliver(context);
+                None
+            }
+        }
+    }
+}
+
+impl Side for Receive {
+    fn layout(&self) -> Layout {
+        layout(self.dma_above)
+    }
+
+    fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        match offset {
+            RECEIVE_DMA => Some(self.engine.load(context, self.fifo.payload_left(context))),
+            RECEIVE if self.engine.is_busy() => Some(Err(busy())),
+            _ => self.fifo.load(context, offset),
+        }
+    }
+
+    fn store(
+        &mut self,
+        _context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        (offset == RECEIVE_DMA).then(|| self.engine.name(value))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.fifo.register_delay()
+    }
+
+    fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        match transaction.kind.snoop() {
+            Some(snoop) => {
+                SnoopReply { delay: self.memory_access_time, ..self.merged.snoop(snoop, transaction.address) }
+            }
+            None => SnoopReply::default(),
+        }
+    }
+
+    fn peek(&self, address: u64) -> Option<BlockData> {
+        self.merged.peek(address)
+    }
+
+    fn wants_bus(&self) -> bool {
+        self.engine.wants_bus()
+    }
+
+    fn issue(&mut self, context: &mut Context<'_>) -> Option<Transaction> {
+        let part = self.engine.cross()?;
+        let block_bytes = self.merged.block_bytes();
+        if part.range.len() == block_bytes {
+            let mut block = BlockData::zeroed(block_bytes);
+            self.pop_into(context, &mut block);
+            return Some(Transaction::carrying(self.agent, Kind::WriteBlock, part.block, block));
+        }
+        if self.is_merged {
+            return self.give_back(context, part.block);
+        }
+        Some(Transaction::block(self.agent, Kind::ReadExclusive, part.block))
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>, transaction: &Transaction, response: &Response) {
+        match response.data {
+            Some(mut block) if transaction.kind == Kind::ReadExclusive => {
+                self.pop_into(context, &mut block);
+                self.merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
+                self.is_merged = true;
+                self.engine.cross_again();
+            }
+            _ => self.engine.deliver(context),
+        }
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.fifo.network(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.engine.is_due(context.now);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        self.fifo.statistics()
+    }
+
+    fn describe(&self) -> String {
+        format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    }
+}
+
+fn checked(setup: &Setup<'_>) -> Result<Config, Problem> {
+    check_window(setup)?;
+    super::config(setup)
+}
+
+fn send(setup: &Setup<'_>) -> Built {
+    let config = checked(setup)?;
+    Ok(Box::new(Send {
+        agent: setup.agent,
+        dma_above: config.dma_above,
+        fifo: SendFifo::new(config.times(), setup.packet_bytes),
+        engine: config.engine(setup),
+        fetched: Vec::new(),
+    }))
+}
+
+fn receive(setup: &Setup<'_>) -> Built {
+    let config = checked(setup)?;
+    Ok(Box::new(Receive {
+        agent: setup.agent,
+        dma_above: config.dma_above,
+        fifo: ReceiveFifo::new(config.times(), setup.name.size),
+        engine: config.engine(setup),
+        merged: Cache::with_geometry(setup.protocol, 1, 1, setup.block_bytes as usize),
+        is_merged: false,
+        memory_access_time: config.memory_access_time,
+    }))
+}
+
+/// FIFO interfaces with user-level DMA.
+pub static MODEL: Model = Model {
+    section: "ni_iw_udma",
+    family: "NI_i w+Udma",
+    summary: "a FIFO with user-level DMA (Princeton SHRIMP)",
+    examples: &["NI64w+Udma"],
+    claims: |name| {
+        let fifo = !name.coherent && name.words && name.queue == Queue::None;
+        fifo && name.addition == Some(Addition::Udma)
+    },
+    attaches: |attachment| match attachment {
+        Attachment::IoBus => Err(NO_MERGE),
+        _ => attaches_to_block_buses(attachment),
+    },
+    send,
+    receive,
+    schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "send_time": "16ns",
+            "receive_time": "220ns",
+            "master_change_time": "44ns",
+            "memory_access_time": "60ns",
+            "dma_above": "16B",
+        })
+    },
+};

@@ -1,0 +1,108 @@
+//! What the papers do not allow, or give no meaning to: rules of one half, and
+//! rules between the halves. Any other send half goes with any other receive half;
+//! whether a model for each exists, and of which sizes, its file says.
+
+use crate::interface::InterfaceError;
+use crate::taxonomy::{Addition, Name, Queue, Simple};
+
+/// Whether a half breaks a rule, and why that is one.
+type HalfRule = (fn(&Simple) -> bool, &'static str);
+
+const OF_A_HALF: [HalfRule; 4] = [
+    (
+        |half| !half.coherent && half.queue != Queue::None,
+        "a queue with head and tail pointers is memory that processor and interface keep coherent, which takes a CNI \
+         (isca96, Section 3)",
+    ),
+    (
+        |half| half.coherent && half.words,
+        "a coherent interface exchanges cache blocks, and its size counts them rather than words (hpca98, Section 4)",
+    ),
+    (
+        |half| half.coherent && matches!(half.addition, Some(Addition::Udma | Addition::Blkbuf)),
+        "a coherent interface moves cache blocks between itself and the processor already; +Udma and +Blkbuf are \
+         added to FIFOs, NI_i w (hpca98, Table 2)",
+    ),
+    (
+        |half| half.addition == Some(Addition::Throttle) && (half.queue != Queue::Memory || half.size == 0),
+        "+Throttle keeps the cache of a CNI_i Qm from overflowing into main memory (hpca98, Section 6.1.2), and there \
+         is none here",
+    ),
+];
+
+/// Why only one half may not be throttled.
+const THROTTLED_TOGETHER: &str = "+Throttle holds the sender to the rate at which the receive cache is emptied \
+     (hpca98, Section 6.1.2), so both halves have it or neither has";
+
+/// Why several processes cannot share an interface with user-level DMA.
+const NO_SHARED_DMA: &str = "its store and its load have to follow each other, and \"multiple such store-load \
+     sequences issued by multiple processors simultaneously can be overlapped leading to erroneous results\" (hpca98, \
+     Section 2.2.1), so user-level DMA takes machine.processors_per_node = 1";
+
+/// Checks a name for nodes with so many processes.
+pub fn check(name: Name, processes: u8) -> Result<(), InterfaceError> {
+    let refuse = |name: String, reason| Err(InterfaceError::Rule { name, reason });
+    let halves = [name.send, name.receive];
+    for half in halves {
+        if let Some((_, reason)) = OF_A_HALF.iter().find(|(is_broken, _)| is_broken(&half)) {
+            return refuse(half.to_string(), reason);
+        }
+    }
+    let [send, receive] = halves.map(|half| half.addition == Some(Addition::Throttle));
+    if send != receive {
+        return refuse(name.to_string(), THROTTLED_TOGETHER);
+    }
+    if processes > 1 && halves.iter().any(|half| half.addition == Some(Addition::Udma)) {
+        return refuse(name.to_string(), NO_SHARED_DMA);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str, processes: u8) -> Option<String> {
+        check(name.parse().unwrap(), processes).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_papers_evaluate_is_allowed_and_so_is_any_half_with_any_other() {
+        for name in [
+            "NI2w",
+            "CNI4",
+            "CNI512Q",
+            "CNI16Qm",
+            "NI64w+Udma",
+            "NI16w+Blkbuf",
+            "CNI0Qm",
+            "(NI16w+Blkbuf)S(CNI0Qm)R",
+            "CNI32Qm+Throttle",
+            "(NI2w)S(CNI32Qm)R",
+            "(CNI4)S(NI64w+Udma)R",
+        ] {
+            assert_eq!(refusal(name, 1), None);
+        }
+    }
+
+    #[test]
+    fn a_broken_rule_names_the_half_and_its_reason() {
+        for (name, half, reason) in [
+            ("NI128Q", "'NI128Q'", "takes a CNI"),
+            ("CNI4w", "'CNI4w'", "counts them rather than words"),
+            ("(NI2w)S(CNI512Q+Blkbuf)R", "'CNI512Q+Blkbuf'", "added to FIFOs"),
+            ("CNI0Qm+Throttle", "'CNI0Qm+Throttle'", "there is none here"),
+            ("NI2w+Throttle", "'NI2w+Throttle'", "from overflowing"),
+            ("(NI2w)S(CNI32Qm+Throttle)R", "'(NI2w)S(CNI32Qm+Throttle)R'", "both halves"),
+        ] {
+            let refusal = refusal(name, 1).expect(name);
+            assert!(refusal.contains(half) && refusal.contains(reason), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn user_level_dma_is_for_one_process_a_node() {
+        assert_eq!(refusal("NI64w", 2), None);
+        assert!(refusal("(NI64w+Udma)S(CNI512Q)R", 2).unwrap().contains("processors_per_node = 1"));
+    }
+}
