@@ -31,6 +31,9 @@ pub struct Config {
     pub float_divide_cycles: u64,
     /// Floating-point square root (not pipelined).
     pub float_square_root_cycles: u64,
+    /// Added to each access for which the processor waits on a bus: from its
+    /// detection to the request, and from the data to the register.
+    pub blocking_access_cycles: u64,
 }
 
 /// A processor that cannot be built.
@@ -86,6 +89,7 @@ impl Config {
             float_multiply_cycles: 1,
             float_divide_cycles: 1,
             float_square_root_cycles: 1,
+            blocking_access_cycles: 0,
         }
     }
 
@@ -113,7 +117,7 @@ impl Config {
     }
 
     /// Every latency with its name and its smallest value.
-    fn latencies(&self) -> [(&'static str, u64, u64); 9] {
+    fn latencies(&self) -> [(&'static str, u64, u64); 10] {
         [
             ("load_use_cycles", self.load_use_cycles, 1),
             ("store_cycles", self.store_cycles, 1),
@@ -124,6 +128,7 @@ impl Config {
             ("float_multiply_cycles", self.float_multiply_cycles, 1),
             ("float_divide_cycles", self.float_divide_cycles, 1),
             ("float_square_root_cycles", self.float_square_root_cycles, 1),
+            ("blocking_access_cycles", self.blocking_access_cycles, 0),
         ]
     }
 }

@@ -97,6 +97,7 @@ impl<'a> Blueprint<'a> {
             processors,
             bus: Bus::new(&config.bus, self.block_bytes() as usize),
             private_bus: self.private_bus(),
+            blocking_access_time: config.processor.period() * config.processor.blocking_access_cycles,
             bridge: self.bridge(),
             arbitration_time: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
             main,

@@ -5,7 +5,7 @@ use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::pages::{PageKind, PageTable};
-use narthex_memory::processor_memory::Traffic;
+use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::io_bus::BRIDGE;
@@ -309,9 +309,10 @@ impl Node {
         let Underway { transaction, response } = underway;
         match self.agent(transaction.agent) {
             Agent::Unit(index) => {
+                let own_time = self.processors_part(index, transaction);
                 let unit = &mut self.units[index];
                 if unit.memory.complete(transaction, response) && unit.state == State::Waiting {
-                    self.wake(index, now);
+                    self.wake(index, now + own_time);
                 }
                 self.request_for_unit(index, now);
             }
@@ -319,6 +320,14 @@ impl Node {
                 self.with_side(now, side, |side, context| side.complete(context, transaction, response));
             }
         }
+    }
+
+    /// What the processor adds to an access for which it has waited. A store
+    /// buffer that has drained brings it nothing, and its own bus is not a way.
+    fn processors_part(&self, index: usize, transaction: &Transaction) -> Duration {
+        let waits_for_it = self.units[index].memory.wait_reason() != Some(WaitReason::StoreBuffer);
+        let is_private = transaction.kind.is_uncached() && self.private.is_some();
+        if waits_for_it && !is_private { self.blocking_access_time } else { Duration::ZERO }
     }
 
     /// Carries out an uncached access at its end, when its data has crossed.

@@ -141,6 +141,8 @@ pub struct Node {
     underway: Option<Underway>,
     private: Option<PrivateBus>,
     io: Option<IoBus>,
+    /// What a processor adds to an access for which it waits on a bus.
+    blocking_access_time: Duration,
     main: MainMemory,
     memory_access_time: Duration,
     block_bytes: u64,
@@ -173,6 +175,8 @@ pub struct Parts {
     pub private_bus: Option<Bus>,
     /// How long one arbitration takes.
     pub arbitration_time: Duration,
+    /// What a processor adds to an access for which it waits on a bus.
+    pub blocking_access_time: Duration,
     /// The bridge to its I/O bus, where its interface is there.
     pub bridge: Option<(Bridge, Timing)>,
     /// Its main memory.
@@ -203,6 +207,7 @@ impl Node {
             underway: None,
             private: parts.private_bus.map(PrivateBus::new),
             io: parts.bridge.map(|(bridge, timing)| IoBus::new(bridge, timing)),
+            blocking_access_time: parts.blocking_access_time,
             main: parts.main,
             memory_access_time: parts.memory_access_time,
             block_bytes: parts.block_bytes,

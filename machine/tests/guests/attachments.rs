@@ -2,28 +2,28 @@
 //! leaves alone, and which places are refused.
 
 use crate::support::messages::ping_pong;
-use crate::support::{failure, request, result, statistic, with};
+use crate::support::{bare_isca96, failure, request, result, statistic, with};
 use crate::timing::{assert_costs, measure};
 use narthex_machine::{Failure, RunRequest};
 
 /// Places that a preset has beside its memory bus.
 const PRIVATE: [(&str, &str); 2] = [("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")];
 
-fn alone(machine: &str, interface: &str) -> RunRequest {
-    RunRequest { nodes: Some(1), ..request(machine, interface) }
+fn alone_isca96(interface: &str) -> RunRequest {
+    RunRequest { nodes: Some(1), ..bare_isca96(interface) }
 }
 
 #[test]
 fn an_access_on_the_cache_bus_takes_what_table_2_says() {
     // Four processor cycles; the cache bus has the processor's clock.
-    assert_costs(&alone("isca96", "NI2w on cache-bus"), 1, "", "ld a0, 0(s4)", 4);
-    let blocking = with(alone("isca96", "NI2w on cache-bus"), "store_buffer.uncached_stores=blocking");
+    assert_costs(&alone_isca96("NI2w on cache-bus"), 1, "", "ld a0, 0(s4)", 4);
+    let blocking = with(alone_isca96("NI2w on cache-bus"), "store_buffer.uncached_stores=blocking");
     assert_costs(&blocking, 1, "li a1, 0x80000", "sd a1, 8(s4)", 4);
 }
 
 #[test]
 fn an_access_to_the_register_file_takes_a_single_cycle() {
-    let request = alone("hpca98", "NI2w on register");
+    let request = RunRequest { nodes: Some(1), ..request("hpca98", "NI2w on register") };
     assert_costs(&request, 1, "", "ld a0, 0(s4)", 1);
     assert_costs(&request, 1, "li a1, 0x80000", "sd a1, 8(s4)", 1);
 }
@@ -31,20 +31,20 @@ fn an_access_to_the_register_file_takes_a_single_cycle() {
 #[test]
 fn an_access_behind_the_bridge_takes_what_table_2_says() {
     // In processor cycles, the memory bus's part included.
-    assert_costs(&alone("isca96", "NI2w on io-bus"), 2, "", "ld a0, 0(s4)", 48);
-    assert_costs(&alone("isca96", "CNI512Q on io-bus"), 2, "", "ld a0, 0(s7)", 76);
-    assert_costs(&alone("isca96", "NI2w on io-bus"), 2, "", "ld a0, 0(s2)", 42);
+    assert_costs(&alone_isca96("NI2w on io-bus"), 2, "", "ld a0, 0(s4)", 48);
+    assert_costs(&alone_isca96("CNI512Q on io-bus"), 2, "", "ld a0, 0(s7)", 76);
+    assert_costs(&alone_isca96("NI2w on io-bus"), 2, "", "ld a0, 0(s2)", 42);
 }
 
 #[test]
 fn a_store_behind_the_bridge_holds_the_memory_bus_for_12_cycles_and_the_io_bus_for_20() {
-    let blocking = with(alone("isca96", "NI2w on io-bus"), "store_buffer.uncached_stores=blocking");
+    let blocking = with(alone_isca96("NI2w on io-bus"), "store_buffer.uncached_stores=blocking");
     assert_costs(&blocking, 2, "li a1, 0x80000", "sd a1, 8(s4)", 12);
     // The load's address comes to the bridge 12 + 10 cycles behind the grant of
     // the store, which is over after 12 + 20; then 20 on the I/O bus, and 18 for
     // the answer on the memory bus.
     let (measured, document) =
-        measure(&alone("isca96", "NI2w on io-bus"), "li a1, 0x80000", "sd a1, 8(s4)\n ld a0, 0(s4)", 0);
+        measure(&alone_isca96("NI2w on io-bus"), "li a1, 0x80000", "sd a1, 8(s4)\n ld a0, 0(s4)", 0);
     assert_eq!(measured, 2 + 32 + 20 + 18);
     assert_eq!(statistic(&document, 0, "io_bus_occupied"), 2 * 20 * 5_000);
 }
@@ -61,12 +61,19 @@ fn messages_cross_the_io_bus() {
 }
 
 #[test]
+fn the_processor_adds_its_cycles_behind_the_bridge_and_none_on_its_own_bus() {
+    let slow = |interface| with(alone_isca96(interface), "processor.blocking_access_cycles=8");
+    assert_costs(&slow("NI2w on io-bus"), 2, "", "ld a0, 0(s4)", 48 + 8);
+    assert_costs(&slow("NI2w on cache-bus"), 1, "", "ld a0, 0(s4)", 4);
+}
+
+#[test]
 fn posted_stores_drain_at_the_rate_of_the_cache_bus() {
     // Eight posted stores, one a cycle, the first granted at once; the load
     // waits for the last: 1 + 8 * 4, and 4 of its own.
     let stores = "sd a1, 8(s4)\n".repeat(8);
     let header = format!("li a1, {}", 56 << 16);
-    let request = alone("isca96", "NI2w on cache-bus");
+    let request = alone_isca96("NI2w on cache-bus");
     let (measured, _) = measure(&request, &header, &format!("{stores} ld a0, 0(s4)"), 0);
     assert_eq!(measured, 1 + 8 * 4 + 4);
 }
@@ -77,7 +84,7 @@ fn a_miss_does_not_wait_for_stores_that_drain_on_the_cache_bus() {
     // seven stores are still in the buffer.
     let stores = "sd a1, 8(s4)\n".repeat(8);
     let header = format!("li a1, {}", 56 << 16);
-    let request = alone("isca96", "NI2w on cache-bus");
+    let request = alone_isca96("NI2w on cache-bus");
     let (measured, _) = measure(&request, &header, &format!("{stores} ld a0, 0(s2)"), 0);
     assert_eq!(measured, 10 + 42);
 }

@@ -8,18 +8,16 @@ use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Node;
 
+use crate::machines_and_interfaces;
 use crate::support::messages::ping_pong;
 use crate::support::{assert_ledgers_add_up, program, request, result, run_elf};
-use crate::{INTERFACES, MACHINES};
 
 /// More messages than a queue has entries, so that senses are reversed.
 const TURNS: u64 = 150;
 
 fn each_run(mut check: impl FnMut(&str, &str)) {
-    for machine in MACHINES {
-        for interface in INTERFACES {
-            check(machine, interface);
-        }
+    for (machine, interface) in machines_and_interfaces() {
+        check(machine, interface);
     }
 }
 

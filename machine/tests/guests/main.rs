@@ -20,5 +20,14 @@ mod traffic;
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 7] =
     ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
+/// Interfaces beside the memory bus, each with a machine that has their place.
+const ELSEWHERE: [(&str, &str); 3] =
+    [("isca96", "NI2w on io-bus"), ("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")];
 /// Every machine that is built in.
 const MACHINES: [&str; 2] = ["hpca98", "isca96"];
+
+/// Every machine with each of its interfaces, wherever those are attached.
+fn machines_and_interfaces() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let on_memory_bus = MACHINES.into_iter().flat_map(|machine| INTERFACES.map(|name| (machine, name)));
+    on_memory_bus.chain(ELSEWHERE)
+}

@@ -16,7 +16,7 @@
 
 use serde_json::Value;
 
-use crate::support::{DATA, alone, fixed_hpca98, reported, request, result, statistic, with};
+use crate::support::{DATA, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
 use narthex_machine::RunRequest;
 
 /// Guests address a block of their own to get to a bus edge.
@@ -242,11 +242,27 @@ fn accesses_to_a_block_buffer_take_what_a_hit_takes() {
 #[test]
 fn the_accesses_of_the_1996_machine_take_what_its_table_2_says() {
     // In processor cycles of 5 ns; the bus has two of them.
-    let isca96 = || alone("isca96");
-    assert_costs(&isca96(), 2, "", "ld a0, 0(s4)", 28);
-    assert_costs(&isca96(), 2, "", "ld a0, 0(s2)", 42);
-    assert_costs(&request("isca96", "CNI512Q"), 2, "", "ld a0, 0(s7)", 42);
-    assert_costs(&request("isca96", "CNI16Qm"), 2, "", "ld a0, 0(s7)", 42);
+    assert_costs(&bare_isca96("NI2w"), 2, "", "ld a0, 0(s4)", 28);
+    assert_costs(&bare_isca96("NI2w"), 2, "", "ld a0, 0(s2)", 42);
+    assert_costs(&bare_isca96("CNI512Q"), 2, "", "ld a0, 0(s7)", 42);
+    assert_costs(&bare_isca96("CNI16Qm"), 2, "", "ld a0, 0(s7)", 42);
+}
+
+#[test]
+fn the_processor_adds_its_own_cycles_to_an_access_that_it_waits_for() {
+    let with_8 = |interface| with(request("isca96", interface), "processor.blocking_access_cycles=8");
+    assert_costs(&with_8("CNI512Q"), 2, "", "ld a0, 0(s7)", 42 + 8);
+    let request = with_8("NI2w");
+    assert_costs(&request, 2, "", "ld a0, 0(s4)", 28 + 8);
+    assert_costs(&request, 2, "", "ld a0, 0(s2)", 42 + 8);
+    // Each of two misses.
+    assert_costs(&request, 2, "addi s2, s2, 60", "ld a0, 0(s2)", 2 * (42 + 8));
+    // A load waits behind a posted store, which adds nothing.
+    assert_costs(&request, 2, "li a1, 0x80000", "sd a1, 8(s4)\n ld a0, 0(s4)", 12 + 28 + 8);
+    // The bus is free meanwhile: it is occupied by the alignment's miss and the load.
+    let (_, document) = measure(&request, "", "ld a0, 0(s4)", 0);
+    let (_, bare) = measure(&bare_isca96("NI2w"), "", "ld a0, 0(s4)", 0);
+    assert_eq!(statistic(&document, 0, "bus_occupied"), statistic(&bare, 0, "bus_occupied"));
 }
 
 #[test]
@@ -255,8 +271,8 @@ fn a_posted_store_takes_a_cycle_and_its_transaction_12() {
     // and the next access a cycle later, which is an edge of the bus; the store
     // was granted at the same edge, one request earlier: 2 + 12 + 42.
     let header = "li a1, 0x80000";
-    let (measured, _) = measure(&alone("isca96"), header, "sd a1, 8(s4)", 0);
+    let (measured, _) = measure(&bare_isca96("NI2w"), header, "sd a1, 8(s4)", 0);
     assert_eq!(measured, 1);
-    let (measured, _) = measure(&alone("isca96"), header, "sd a1, 8(s4)\n ld a0, 0(s2)", 0);
+    let (measured, _) = measure(&bare_isca96("NI2w"), header, "sd a1, 8(s4)\n ld a0, 0(s2)", 0);
     assert_eq!(measured, 2 + 12 + 42);
 }

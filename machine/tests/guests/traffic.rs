@@ -1,8 +1,8 @@
 //! Many messages under pressure: few buffers, many senders, a node of its own.
 
-use crate::support::messages::{LIBRARY, header, ping_pong};
+use crate::support::messages::{LIBRARY, both_ways, header, ping_pong};
 use crate::support::{DATA, failure, reported, request, result, statistic, with};
-use crate::{INTERFACES, MACHINES};
+use crate::{INTERFACES, machines_and_interfaces};
 use narthex_machine::{Failure, RunRequest};
 
 const SENDERS: u64 = 4;
@@ -75,9 +75,20 @@ fn all_to_one(request: RunRequest) -> serde_json::Value {
 
 #[test]
 fn four_senders_lose_nothing_at_one_receiver() {
-    for machine in MACHINES {
-        for interface in INTERFACES {
-            all_to_one(request(machine, interface));
+    for (machine, interface) in machines_and_interfaces() {
+        all_to_one(request(machine, interface));
+    }
+}
+
+#[test]
+fn messages_in_both_directions_at_once_arrive() {
+    for (machine, interface) in machines_and_interfaces() {
+        for (bytes, lead) in [(8, 1), (64, 3), (240, 2)] {
+            let document = result(&request(machine, interface), &both_ways(200, bytes, lead));
+            for node in 0..2 {
+                let delivered = statistic(&document, node, "packets_delivered");
+                assert_eq!(delivered, 200, "{machine} {interface}, node {node}");
+            }
         }
     }
 }
@@ -112,13 +123,12 @@ fn infinite_buffers_return_nothing() {
 
 #[test]
 fn a_node_receives_what_it_sends_to_itself() {
-    for machine in MACHINES {
-        for interface in INTERFACES {
-            let request = RunRequest { nodes: Some(1), ..request(machine, interface) };
-            let document = result(
-                &request,
-                &format!(
-                    "
+    for (machine, interface) in machines_and_interfaces() {
+        let request = RunRequest { nodes: Some(1), ..request(machine, interface) };
+        let document = result(
+            &request,
+            &format!(
+                "
                 call start
                 li   s0, 200
             next:
@@ -137,11 +147,10 @@ fn a_node_receives_what_it_sends_to_itself() {
             wrong:
                 exit 9
             {LIBRARY}",
-                    header = header(0, 8)
-                ),
-            );
-            assert_eq!(statistic(&document, 0, "packets_delivered"), 200);
-        }
+                header = header(0, 8)
+            ),
+        );
+        assert_eq!(statistic(&document, 0, "packets_delivered"), 200);
     }
 }
 
@@ -178,17 +187,11 @@ fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
 
 /// Ping-pong on a machine with changes; the program checks every word.
 fn assert_delivers(settings: &[&str]) {
-    for machine in MACHINES {
-        for interface in INTERFACES {
-            let request =
-                settings.iter().fold(request(machine, interface), |request, setting| with(request, setting));
-            let document = result(&request, &ping_pong(300, 56));
-            assert_eq!(
-                statistic(&document, 0, "packets_delivered"),
-                300,
-                "{machine} {interface} {settings:?}"
-            );
-        }
+    for (machine, interface) in machines_and_interfaces() {
+        let request =
+            settings.iter().fold(request(machine, interface), |request, setting| with(request, setting));
+        let document = result(&request, &ping_pong(300, 56));
+        assert_eq!(statistic(&document, 0, "packets_delivered"), 300, "{machine} {interface} {settings:?}");
     }
 }
 

@@ -183,10 +183,42 @@ receive_done:
 ";
 
 /// A program whose nodes 0 and 1 exchange `turns` messages of `bytes` of
-/// payload in each direction. Each message's doublewords count up from the
+/// payload in each direction, one after the other. Each message's doublewords count up from the
 /// turn's number, and the receiver checks all of them. Node 0 reports the
 /// cycles of all turns as `cycles`.
 pub fn ping_pong(turns: u64, bytes: u64) -> String {
+    let turn = "
+    bnez s8, answer
+    call say
+    call hear
+    j    next
+answer:
+    call hear
+    call say
+next:";
+    conversation(turns, turn, bytes)
+}
+
+/// As [`ping_pong`], but both nodes speak at once: each is `lead` messages ahead
+/// of what it has heard.
+pub fn both_ways(turns: u64, bytes: u64, lead: u64) -> String {
+    let turn = format!(
+        "
+    li   t0, {turns}
+    bge  s1, t0, listen
+    call say
+listen:
+    addi s1, s1, -{lead}
+    bltz s1, ahead
+    call hear
+ahead:
+    addi s1, s1, {lead}"
+    );
+    conversation(turns + lead, &turn, bytes)
+}
+
+/// A program that carries out `turn` so many times, with its number in s1.
+fn conversation(turns: u64, turn: &str, bytes: u64) -> String {
     format!(
         "
     call start
@@ -195,14 +227,7 @@ pub fn ping_pong(turns: u64, bytes: u64) -> String {
     csrrs s10, cycle, zero
 turn:
     bge  s1, s0, finished
-    bnez s8, answer
-    call say
-    call hear
-    j    next
-answer:
-    call hear
-    call say
-next:
+    {turn}
     addi s1, s1, 1
     j    turn
 finished:

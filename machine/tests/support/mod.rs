@@ -138,6 +138,12 @@ pub fn fixed_hpca98(interface: &str) -> RunRequest {
     ASSUMED.iter().fold(request("hpca98", interface), |request, setting| with(request, setting))
 }
 
+/// A run of two nodes of the 1996 machine whose processor adds nothing to an
+/// access, so that bus cycles remain.
+pub fn bare_isca96(interface: &str) -> RunRequest {
+    with(request("isca96", interface), "processor.blocking_access_cycles=0")
+}
+
 /// One node of `machine`, for what needs no messages.
 pub fn alone(machine: &str) -> RunRequest {
     RunRequest { nodes: Some(1), ..request(machine, "NI2w") }

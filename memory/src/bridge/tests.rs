@@ -1,5 +1,9 @@
+use narthex_kernel::quantity::Bytes;
+use narthex_kernel::{Duration, Time};
+
 use super::*;
-use narthex_kernel::Time;
+use crate::bus::ExtraCycles;
+use crate::transaction::Kind;
 
 /// The 1996 study's I/O bus: 50 MHz, 64 bits, two entries each way.
 fn config() -> Config {
