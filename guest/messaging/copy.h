@@ -19,6 +19,9 @@ typedef uint32_t word;
 typedef uint64_t doubleword;
 #endif
 
+/* What was written above is not moved below, nor the other way. */
+#define COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
+
 /* Copies `bytes` bytes in ascending order. */
 static inline void copy(void *to, const void *from, size_t bytes) {
     char *target = (char *)to;

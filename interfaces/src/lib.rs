@@ -8,12 +8,14 @@
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
+//! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
 //! | [`places`] | addresses in words |
 
 pub mod attachment;
 pub mod cachable_queue;
+pub mod cachable_register;
 pub mod fifo;
 pub mod interface;
 pub mod models;
