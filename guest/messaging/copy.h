@@ -23,6 +23,9 @@ typedef uint32_t word;
 typedef uint64_t doubleword;
 #endif
 
+/* What was written above is not moved below, nor the other way. */
+#define COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
+
 #define FOUR_WORDS_BYTES (4 * sizeof(word))
 
 /* The words of a packet may be read by a device: the compiler must not merge their stores. */

@@ -4,6 +4,7 @@
 #ifndef NARTHEX_MESSAGING_DRIVER_H
 #define NARTHEX_MESSAGING_DRIVER_H
 
+#include "messaging/copy.h"
 #include "messaging/packet.h"
 #include "runtime/information.h"
 
@@ -27,9 +28,66 @@ struct receive_driver {
     void (*receive)(void *payload, size_t bytes);
 };
 
-extern const struct send_driver send_loopback, send_fifo, send_cachable_queue, send_block_buffer,
-    send_user_level_dma;
-extern const struct receive_driver receive_loopback, receive_fifo, receive_cachable_queue,
-    receive_block_buffer, receive_user_level_dma;
+/* The header of a packet with `extra` more bytes than the library counts, and back. */
+static inline uint64_t header_out(uint64_t header, size_t extra) {
+    return header + ((uint64_t)extra << HEADER_BYTES_SHIFT);
+}
+
+static inline uint64_t header_in(uint64_t header, size_t extra) {
+    return header - ((uint64_t)extra << HEADER_BYTES_SHIFT);
+}
+
+/* Copies a payload behind its header's extra bytes. */
+static inline void copy_out(char *to, const void *payload, size_t bytes, size_t extra) {
+    if (extra > 0)
+        *(volatile word *)to = 0;
+    copy(to + extra, payload, bytes);
+}
+
+/* Copies a payload from behind its header's extra bytes, which are read too. */
+static inline void copy_in(void *payload, const char *from, size_t bytes, size_t extra) {
+    if (extra > 0)
+        (void)*(const volatile word *)from;
+    copy(payload, from + extra, bytes);
+}
+
+/* A driver has a variant for either size of a packet's header (messaging/packet.h), the larger one
+ * with HEADER_EXTRA_BYTES more in front of the payload. Its functions take the number of these
+ * bytes as their last argument; the two lines below make the variants of them, in which it is a
+ * constant, so that the smaller header does not pay for the larger one. */
+enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
+
+#define SEND_DRIVER(driver, start, has_room, send)                                                 \
+    static void send##_small(uint64_t header, const void *payload, size_t bytes) {                 \
+        send(header, payload, bytes, 0);                                                           \
+    }                                                                                              \
+    static void send##_large(uint64_t header, const void *payload, size_t bytes) {                 \
+        send(header, payload, bytes, HEADER_EXTRA_BYTES);                                          \
+    }                                                                                              \
+    const struct send_driver driver[HEADER_VARIANTS] = {{start, has_room, send##_small},           \
+                                                        {start, has_room, send##_large}}
+
+#define RECEIVE_DRIVER(driver, start, arrived, receive)                                            \
+    static uint64_t arrived##_small(void) {                                                        \
+        return arrived(0);                                                                         \
+    }                                                                                              \
+    static uint64_t arrived##_large(void) {                                                        \
+        return arrived(HEADER_EXTRA_BYTES);                                                        \
+    }                                                                                              \
+    static void receive##_small(void *payload, size_t bytes) {                                     \
+        receive(payload, bytes, 0);                                                                \
+    }                                                                                              \
+    static void receive##_large(void *payload, size_t bytes) {                                     \
+        receive(payload, bytes, HEADER_EXTRA_BYTES);                                               \
+    }                                                                                              \
+    const struct receive_driver driver[HEADER_VARIANTS] = {                                        \
+        {start, arrived##_small, receive##_small}, {start, arrived##_large, receive##_large}}
+
+extern const struct send_driver send_loopback[HEADER_VARIANTS], send_fifo[HEADER_VARIANTS],
+    send_cachable_queue[HEADER_VARIANTS], send_cachable_register[HEADER_VARIANTS],
+    send_block_buffer[HEADER_VARIANTS], send_user_level_dma[HEADER_VARIANTS];
+extern const struct receive_driver receive_loopback[HEADER_VARIANTS], receive_fifo[HEADER_VARIANTS],
+    receive_cachable_queue[HEADER_VARIANTS], receive_cachable_register[HEADER_VARIANTS],
+    receive_block_buffer[HEADER_VARIANTS], receive_user_level_dma[HEADER_VARIANTS];
 
 #endif

@@ -9,7 +9,6 @@
  * store to the load word fetches the block at its head; either stops the processor until the block
  * has crossed the bus. Whether there is room, or an arrival, the status register tells, by an
  * uncached load as with plain FIFOs. */
-#include "messaging/copy.h"
 #include "messaging/driver.h"
 
 static volatile uint64_t *status;
@@ -36,12 +35,12 @@ static inline size_t smaller(size_t one, size_t other) {
     return one < other ? one : other;
 }
 
-static void send(uint64_t header, const void *payload, size_t bytes) {
+static inline void send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
     const char *source = payload;
     char *target = buffers + BLOCK_BUFFER_SEND;
-    *(volatile uint64_t *)target = header;
-    size_t part = smaller(bytes, block_bytes - sizeof header);
-    copy(target + sizeof header, source, part);
+    *(volatile uint64_t *)target = header_out(header, extra);
+    size_t part = smaller(bytes, block_bytes - sizeof header - extra);
+    copy_out(target + sizeof header, source, part, extra);
     move_block(BLOCK_BUFFER_FLUSH);
     while ((bytes -= part) > 0) {
         source += part;
@@ -51,25 +50,25 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
     }
 }
 
-static uint64_t arrived(void) {
+static inline uint64_t arrived(size_t extra) {
     if (!(*status & STATUS_ARRIVED))
         return 0;
     move_block(BLOCK_BUFFER_LOAD);
-    return *(volatile uint64_t *)(buffers + BLOCK_BUFFER_RECEIVE);
+    return header_in(*(volatile uint64_t *)(buffers + BLOCK_BUFFER_RECEIVE), extra);
 }
 
 /* The load word changes the receive buffer behind the compiler's back: `copy` must read it after
  * the store, which the barrier makes sure of. */
 static inline void load_block(void) {
     move_block(BLOCK_BUFFER_LOAD);
-    __asm__ volatile("" ::: "memory");
+    COMPILER_BARRIER();
 }
 
-static void receive(void *payload, size_t bytes) {
+static inline void receive(void *payload, size_t bytes, size_t extra) {
     char *target = payload;
     const char *source = buffers + BLOCK_BUFFER_RECEIVE;
-    size_t part = smaller(bytes, block_bytes - sizeof(uint64_t));
-    copy(target, source + sizeof(uint64_t), part);
+    size_t part = smaller(bytes, block_bytes - sizeof(uint64_t) - extra);
+    copy_in(target, source + sizeof(uint64_t), part, extra);
     while ((bytes -= part) > 0) {
         target += part;
         part = smaller(bytes, block_bytes);
@@ -78,5 +77,5 @@ static void receive(void *payload, size_t bytes) {
     }
 }
 
-const struct send_driver send_block_buffer = {start, has_room, send};
-const struct receive_driver receive_block_buffer = {start, arrived, receive};
+SEND_DRIVER(send_block_buffer, start, has_room, send);
+RECEIVE_DRIVER(receive_block_buffer, start, arrived, receive);

@@ -16,12 +16,10 @@
  * A pointer word in memory holds the index of an entry in bits 0-31 and the sense of the pass in
  * bit 32. The processor runs in order and its stores become visible in order, so no fence is
  * needed; a barrier to the compiler is. */
-#include "messaging/copy.h"
 #include "messaging/driver.h"
 
 #define SENSE_BIT (UINT64_C(1) << 32)
 #define FIRST_ENTRY_FIRST_PASS SENSE_BIT
-#define COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
 /* One end of a queue, as its processor knows it. */
 struct end {
@@ -87,27 +85,28 @@ static bool has_room(void) {
     return !is_full();
 }
 
-static void send(uint64_t header, const void *payload, size_t bytes) {
+static inline void send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
     char *entry = tail.entry;
-    *(volatile uint64_t *)entry = header | sense(tail.pointer) << HEADER_SENSE_SHIFT;
-    copy(entry + sizeof header, payload, bytes);
+    *(volatile uint64_t *)entry = header_out(header, extra) | sense(tail.pointer)
+                                                                  << HEADER_SENSE_SHIFT;
+    copy_out(entry + sizeof header, payload, bytes, extra);
     advance(&tail);
     COMPILER_BARRIER();
     *announcement = announces_tail ? tail.pointer : 1;
 }
 
 /* Figure 5: the queue is empty unless the entry's valid bit has the sense of this pass. */
-static uint64_t arrived(void) {
+static inline uint64_t arrived(size_t extra) {
     uint64_t header = *(volatile uint64_t *)head.entry;
-    return header >> HEADER_SENSE_SHIFT == sense(head.pointer) ? header : 0;
+    return header >> HEADER_SENSE_SHIFT == sense(head.pointer) ? header_in(header, extra) : 0;
 }
 
-static void receive(void *payload, size_t bytes) {
-    copy(payload, head.entry + sizeof(uint64_t), bytes);
+static inline void receive(void *payload, size_t bytes, size_t extra) {
+    copy_in(payload, head.entry + sizeof(uint64_t), bytes, extra);
     advance(&head);
     COMPILER_BARRIER();
     *receive_head = head.pointer;
 }
 
-const struct send_driver send_cachable_queue = {start_sending, has_room, send};
-const struct receive_driver receive_cachable_queue = {start_receiving, arrived, receive};
+SEND_DRIVER(send_cachable_queue, start_sending, has_room, send);
+RECEIVE_DRIVER(receive_cachable_queue, start_receiving, arrived, receive);

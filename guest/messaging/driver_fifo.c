@@ -8,7 +8,6 @@
  * room, or an arrival; these uncached loads are this interface's price. */
 #include <string.h>
 
-#include "messaging/copy.h"
 #include "messaging/driver.h"
 
 static uintptr_t registers;
@@ -29,16 +28,31 @@ static bool has_room(void) {
     return load(REGISTER_STATUS) & STATUS_ROOM;
 }
 
-static void send(uint64_t header, const void *payload, size_t bytes) {
+/* The next doubleword of a payload. Behind a header that is not whole doublewords it is assembled
+ * from words. */
+static inline uint64_t doubleword_at(const char *source, size_t extra) {
+    uint64_t value;
+    if ((uintptr_t)source % sizeof(doubleword) == 0)
+        return *(const doubleword *)source;
+    if (extra > 0 && (uintptr_t)source % sizeof(word) == 0)
+        return ((const word *)source)[0] | (uint64_t)((const word *)source)[1] << 32;
+    memcpy(&value, source, sizeof value);
+    return value;
+}
+
+static inline void send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
     const char *source = payload;
-    store(REGISTER_SEND, header);
+    store(REGISTER_SEND, header_out(header, extra));
+    if (extra > 0) {
+        size_t first = bytes < sizeof(word) ? bytes : sizeof(word);
+        uint32_t value = 0;
+        copy(&value, source, first);
+        store(REGISTER_SEND, (uint64_t)value << 32);
+        source += first;
+        bytes -= first;
+    }
     for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
-        uint64_t value;
-        if ((uintptr_t)source % sizeof(doubleword) == 0)
-            value = *(const doubleword *)source;
-        else
-            memcpy(&value, source, sizeof value);
-        store(REGISTER_SEND, value);
+        store(REGISTER_SEND, doubleword_at(source, extra));
         source += sizeof(doubleword);
     }
     if (bytes > 0) {
@@ -48,12 +62,19 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
     }
 }
 
-static uint64_t arrived(void) {
-    return load(REGISTER_STATUS) & STATUS_ARRIVED ? load(REGISTER_RECEIVE) : 0;
+static inline uint64_t arrived(size_t extra) {
+    return load(REGISTER_STATUS) & STATUS_ARRIVED ? header_in(load(REGISTER_RECEIVE), extra) : 0;
 }
 
-static void receive(void *payload, size_t bytes) {
+static inline void receive(void *payload, size_t bytes, size_t extra) {
     char *target = payload;
+    if (extra > 0) {
+        uint32_t value = (uint32_t)(load(REGISTER_RECEIVE) >> 32);
+        size_t first = bytes < sizeof(word) ? bytes : sizeof(word);
+        copy(target, &value, first);
+        target += first;
+        bytes -= first;
+    }
     for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
         uint64_t value = load(REGISTER_RECEIVE);
         ((word *)target)[0] = (uint32_t)value;
@@ -66,5 +87,5 @@ static void receive(void *payload, size_t bytes) {
     }
 }
 
-const struct send_driver send_fifo = {start, has_room, send};
-const struct receive_driver receive_fifo = {start, arrived, receive};
+SEND_DRIVER(send_fifo, start, has_room, send);
+RECEIVE_DRIVER(receive_fifo, start, arrived, receive);

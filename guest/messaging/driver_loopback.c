@@ -37,5 +37,5 @@ static void receive(void *payload, size_t bytes) {
     memcpy(payload, queue[received++ % ENTRIES].payload, bytes);
 }
 
-const struct send_driver send_loopback = {start, has_room, send};
-const struct receive_driver receive_loopback = {start, arrived, receive};
+const struct send_driver send_loopback[HEADER_VARIANTS] = {{start, has_room, send}};
+const struct receive_driver receive_loopback[HEADER_VARIANTS] = {{start, arrived, receive}};

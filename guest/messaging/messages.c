@@ -73,35 +73,39 @@ static OUT_OF_LINE _Noreturn void fail_driver(const char *half, uint64_t number)
                  node, half, (unsigned long long)number);
 }
 
-static struct send_driver pick_send_driver(uint64_t number) {
+static struct send_driver pick_send_driver(uint64_t number, int variant) {
     switch (number) {
     case DRIVER_LOOPBACK:
-        return send_loopback;
+        return send_loopback[variant];
     case DRIVER_FIFO:
-        return send_fifo;
+        return send_fifo[variant];
     case DRIVER_CACHABLE_QUEUE:
-        return send_cachable_queue;
+        return send_cachable_queue[variant];
+    case DRIVER_CACHABLE_REGISTER:
+        return send_cachable_register[variant];
     case DRIVER_BLOCK_BUFFER:
-        return send_block_buffer;
+        return send_block_buffer[variant];
     case DRIVER_USER_LEVEL_DMA:
-        return send_user_level_dma;
+        return send_user_level_dma[variant];
     default:
         fail_driver("send", number);
     }
 }
 
-static struct receive_driver pick_receive_driver(uint64_t number) {
+static struct receive_driver pick_receive_driver(uint64_t number, int variant) {
     switch (number) {
     case DRIVER_LOOPBACK:
-        return receive_loopback;
+        return receive_loopback[variant];
     case DRIVER_FIFO:
-        return receive_fifo;
+        return receive_fifo[variant];
     case DRIVER_CACHABLE_QUEUE:
-        return receive_cachable_queue;
+        return receive_cachable_queue[variant];
+    case DRIVER_CACHABLE_REGISTER:
+        return receive_cachable_register[variant];
     case DRIVER_BLOCK_BUFFER:
-        return receive_block_buffer;
+        return receive_block_buffer[variant];
     case DRIVER_USER_LEVEL_DMA:
-        return receive_user_level_dma;
+        return receive_user_level_dma[variant];
     default:
         fail_driver("receive", number);
     }
@@ -117,8 +121,14 @@ __attribute__((constructor)) static void start(void) {
                       payload_bytes % sizeof(word) == 0,
                   "node %d: packets carry %zu bytes; the library needs a multiple of 4 up to %d",
                   node, payload_bytes, PACKET_PAYLOAD_LIMIT);
-    sender = pick_send_driver(machine->send_driver);
-    receiver = pick_receive_driver(machine->receive_driver);
+    size_t extra = machine->header_bytes - sizeof(uint64_t);
+    narthex_check(extra == 0 || extra == HEADER_EXTRA_BYTES,
+                  "node %d: packets have headers of %llu bytes; the library knows 8 and %d", node,
+                  (unsigned long long)machine->header_bytes,
+                  (int)sizeof(uint64_t) + HEADER_EXTRA_BYTES);
+    int variant = extra == 0 ? SMALL_HEADER : LARGE_HEADER;
+    sender = pick_send_driver(machine->send_driver, variant);
+    receiver = pick_receive_driver(machine->receive_driver, variant);
     sender.start(machine);
     receiver.start(machine);
     barrier_start();

@@ -8,7 +8,12 @@
  *        40-54  the packet's index within its message
  *           55  last packet of the message
  *        56-62  zero
- *           63  sense: the message valid bit of a cachable queue */
+ *           63  sense: the message valid bit of a cachable queue
+ *
+ * A machine may state a larger header (`header_bytes` of the information page): cni-isca96 has 12
+ * bytes (Section 5.1). The word beyond the doubleword travels in front of the payload and counts as
+ * payload in the header on its way; what software kept there the paper does not say, here it is 0.
+ */
 #ifndef NARTHEX_MESSAGING_PACKET_H
 #define NARTHEX_MESSAGING_PACKET_H
 
@@ -18,6 +23,8 @@
 
 #define PACKET_PAYLOAD_LIMIT 248 /* bytes; no interface carries more in one packet */
 #define PACKETS_PER_MESSAGE_LIMIT 32768
+#define HEADER_EXTRA_BYTES 4 /* of a larger header */
+#define HEADER_BYTES_SHIFT 16
 #define HEADER_LAST (UINT64_C(1) << 55)
 #define HEADER_SENSE_SHIFT 63
 

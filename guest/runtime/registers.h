@@ -23,6 +23,9 @@
 /* Registers and user-level DMA in front of FIFOs. */
 #define DRIVER_USER_LEVEL_DMA UINT64_C(0x4)
 
+/* Cachable device registers. */
+#define DRIVER_CACHABLE_REGISTER UINT64_C(0x5)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -49,6 +52,9 @@
 
 /* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_RECEIVE_DMA UINT64_C(0x48)
+
+/* store: the cachable registers have been read and may be reused */
+#define REGISTER_CLEAR UINT64_C(0x20)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
@@ -92,11 +98,11 @@ struct narthex_information {
     uint64_t block_bytes;
     /* address of the send queue */
     uint64_t send_queue;
-    /* messages that it holds */
+    /* messages that it holds; blocks, where it is cachable registers */
     uint64_t send_entries;
     /* address of the receive queue */
     uint64_t receive_queue;
-    /* messages that it holds */
+    /* messages that it holds; blocks, where it is cachable registers */
     uint64_t receive_entries;
     /* bytes of a queue's entry */
     uint64_t entry_bytes;

@@ -96,8 +96,8 @@ pub struct Node<'a> {
 pub struct Interface {
     /// Process 0's send half, then its receive half, then process 1's.
     pub sides: Vec<Box<dyn Side>>,
-    /// Addresses whose home each half is; empty where it is none.
-    homes: Vec<Range<u64>>,
+    /// Addresses whose home each half is; none where main memory is.
+    homes: Vec<Vec<Range<u64>>>,
 }
 
 impl std::fmt::Debug for Interface {
@@ -135,7 +135,7 @@ impl Interface {
             sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
             sides.push(half(name.receive, node, process, sides.len(), |model| model.receive)?);
         }
-        let homes = sides.iter().map(|side| side.layout().home.unwrap_or_default()).collect();
+        let homes = sides.iter().map(|side| side.layout().home).collect();
         Ok(Interface { sides, homes })
     }
 
@@ -162,7 +162,7 @@ impl Interface {
 
     /// The half that is the home of an address; none if main memory is.
     pub fn home_of(&self, address: u64) -> Option<usize> {
-        self.homes.iter().position(|range| range.contains(&address))
+        self.homes.iter().position(|ranges| ranges.iter().any(|range| range.contains(&address)))
     }
 
     /// What composer and guest need to know, of both halves of a process.

@@ -8,6 +8,7 @@
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
+//! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`rules`] | which halves and which pairs of them make sense |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
@@ -15,6 +16,7 @@
 
 pub mod attachment;
 pub mod cachable_queue;
+pub mod cachable_register;
 pub mod fifo;
 pub mod interface;
 pub mod models;

@@ -121,6 +121,16 @@ impl Addresses {
         RECEIVE_HEAD + self.offset
     }
 
+    /// The blocks of the pointers of its send queue.
+    pub const fn send_pointers(self) -> std::ops::Range<u64> {
+        self.send_tail()..self.receive_head()
+    }
+
+    /// The blocks of the pointer of its receive queue.
+    pub const fn receive_pointers(self) -> std::ops::Range<u64> {
+        self.receive_head()..self.send_tail() + POINTERS_BYTES
+    }
+
     /// The blocks of its three pointers.
     pub const fn pointers(self) -> std::ops::Range<u64> {
         self.send_tail()..self.send_tail() + POINTERS_BYTES
@@ -153,6 +163,9 @@ pub const SEND_DMA: u64 = 0x40;
 /// Store: where in memory the payload at the head is to be put by DMA. Load: as
 /// with [`SEND_DMA`].
 pub const RECEIVE_DMA: u64 = 0x48;
+/// Store: the cachable registers have been read and may be reused.
+pub const CLEAR: u64 = 0x20;
+
 /// Load: a doubleword of the packet at the head, which stays there; as many
 /// follow as the interface's size shows.
 pub const RECEIVE_WINDOW: u64 = 0x100;
@@ -161,13 +174,14 @@ pub const RECEIVE_WINDOW: u64 = 0x100;
 pub const BLOCK: u64 = 0x800;
 
 /// Every register.
-pub const REGISTERS: [Register; 8] = [
+pub const REGISTERS: [Register; 9] = [
     ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived"),
     ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
     ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
     ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue"),
     ("SEND_DMA", SEND_DMA, "store: address of a payload to send by DMA; load: starts it, 1 while it lasts"),
     ("RECEIVE_DMA", RECEIVE_DMA, "store: where to put the payload by DMA; load: starts it, 1 while it lasts"),
+    ("CLEAR", CLEAR, "store: the cachable registers have been read and may be reused"),
     ("RECEIVE_WINDOW", RECEIVE_WINDOW, "load: the first doubleword at the head, which stays; more follow"),
     (
         "BLOCK",
@@ -189,9 +203,9 @@ pub const INFORMATION_FIELDS: [(&str, &str); 28] = [
     ("payload_bytes", "bytes of payload that fit"),
     ("block_bytes", "bytes in a coherence block"),
     ("send_queue", "address of the send queue"),
-    ("send_entries", "messages that it holds"),
+    ("send_entries", "messages that it holds; blocks, where it is cachable registers"),
     ("receive_queue", "address of the receive queue"),
-    ("receive_entries", "messages that it holds"),
+    ("receive_entries", "messages that it holds; blocks, where it is cachable registers"),
     ("entry_bytes", "bytes of a queue's entry"),
     ("send_tail", "address of the send queue's tail pointer"),
     ("send_head", "address of the send queue's head pointer"),
@@ -217,11 +231,12 @@ pub const INFORMATION_VERSION: u64 = 1;
 pub const FIRST_POINTER: u64 = 1 << 32;
 
 /// The drivers of the messaging library, by their names in C.
-const DRIVERS: [(&str, Driver, &str); 4] = [
+const DRIVERS: [(&str, Driver, &str); 5] = [
     ("DRIVER_FIFO", Driver::Fifo, "Registers in front of FIFOs."),
     ("DRIVER_CACHABLE_QUEUE", Driver::CachableQueue, "Cachable queues."),
     ("DRIVER_BLOCK_BUFFER", Driver::BlockBuffer, "Block buffers in front of FIFOs."),
     ("DRIVER_USER_LEVEL_DMA", Driver::UserLevelDma, "Registers and user-level DMA in front of FIFOs."),
+    ("DRIVER_CACHABLE_REGISTER", Driver::CachableRegister, "Cachable device registers."),
 ];
 
 /// What is where in the page of block buffers.

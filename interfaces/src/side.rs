@@ -46,9 +46,15 @@ impl Context<'_> {
         at
     }
 
-    /// Refuses the header of a packet that nobody can get: the interface checks
-    /// the process identifier that it names (isca96, Section 2.4).
-    pub fn check_destination(&self, header: Header) -> Result<(), RegisterFault> {
+    /// Refuses the header of a packet with more than `payload_limit` bytes of
+    /// payload, or that nobody can get: the interface checks the process
+    /// identifier that it names (isca96, Section 2.4).
+    pub fn check(&self, header: Header, payload_limit: usize) -> Result<(), RegisterFault> {
+        let bytes = header.payload_bytes();
+        if bytes > payload_limit {
+            let problem = format!("a packet of {bytes} payload bytes; at most {payload_limit} fit");
+            return Err(RegisterFault(problem));
+        }
         let checked = self.network.check(header.peer());
         checked.map_err(|problem| RegisterFault(format!("a packet to {problem}")))
     }
@@ -76,10 +82,11 @@ pub struct Layout {
     /// Cachable addresses that the processor may use.
     pub cachable: Vec<Range<u64>>,
     /// Those among them whose home is this half rather than main memory.
-    pub home: Option<Range<u64>>,
+    pub home: Vec<Range<u64>>,
     /// 64-bit words to be in memory before the program starts.
     pub initial_words: Vec<(u64, u64)>,
-    /// Entries of this half's queue; 0 where there is none.
+    /// Entries of this half's queue, or blocks of its cachable registers; 0 where
+    /// there are none.
     pub entries: u64,
     /// Whether the processor announces messages by a cachable store.
     pub cachable_message_ready: bool,
@@ -101,6 +108,8 @@ pub enum Driver {
     BlockBuffer = 3,
     /// A FIFO whose payloads the interface moves by user-level DMA.
     UserLevelDma = 4,
+    /// Cachable device registers, reused after a handshake.
+    CachableRegister = 5,
 }
 
 /// What every half gets by deriving `Clone` and `Hash`: a model checker copies

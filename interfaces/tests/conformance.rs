@@ -14,6 +14,7 @@
 mod node;
 
 use narthex_fabrics::flow_control::{self, return_to_sender, sliding_window};
+use narthex_interfaces::Attachment;
 use narthex_interfaces::models::MODELS;
 use narthex_kernel::Duration;
 use node::{Message, Node, Variant};
@@ -38,17 +39,26 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
 /// queues fill and wrap, half of one with half of another, and what else a
 /// model's section may say.
 fn interfaces() -> impl Iterator<Item = Variant> {
-    let small = ["CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
+    let small = ["CNI1", "CNI2", "CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
     let composed = [
         "(NI16w+Blkbuf)S(CNI4Qm)R",
         "(CNI4Q)S(NI16w+Blkbuf)R",
         "(NI2w)S(NI16w+Blkbuf)R",
         "(CNI4Qm)S(NI8w)R",
         "(NI64w+Udma)S(CNI4Q)R",
+        "(NI2w)S(CNI2)R",
+        "(NI16w+Blkbuf)S(CNI0Qm)R",
     ];
-    let written_back = ["CNI4Qm", "CNI16Qm"].map(|name| Variant::with(name, "when_full", "write-back"));
     let examples = MODELS.iter().flat_map(|model| model.examples).copied();
-    examples.chain(small).chain(composed).map(Variant::plain).chain(written_back)
+    let write_back = Some(("when_full", "write-back"));
+    let written_back = ["CNI4Qm", "CNI16Qm"];
+    let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
+    examples
+        .chain(small)
+        .chain(composed)
+        .map(Variant::plain)
+        .chain(written_back.map(|name| Variant { setting: write_back, ..Variant::plain(name) }))
+        .chain(behind_bridge.map(|name| Variant { attachment: Attachment::IoBus, ..Variant::plain(name) }))
 }
 
 /// A message whose bytes tell its number apart.

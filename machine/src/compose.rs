@@ -166,10 +166,24 @@ impl<'a> Blueprint<'a> {
             packet_bytes: self.packet_bytes(),
         };
         let interface = Interface::build(name, &node).map_err(Failure::usage)?;
-        match config.lacks(attachment).or_else(|| self.lacks_block_buffers(&interface)) {
+        let lack = config.lacks(attachment);
+        match lack
+            .or_else(|| self.lacks_block_buffers(&interface))
+            .or_else(|| self.lacks_plain_header(&interface))
+        {
             None => Ok(interface),
             Some(lack) => Err(Failure::usage(format!("{lack}, which '{}' needs", self.interface))),
         }
+    }
+
+    /// User-level DMA moves a packet's payload, and a header beyond its first
+    /// doubleword is neither in the FIFO's registers nor in the user's memory.
+    fn lacks_plain_header(&self, interface: &Interface) -> Option<String> {
+        let header = self.config.messages.header;
+        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::UserLevelDma);
+        (needs && header.as_u64() != 8).then(|| {
+            format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
+        })
     }
 
     fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {

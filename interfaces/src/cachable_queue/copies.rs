@@ -8,6 +8,7 @@ use narthex_memory::cache::{Cache, Victim};
 use narthex_memory::protocols::{Request, State};
 use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
 
+use super::device_memory::DeviceMemory;
 use crate::side::HomeReply;
 
 /// The blocks of one queue that the interface has.
@@ -24,85 +25,6 @@ pub enum Copies {
     },
     /// The interface keeps nothing but the blocks of the message on its way.
     Passing(Vec<(u64, BlockData)>),
-}
-
-/// The memory of an interface that is the home of a queue. As a home it sees
-/// every fetch and every invalidation of its blocks, so it knows whether its
-/// bytes are the latest and whether a processor may hold a copy.
-#[derive(Clone, Hash, Debug)]
-pub struct DeviceMemory {
-    address: u64,
-    block_bytes: usize,
-    access_time: Duration,
-    bytes: Vec<u8>,
-    /// The home's bytes are the latest: no processor holds the block dirty.
-    latest: Vec<bool>,
-    /// A processor has fetched the block since it was last invalidated.
-    fetched: Vec<bool>,
-}
-
-impl DeviceMemory {
-    /// Zeroed memory behind `range`.
-    pub fn new(range: std::ops::Range<u64>, block_bytes: usize, access_time: Duration) -> Self {
-        let length = (range.end - range.start) as usize;
-        DeviceMemory {
-            address: range.start,
-            block_bytes,
-            access_time,
-            bytes: vec![0; length],
-            latest: vec![true; length / block_bytes],
-            fetched: vec![false; length / block_bytes],
-        }
-    }
-
-    /// Serves a transaction on one of its blocks that no cache supplied.
-    pub fn serve(&mut self, transaction: &Transaction) -> HomeReply {
-        let data = transaction.kind.fetches_block().then(|| self.read(transaction.address));
-        if let Some(data) = &transaction.data {
-            self.write(transaction.address, data);
-        }
-        let delay = match transaction.kind {
-            Kind::Upgrade | Kind::Invalidate => Duration::ZERO,
-            _ => self.access_time,
-        };
-        HomeReply { data, delay }
-    }
-
-    /// Sees a transaction; true if it is on one of its blocks.
-    fn snoop(&mut self, transaction: &Transaction) -> bool {
-        let Some(block) = self.index(transaction.address) else {
-            return false;
-        };
-        match transaction.kind {
-            Kind::Read => self.fetched[block] = true,
-            Kind::ReadExclusive | Kind::Upgrade => {
-                self.fetched[block] = true;
-                self.latest[block] = false;
-            }
-            _ => {}
-        }
-        true
-    }
-
-    fn index(&self, address: u64) -> Option<usize> {
-        let block = address.checked_sub(self.address)? as usize / self.block_bytes;
-        (block < self.latest.len()).then_some(block)
-    }
-
-    fn block(&self, address: u64) -> (usize, std::ops::Range<usize>) {
-        let block = self.index(address).expect("the block is one of this memory's");
-        (block, block * self.block_bytes..(block + 1) * self.block_bytes)
-    }
-
-    fn read(&self, address: u64) -> BlockData {
-        BlockData::from_bytes(&self.bytes[self.block(address).1])
-    }
-
-    fn write(&mut self, address: u64, data: &BlockData) {
-        let (block, bytes) = self.block(address);
-        self.bytes[bytes].copy_from_slice(data);
-        self.latest[block] = true;
-    }
 }
 
 impl Copies {
@@ -124,7 +46,7 @@ impl Copies {
     /// The latest bytes of a block, if the interface has them.
     pub fn latest(&self, address: u64) -> Option<BlockData> {
         match self {
-            Copies::Home(memory) => memory.latest[memory.block(address).0].then(|| memory.read(address)),
+            Copies::Home(memory) => memory.latest(address),
             Copies::Cache { cache, .. } => cache.peek(address),
             Copies::Passing(blocks) => blocks.iter().find(|(own, _)| *own == address).map(|(_, data)| *data),
         }
@@ -133,7 +55,7 @@ impl Copies {
     /// Takes in a block that was read from whoever had it.
     pub fn take_in(&mut self, address: u64, shared: bool, data: &BlockData) {
         match self {
-            Copies::Home(memory) => memory.write(address, data),
+            Copies::Home(memory) => memory.take_in(address, data),
             Copies::Cache { cache, .. } => {
                 // A block that was read to be sent is clean: its place is free.
                 if let Some(victim) = cache.victim_for(address) {
@@ -156,7 +78,7 @@ impl Copies {
     /// gives the block new bytes.
     pub fn must_invalidate(&self, address: u64) -> bool {
         match self {
-            Copies::Home(memory) => memory.fetched[memory.block(address).0],
+            Copies::Home(memory) => memory.must_invalidate(address),
             Copies::Cache { cache, .. } => {
                 !matches!(cache.state(address), State::Modified | State::Exclusive)
             }
@@ -167,11 +89,7 @@ impl Copies {
     /// Gives a block new bytes; nobody else has a copy.
     pub fn produce(&mut self, address: u64, data: &BlockData) {
         match self {
-            Copies::Home(memory) => {
-                let block = memory.block(address).0;
-                memory.fetched[block] = false;
-                memory.write(address, data);
-            }
+            Copies::Home(memory) => memory.produce(address, data),
             Copies::Cache { cache, .. } => cache.place(address, State::Modified, Some(data)),
             Copies::Passing(_) => unreachable!("blocks that the interface does not keep go to memory"),
         }
@@ -195,11 +113,7 @@ impl Copies {
     /// Answers another agent's transaction.
     pub fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
         match self {
-            // Never exclusive: the home has to see the next store.
-            Copies::Home(memory) => {
-                let own = memory.snoop(transaction);
-                SnoopReply { shares: own && transaction.kind == Kind::Read, ..SnoopReply::default() }
-            }
+            Copies::Home(memory) => memory.snoop(transaction),
             Copies::Cache { cache, access_time } => match transaction.kind.snoop() {
                 Some(snoop) => SnoopReply { delay: *access_time, ..cache.snoop(snoop, transaction.address) },
                 None => SnoopReply::default(),

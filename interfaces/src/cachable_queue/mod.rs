@@ -24,6 +24,7 @@
 
 pub mod copies;
 pub mod deposit;
+pub mod device_memory;
 pub mod pointers;
 pub mod receive;
 pub mod send;

@@ -4,15 +4,20 @@
 //! | --- | --- | --- | --- |
 //! | [`Pointers::Cached`] | main memory | caches them coherently | by its invalidation |
 //! | [`Pointers::Memory`] | main memory | reads and writes them there | when it reads again |
+//! | [`Pointers::Home`] | the interface | has them in its memory | by its request to write |
 //!
 //! Each pointer has a block of its own. An access either succeeds at once or
 //! names the kind of transaction on that block that it needs first.
+
+use std::ops::Range;
 
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::{Access, Protocol, Request, State};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
-use crate::registers::Addresses;
+use super::device_memory::DeviceMemory;
+use crate::registers::{Addresses, FIRST_POINTER};
+use crate::side::HomeReply;
 
 /// How an interface reaches the pointers.
 #[derive(Clone, Hash, Debug)]
@@ -26,6 +31,9 @@ pub enum Pointers {
         /// The pointer that has just been read, for the load that asked for it.
         read: Option<u64>,
     },
+    /// Blocks of the interface's memory, for one behind an I/O bus, which
+    /// cannot cache main memory (isca96, Section 2.3).
+    Home(DeviceMemory),
 }
 
 impl Pointers {
@@ -40,6 +48,22 @@ impl Pointers {
     /// Pointers in main memory that the interface does not cache.
     pub fn in_memory(block_bytes: usize) -> Self {
         Pointers::Memory { block_bytes, read: None }
+    }
+
+    /// Pointers in memory of the interface, all of them with their first value.
+    pub fn at_home(mut memory: DeviceMemory, block_bytes: usize) -> Self {
+        for address in memory.range().step_by(block_bytes) {
+            memory.produce(address, &block_of(FIRST_POINTER, block_bytes));
+        }
+        Pointers::Home(memory)
+    }
+
+    /// The addresses of pointers whose home is the interface.
+    pub fn home(&self) -> Option<Range<u64>> {
+        match self {
+            Pointers::Home(memory) => Some(memory.range()),
+            _ => None,
+        }
     }
 
     /// Whether the processor's stores to a pointer are seen.
@@ -57,6 +81,7 @@ impl Pointers {
                 Ok(u64::from_le_bytes(bytes))
             }
             Pointers::Memory { read, .. } => read.take().ok_or(Kind::ReadOnce),
+            Pointers::Home(memory) => memory.latest(address).map(|block| block.word(0)).ok_or(Kind::Read),
         }
     }
 
@@ -70,6 +95,11 @@ impl Pointers {
                 Ok(())
             }
             Pointers::Memory { .. } => Err(Kind::WriteBlock),
+            Pointers::Home(memory) if memory.must_invalidate(address) => Err(Kind::Invalidate),
+            Pointers::Home(memory) => {
+                memory.produce(address, &block_of(pointer, memory.block_bytes()));
+                Ok(())
+            }
         }
     }
 
@@ -77,11 +107,9 @@ impl Pointers {
     pub fn store_transaction(&self, agent: AgentId, kind: Kind, address: u64, pointer: u64) -> Transaction {
         match self {
             Pointers::Memory { block_bytes, .. } => {
-                let mut block = BlockData::zeroed(*block_bytes);
-                block.set_word(0, pointer);
-                Transaction::carrying(agent, kind, address, block)
+                Transaction::carrying(agent, kind, address, block_of(pointer, *block_bytes))
             }
-            Pointers::Cached(_) => Transaction::block(agent, kind, address),
+            Pointers::Cached(_) | Pointers::Home(_) => Transaction::block(agent, kind, address),
         }
     }
 
@@ -98,6 +126,10 @@ impl Pointers {
                 cache.fill(transaction.address, request, response.shared, response.data.as_ref());
             }
             Pointers::Memory { read, .. } => *read = response.data.map(|block| block.word(0)),
+            Pointers::Home(memory) => match &response.data {
+                Some(data) => memory.take_in(transaction.address, data),
+                None => memory.invalidated(transaction.address),
+            },
         }
     }
 
@@ -107,6 +139,7 @@ impl Pointers {
         match self {
             Pointers::Cached(cache) => cache.state(address) == State::Invalid,
             Pointers::Memory { .. } => true,
+            Pointers::Home(memory) => memory.latest(address).is_none(),
         }
     }
 
@@ -114,7 +147,8 @@ impl Pointers {
     pub fn peek(&self, address: u64) -> Option<BlockData> {
         match self {
             Pointers::Cached(cache) => cache.peek(address),
-            Pointers::Memory { .. } => None,
+            Pointers::Home(memory) if memory.range().contains(&address) => memory.latest(address),
+            Pointers::Memory { .. } | Pointers::Home(_) => None,
         }
     }
 
@@ -122,9 +156,27 @@ impl Pointers {
     pub fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
         match (self, transaction.kind.snoop()) {
             (Pointers::Cached(cache), Some(snoop)) => cache.snoop(snoop, transaction.address),
+            (Pointers::Home(memory), _) => memory.snoop(transaction),
             _ => SnoopReply::default(),
         }
     }
+
+    /// Serves a transaction as the home of a pointer, if it is on one.
+    pub fn serve(&mut self, transaction: &Transaction) -> Option<HomeReply> {
+        match self {
+            Pointers::Home(memory) if memory.range().contains(&transaction.address) => {
+                Some(memory.serve(transaction))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The block of a pointer, of which nothing else is used.
+fn block_of(pointer: u64, block_bytes: usize) -> BlockData {
+    let mut block = BlockData::zeroed(block_bytes);
+    block.set_word(0, pointer);
+    block
 }
 
 fn acquire(cache: &mut Cache, address: u64, access: Access) -> Result<(), Kind> {

@@ -304,7 +304,13 @@ impl Side for CachableQueueReceive {
         Layout {
             driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self.copies.is_home().then(|| self.queue.range()),
+            home: self
+                .copies
+                .is_home()
+                .then(|| self.queue.range())
+                .into_iter()
+                .chain(self.pointers.home())
+                .collect(),
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
             overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
@@ -339,7 +345,8 @@ impl Side for CachableQueueReceive {
     }
 
     fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.copies.serve(transaction)
+        let pointer = self.pointers.serve(transaction);
+        pointer.unwrap_or_else(|| self.copies.serve(transaction))
     }
 
     fn peek(&self, address: u64) -> Option<BlockData> {

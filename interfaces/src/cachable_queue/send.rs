@@ -149,7 +149,7 @@ impl CachableQueueSend {
         let Ok((header, payload)) = self.message() else {
             return;
         };
-        if let Err(fault) = self.check(context, header) {
+        if let Err(fault) = context.check(header, self.queue.entry_bytes as usize - Header::BYTES) {
             context.faults.push(fault);
             self.injected = self.announced;
             return;
@@ -167,17 +167,6 @@ impl CachableQueueSend {
             }
             Some(_) => {}
         }
-    }
-
-    /// Refuses a header that no message can have.
-    fn check(&self, context: &Context<'_>, header: Header) -> Result<(), RegisterFault> {
-        let (bytes, limit) = (header.payload_bytes(), self.queue.entry_bytes as usize - Header::BYTES);
-        if bytes > limit {
-            let problem =
-                format!("a message of {bytes} payload bytes in the send queue; at most {limit} fit");
-            return Err(RegisterFault(problem));
-        }
-        context.check_destination(header)
     }
 
     /// Writes the head pointer if that needs no transaction.
@@ -216,7 +205,13 @@ impl Side for CachableQueueSend {
         Layout {
             driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self.copies.is_home().then(|| self.queue.range()),
+            home: self
+                .copies
+                .is_home()
+                .then(|| self.queue.range())
+                .into_iter()
+                .chain(self.pointers.home())
+                .collect(),
             initial_words: vec![
                 (self.addresses.send_tail(), FIRST_POINTER),
                 (self.addresses.send_head(), FIRST_POINTER),
@@ -270,8 +265,12 @@ impl Side for CachableQueueSend {
     }
 
     fn home(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        let reply = self.copies.serve(transaction);
-        // A write-back may have brought the block that the engine waits for.
+        let pointer = self.pointers.serve(transaction);
+        let reply = pointer.unwrap_or_else(|| self.copies.serve(transaction));
+        // A write-back may have brought what the engine waits for.
+        if self.tail_is_stale {
+            self.try_tail();
+        }
         self.advance(context);
         reply
     }

@@ -63,7 +63,7 @@ impl SendFifo {
             None => {
                 let (first, rest) = bytes.split_at(Header::BYTES);
                 let header = Header(u64::from_le_bytes(first.try_into().expect("eight bytes")));
-                self.check(context, header)?;
+                context.check(header, self.payload_limit)?;
                 (*self.header.insert(header), rest)
             }
         };
@@ -73,15 +73,6 @@ impl SendFifo {
             self.done = Some(context.timer_after(self.times.send));
         }
         Ok(())
-    }
-
-    fn check(&self, context: &Context<'_>, header: Header) -> Result<(), RegisterFault> {
-        let bytes = header.payload_bytes();
-        if bytes > self.payload_limit {
-            let limit = self.payload_limit;
-            return Err(RegisterFault(format!("a packet of {bytes} payload bytes; at most {limit} fit")));
-        }
-        context.check_destination(header)
     }
 
     fn inject(&mut self, context: &mut Context<'_>) {

@@ -15,6 +15,12 @@
 //! the entry go, an address-only transaction a block, and stays in the memory.
 //! When the queue is full the interface takes no more packets, and the flow
 //! control pushes back.
+//!
+//! The pointers are ordinary memory, which the interface caches; behind a
+//! coherent I/O bus they are in the interface's memory too, because such a bus
+//! does not let a device cache the processor's memory (isca96, Section 2.3).
+
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 use schemars::{JsonSchema, schema_for};
@@ -22,9 +28,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, NO_COHERENCE, Problem, Setup};
-use crate::cachable_queue::copies::{Copies, DeviceMemory};
+use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::deposit::Overflow;
+use crate::cachable_queue::device_memory::DeviceMemory;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
@@ -46,19 +53,24 @@ pub struct Config {
     pub message_ready: MessageReady,
 }
 
-/// The queue at `address` in memory of the interface, and what goes with it.
-fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
+/// The queue at `address` in memory of the interface, and what goes with it:
+/// `pointers` are the addresses of those that belong to this half.
+fn parts(setup: &Setup<'_>, config: &Config, address: u64, pointers: Range<u64>) -> Result<Parts, Problem> {
     let block_bytes = setup.block_bytes as usize;
     let blocks = u64::from(setup.name.size);
     let queue = QueueShape::new(address, blocks, setup.packet_bytes, setup.block_bytes)
         .map_err(Problem::of_name)?;
-    let memory = DeviceMemory::new(queue.range(), block_bytes, config.memory_access_time);
+    let memory = |range| DeviceMemory::new(range, block_bytes, config.memory_access_time);
+    let pointers = match setup.attachment {
+        Attachment::IoBus => Pointers::at_home(memory(pointers), block_bytes),
+        _ => Pointers::cached(setup.protocol, block_bytes),
+    };
     Ok(Parts {
         agent: setup.agent,
         addresses: setup.addresses,
         queue,
-        copies: Copies::Home(memory),
-        pointers: Pointers::cached(setup.protocol, block_bytes),
+        copies: Copies::Home(memory(queue.range())),
+        pointers,
         register_delay: config.register_access_time,
         engine_time: config.engine_time,
     })
@@ -66,13 +78,13 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, setup.addresses.send_queue())?;
+    let parts = parts(setup, &config, setup.addresses.send_queue(), setup.addresses.send_pointers())?;
     Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
+    let parts = parts(setup, &config, setup.addresses.receive_queue(), setup.addresses.receive_pointers())?;
     let room = Room::whole(&parts.queue);
     // Its memory holds the whole queue: nothing is ever in the way.
     Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time, Overflow::Bypass, room)))

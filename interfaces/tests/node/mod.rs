@@ -1,6 +1,7 @@
 //! A node reduced to what an interface sees: a coherent cache, main memory, the
 //! drivers' steps, and a bus on which each transaction happens at once.
 
+mod cachable_register;
 mod uncached;
 
 use narthex_fabrics::networks::ideal;
@@ -28,20 +29,18 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
-/// An interface to be tried: its name, and what its section says beyond the sample.
+/// An interface to be tried: its name, where it is attached, and what its
+/// section says beyond the sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    name: &'static str,
-    setting: Option<(&'static str, &'static str)>,
+    pub name: &'static str,
+    pub attachment: Attachment,
+    pub setting: Option<(&'static str, &'static str)>,
 }
 
 impl Variant {
     pub fn plain(name: &'static str) -> Self {
-        Variant { name, setting: None }
-    }
-
-    pub fn with(name: &'static str, key: &'static str, value: &'static str) -> Self {
-        Variant { name, setting: Some((key, value)) }
+        Variant { name, attachment: Attachment::MemoryBus, setting: None }
     }
 }
 
@@ -66,6 +65,7 @@ impl Pointer {
 }
 
 pub struct Node {
+    attachment: Attachment,
     now: Time,
     number: u16,
     cache: Cache,
@@ -80,6 +80,10 @@ pub struct Node {
     shadow_head: u64,
     head: Pointer,
     dma: uncached::Dma,
+    /// What is left of a message that is sent through registers in parts.
+    sending: Vec<u8>,
+    /// What has come of a message that is received so.
+    receiving: Vec<u8>,
 }
 
 fn protocol() -> &'static Protocol {
@@ -109,13 +113,13 @@ impl Node {
             sections: &sections,
             processes: 1,
             first_agent: AgentId(1),
-            attachment: Attachment::MemoryBus,
+            attachment: interface.attachment,
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
         };
-        let interface = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
-        let layouts = interface.layouts(0);
+        let built = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
+        let layouts = built.layouts(0);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
@@ -123,12 +127,13 @@ impl Node {
         let placement = Placement { nodes: 2, processes: 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         Node {
+            attachment: interface.attachment,
             now: Time::ZERO,
             number,
             // Small, so that queue entries fall out of it now and then.
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
             main,
-            interface,
+            interface: built,
             network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build()),
             layouts,
             timers: Vec::new(),
@@ -138,6 +143,8 @@ impl Node {
             shadow_head: first_pointer().word(),
             head: first_pointer(),
             dma: uncached::Dma::default(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
         }
     }
 
@@ -146,6 +153,7 @@ impl Node {
         self.timers.is_empty()
             && self.frames.is_empty()
             && self.retry.is_none()
+            && self.sending.is_empty()
             && self.interface.sides.iter().all(|side| !side.wants_bus())
     }
 
@@ -163,6 +171,7 @@ impl Node {
             Driver::CachableQueue => self.queue_send(header, &message.payload),
             Driver::BlockBuffer => self.block_buffer_send(header, &message.payload),
             Driver::UserLevelDma => self.dma_send(header, &message.payload),
+            Driver::CachableRegister => self.register_send(header, &message.payload),
         }
     }
 
@@ -173,6 +182,7 @@ impl Node {
             Driver::CachableQueue => self.queue_receive()?,
             Driver::BlockBuffer => self.block_buffer_receive()?,
             Driver::UserLevelDma => self.dma_receive()?,
+            Driver::CachableRegister => self.register_receive()?,
         };
         assert_eq!(header.peer(), Rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })
@@ -187,6 +197,7 @@ impl Node {
 
     /// A half of the interface issues the transaction that it wants, if any.
     pub fn bus_turn(&mut self, side: usize) -> bool {
+        self.go_on_sending();
         if !self.interface.sides[side].wants_bus() {
             return false;
         }
@@ -304,6 +315,7 @@ impl Node {
         let (mut shared, mut supplied): (bool, Option<BlockData>) = (false, None);
         let mut replies = Vec::new();
         if transaction.agent != PROCESSOR {
+            self.check_home(transaction);
             let snoop = transaction.kind.snoop().expect("a block transaction");
             replies.push(self.cache.snoop(snoop, transaction.address));
         }
@@ -319,6 +331,15 @@ impl Node {
         }
         let data = supplied.or_else(|| self.home(transaction));
         Response { data, value: 0, shared }
+    }
+
+    /// A device behind an I/O bus caches nothing but its own blocks.
+    fn check_home(&self, transaction: &Transaction) {
+        let moves_only = matches!(transaction.kind, Kind::ReadOnce | Kind::WriteBlock);
+        if self.attachment == Attachment::IoBus && !moves_only {
+            let address = transaction.address;
+            assert!(self.interface.home_of(address).is_some(), "{address:#x} is main memory's");
+        }
     }
 
     fn home(&mut self, transaction: &Transaction) -> Option<BlockData> {

@@ -5,6 +5,7 @@ mod support;
 
 mod attachments;
 mod bad_requests;
+mod cachable_registers;
 mod coherence;
 mod determinism;
 mod dma;

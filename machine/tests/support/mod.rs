@@ -109,7 +109,7 @@ pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
 
 /// The parameters that tests of exact times count with, as far as the papers do
 /// not state them: an assumption may change, what follows from it may not.
-const ASSUMED: [&str; 21] = [
+const ASSUMED: [&str; 22] = [
     "bus.arbitration_cycles=1",
     "bus.address_cycles=1",
     "bus.cache_supply_time=12ns",
@@ -131,6 +131,7 @@ const ASSUMED: [&str; 21] = [
     "interfaces.cni_iq.register_access_time=60ns",
     "interfaces.cni_iqm.engine_time=40ns",
     "interfaces.cni_0qm.engine_time=40ns",
+    "interfaces.cni_i.engine_time=40ns",
 ];
 
 /// A run of two nodes of the 1998 machine with parameters that do not change.

@@ -1,0 +1,89 @@
+//! Cachable device registers (isca96, Section 2.1): a few blocks of an
+//! interface's memory that the processor caches, and that are used again and
+//! again for one message after the other. [`send`] and [`receive`] are the two
+//! halves; [`crate::models::cni_i`] tells how they work.
+
+pub mod receive;
+pub mod send;
+
+use std::ops::Range;
+
+use narthex_fabrics::Header;
+use narthex_kernel::Duration;
+use narthex_memory::{AgentId, BlockData};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cachable_queue::device_memory::DeviceMemory;
+use crate::models::{Problem, Setup};
+use crate::side::{Driver, Layout};
+
+/// The parameters of an interface with cachable device registers.
+#[derive(Clone, Hash, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that the interface's memory needs for a block.
+    pub memory_access_time: Duration,
+    /// Time that an access to an uncached register takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time that an engine works on a message, on each side.
+    pub engine_time: Duration,
+}
+
+/// The cachable registers of one half, whose home the interface is.
+#[derive(Clone, Hash, Debug)]
+pub struct Registers {
+    agent: AgentId,
+    config: Config,
+    memory: DeviceMemory,
+    payload_limit: usize,
+    /// The transaction on the bus is for this block.
+    job: Option<u64>,
+}
+
+impl Registers {
+    /// Unused registers at `address`. A size that does not divide a message is refused.
+    pub fn new(setup: &Setup<'_>, config: Config, address: u64) -> Result<Self, Problem> {
+        let (size, block) = (u64::from(setup.name.size), setup.block_bytes);
+        let message = setup.packet_bytes / block;
+        if size == 0 || !message.is_multiple_of(size) {
+            let sizes: Vec<_> = (1..=message).filter(|size| message.is_multiple_of(*size)).collect();
+            let name = setup.name;
+            let nearest = if size > message { format!("; did you mean {name}Q?") } else { String::new() };
+            return Err(Problem::of_name(format!(
+                "{name} would show {size} blocks of a message of {message} blocks; the size divides the \
+                 message: {sizes:?}{nearest}"
+            )));
+        }
+        let memory =
+            DeviceMemory::new(address..address + size * block, block as usize, config.memory_access_time);
+        let payload_limit = setup.packet_bytes as usize - Header::BYTES;
+        Ok(Registers { agent: setup.agent, config, memory, payload_limit, job: None })
+    }
+
+    fn layout(&self) -> Layout {
+        let range = self.memory.range();
+        Layout {
+            driver: Driver::CachableRegister,
+            entries: self.bytes() as u64 / self.memory.block_bytes() as u64,
+            cachable: vec![range.clone()],
+            home: vec![range],
+            ..Layout::default()
+        }
+    }
+
+    /// Bytes of a message that they show at a time.
+    fn bytes(&self) -> usize {
+        (self.memory.range().end - self.memory.range().start) as usize
+    }
+
+    /// The addresses of the blocks that the first `bytes` bytes lie in.
+    fn blocks(&self, bytes: usize) -> impl Iterator<Item = u64> + use<> {
+        let Range { start, .. } = self.memory.range();
+        (start..start + bytes as u64).step_by(self.memory.block_bytes())
+    }
+
+    fn peek(&self, address: u64) -> Option<BlockData> {
+        if self.memory.range().contains(&address) { self.memory.latest(address) } else { None }
+    }
+}

@@ -1,0 +1,235 @@
+//! The send half of an interface with cachable device registers.
+//!
+//! ```text
+//!   MESSAGE_READY ──► read the missing blocks ──► room again; whole? ──► engine_time ──► inject
+//!                          ▲
+//!        blocks read before: virtual polling
+//! ```
+
+use std::ops::Range;
+
+use narthex_fabrics::Header;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
+
+use super::Registers;
+use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
+use crate::side::{Context, HomeReply, Layout, RegisterFault, Side};
+
+narthex_kernel::statistics! {
+    /// What the send half did.
+    pub struct SendStatistics {
+        messages: Counter, "messages_injected", "messages", "messages read from the registers and injected";
+        parts: Counter, "register_parts_sent", "parts", "times that the processor filled the registers";
+        early_reads: Counter, "blocks_read_early", "blocks", "blocks read by virtual polling, before they were announced";
+        late_reads: Counter, "blocks_read_late", "blocks", "blocks read after they were announced";
+    }
+}
+
+/// A whole message on its way to the network.
+#[derive(Clone, Hash, Debug)]
+struct Outgoing {
+    header: Header,
+    payload: Vec<u8>,
+    /// When the engine is done with it.
+    done: Time,
+}
+
+/// The send half.
+#[derive(Clone, Hash, Debug)]
+pub struct RegisterSend {
+    registers: Registers,
+    /// The parts of the message that have been read, header first.
+    read: Vec<u8>,
+    /// The processor has announced the next part.
+    ready: bool,
+    /// A finished block to read before it is announced.
+    early: Option<u64>,
+    outgoing: Option<Outgoing>,
+    statistics: SendStatistics,
+}
+
+impl RegisterSend {
+    /// A half with unused registers.
+    pub fn new(registers: Registers) -> Self {
+        RegisterSend {
+            registers,
+            read: Vec::new(),
+            ready: false,
+            early: None,
+            outgoing: None,
+            statistics: SendStatistics::default(),
+        }
+    }
+
+    /// The announced part, if all its blocks are here, and whether it is the
+    /// message's last; else the first block that has to be read.
+    fn part(&self) -> Result<(Vec<u8>, bool), u64> {
+        let first = self.registers.memory.range().start;
+        let latest = |address| self.registers.memory.latest(address).ok_or(address);
+        let header = match self.read.first_chunk() {
+            Some(bytes) => Header(u64::from_le_bytes(*bytes)),
+            None => Header(latest(first)?.word(0)),
+        };
+        // A length that cannot be is refused when the message is whole.
+        let length = Header::BYTES + header.payload_bytes().min(self.registers.payload_limit);
+        let left = length - self.read.len();
+        let count = left.min(self.registers.bytes());
+        let mut bytes = Vec::with_capacity(count);
+        for address in self.registers.blocks(count) {
+            bytes.extend_from_slice(&latest(address)?);
+        }
+        bytes.truncate(count);
+        Ok((bytes, count == left))
+    }
+
+    /// Goes on as far as possible without the bus.
+    fn advance(&mut self, context: &mut Context<'_>) {
+        self.inject(context);
+        if !self.ready {
+            return;
+        }
+        let Ok((bytes, last)) = self.part() else { return };
+        if last && self.outgoing.is_some() {
+            return;
+        }
+        self.read.extend_from_slice(&bytes);
+        self.ready = false;
+        self.statistics.parts.increment();
+        if last {
+            let message = std::mem::take(&mut self.read);
+            self.look_at(context, message);
+        }
+    }
+
+    /// The engine has read a whole message.
+    fn look_at(&mut self, context: &mut Context<'_>, message: Vec<u8>) {
+        let (header, payload) = message.split_first_chunk().expect("a message has a header");
+        let header = Header(u64::from_le_bytes(*header));
+        match context.check(header, self.registers.payload_limit) {
+            Err(fault) => context.faults.push(fault),
+            Ok(()) => {
+                let done = context.timer_after(self.registers.config.engine_time);
+                self.outgoing = Some(Outgoing { header, payload: payload.to_vec(), done });
+            }
+        }
+    }
+
+    fn inject(&mut self, context: &mut Context<'_>) {
+        let ready = |outgoing: &mut Outgoing| {
+            outgoing.done <= context.now && context.network.can_send(outgoing.header.peer())
+        };
+        if let Some(outgoing) = self.outgoing.take_if(ready) {
+            context.network.send(outgoing.header, outgoing.payload);
+            self.statistics.messages.increment();
+        }
+    }
+
+    /// The block to read next.
+    fn next_block(&self) -> Option<u64> {
+        if self.ready {
+            return self.part().err();
+        }
+        self.early.filter(|&address| self.registers.memory.latest(address).is_none())
+    }
+
+    fn announce(&mut self, context: &mut Context<'_>) -> Result<(), RegisterFault> {
+        if self.ready {
+            return Err(RegisterFault("a store to MESSAGE_READY while STATUS shows no room".into()));
+        }
+        self.ready = true;
+        self.early = None;
+        self.advance(context);
+        Ok(())
+    }
+}
+
+impl Side for RegisterSend {
+    fn layout(&self) -> Layout {
+        self.registers.layout()
+    }
+
+    fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        (offset == STATUS).then_some(Ok(if self.ready { 0 } else { STATUS_CAN_SEND }))
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        _value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        (offset == MESSAGE_READY).then(|| self.announce(context))
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.registers.config.register_access_time
+    }
+
+    fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let Range { start, end } = self.registers.memory.range();
+        let writes = matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive);
+        if writes && !self.ready && (start..end).contains(&transaction.address) {
+            let before = transaction.address - self.registers.memory.block_bytes() as u64;
+            self.early = (before >= start).then_some(before);
+        }
+        self.registers.memory.snoop(transaction)
+    }
+
+    fn home(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        let reply = self.registers.memory.serve(transaction);
+        // A write-back may have brought the block that the engine waits for.
+        self.advance(context);
+        reply
+    }
+
+    fn peek(&self, address: u64) -> Option<BlockData> {
+        self.registers.peek(address)
+    }
+
+    fn wants_bus(&self) -> bool {
+        self.registers.job.is_none() && self.next_block().is_some()
+    }
+
+    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        self.registers.job = self.next_block();
+        let address = self.registers.job?;
+        let reads =
+            if self.ready { &mut self.statistics.late_reads } else { &mut self.statistics.early_reads };
+        reads.increment();
+        Some(Transaction::block(self.registers.agent, Kind::Read, address))
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>, transaction: &Transaction, response: &Response) {
+        self.registers.job = None;
+        let data = response.data.as_ref().expect("a read brings data");
+        self.registers.memory.take_in(transaction.address, data);
+        self.advance(context);
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.advance(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        self.advance(context);
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        &self.statistics
+    }
+
+    fn describe(&self) -> String {
+        match &self.outgoing {
+            Some(outgoing) => {
+                format!(
+                    "send registers: a message to node {} waits for the flow control",
+                    outgoing.header.peer().0
+                )
+            }
+            None if self.ready => "send registers: being read".into(),
+            None => "send registers: free".into(),
+        }
+    }
+}
