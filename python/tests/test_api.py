@@ -39,7 +39,7 @@ def test_the_same_run_gives_the_same_bytes(result):
 
 
 def test_the_document_can_be_run_again(result):
-    assert result.document["schema"] == 1
+    assert result.document["schema"] == 2
     assert len(result.document["binary_sha256"]) == 64
     assert result.document["machine"]["bus"]["clock"]
     assert json.loads(result.to_json()) == result.document
@@ -68,6 +68,16 @@ def test_output_arrives_as_it_is_written():
     narthex.run("hello", nodes=2, output=lambda *piece: pieces.append(piece))
     assert {(node, process) for node, process, _, _ in pieces} == {(0, 0), (1, 0)}
     assert all(stream == "stdout" for _, _, stream, _ in pieces)
+
+
+def test_reports_output_and_ledger_name_their_process():
+    settings = ["machine.processors_per_node=2"]
+    result = narthex.run("bus-limit", 1, 0, machine="isca96", nodes=1, set=settings)
+    assert result.reports.select("node", "process", "name").rows() == [(0, 1, "bandwidth")]
+    assert set(result.ledger["processor"]) == {0, 1}
+    pieces = []
+    narthex.run("hello", nodes=1, set=settings, output=lambda *piece: pieces.append(piece[:2]))
+    assert set(pieces) == {(0, 0), (0, 1)}
 
 
 def test_latencies_rank_from_the_smallest():

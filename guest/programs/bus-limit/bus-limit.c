@@ -1,7 +1,6 @@
 /* The most that two processors on a bus can move from one cache to the other (cni-isca96 Section
- * 5.1.2: "the maximum bandwidth two processors on the same coherent memory bus can sustain while
- * transfering data from one cache to the other"): process 0 writes blocks in the node's memory,
- * process 1 copies them to a buffer of its own.
+ * 5.1.2). Process 0 writes blocks in the node's memory, process 1 copies them to a buffer of its
+ * own.
  *
  *     bus-limit [COUNT [WARM-UP]]        by default 20 stretches, 2 to warm up
  *

@@ -4,6 +4,8 @@
 mod cachable_register;
 mod uncached;
 
+use std::ops::Range;
+
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
 use narthex_interfaces::Attachment;
@@ -36,11 +38,18 @@ pub struct Variant {
     pub name: &'static str,
     pub attachment: Attachment,
     pub setting: Option<(&'static str, &'static str)>,
+    /// Which process of its node has it to itself; those before it do nothing.
+    pub process: u8,
 }
 
 impl Variant {
     pub fn plain(name: &'static str) -> Self {
-        Variant { name, attachment: Attachment::MemoryBus, setting: None }
+        Variant { name, attachment: Attachment::MemoryBus, setting: None, process: 0 }
+    }
+
+    /// Whether its node can have this flow control.
+    pub fn goes_with(self, flow: &flow_control::Config) -> bool {
+        flow.problems_for(u32::from(self.process) + 1).is_empty()
     }
 }
 
@@ -68,6 +77,9 @@ pub struct Node {
     attachment: Attachment,
     now: Time,
     number: u16,
+    process: u8,
+    addresses: Addresses,
+    placement: Placement,
     cache: Cache,
     main: MainMemory,
     interface: Interface,
@@ -96,6 +108,7 @@ fn first_pointer() -> Pointer {
 
 impl Node {
     pub fn new(interface: Variant, flow: &flow_control::Config, number: u16) -> Self {
+        let process = interface.process;
         let mut sections = Map::new();
         for model in MODELS {
             let mut section = (model.sample)();
@@ -111,7 +124,7 @@ impl Node {
         }
         let surroundings = Surroundings {
             sections: &sections,
-            processes: 1,
+            processes: process + 1,
             first_agent: AgentId(1),
             attachment: interface.attachment,
             protocol: protocol(),
@@ -119,17 +132,20 @@ impl Node {
             packet_bytes: PACKET_BYTES,
         };
         let built = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
-        let layouts = built.layouts(0);
+        let layouts = built.layouts(process);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
         }
-        let placement = Placement { nodes: 2, processes: 1 };
+        let placement = Placement { nodes: 2, processes: process + 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         Node {
             attachment: interface.attachment,
             now: Time::ZERO,
             number,
+            process,
+            addresses: Addresses::of_process(process),
+            placement,
             // Small, so that queue entries fall out of it now and then.
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
             main,
@@ -162,10 +178,21 @@ impl Node {
         format!("node {}: {:?}; {:?}", self.number, self.interface, self.network)
     }
 
-    /// Sends unless the interface has no room.
+    /// The same process's rank on a node.
+    fn rank(&self, node: u16) -> Rank {
+        self.placement.rank(NodeId(node), self.process)
+    }
+
+    /// The halves of the process, by their place in the interface.
+    fn own_sides(&self) -> Range<usize> {
+        Interface::send_half(self.process)..Interface::receive_half(self.process) + 1
+    }
+
+    /// Sends to a node unless the interface has no room.
     pub fn try_send(&mut self, destination: u16, message: &Message) -> bool {
-        let header =
-            u64::from(destination) | (message.payload.len() as u64) << 16 | u64::from(message.handler) << 24;
+        let header = u64::from(self.rank(destination).0)
+            | (message.payload.len() as u64) << 16
+            | u64::from(message.handler) << 24;
         match self.layouts[0].driver {
             Driver::Fifo => self.fifo_send(header, &message.payload),
             Driver::CachableQueue => self.queue_send(header, &message.payload),
@@ -184,20 +211,23 @@ impl Node {
             Driver::UserLevelDma => self.dma_receive()?,
             Driver::CachableRegister => self.register_receive()?,
         };
-        assert_eq!(header.peer(), Rank(1 - self.number), "the header shows the source");
+        assert_eq!(header.peer(), self.rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })
     }
 
     /// The processor's cache loses a block, as a conflict would have it.
     pub fn evict(&mut self, choice: u8) {
-        let queue = if choice & 4 == 0 { RECEIVE_QUEUE } else { SEND_QUEUE };
+        let queue =
+            if choice & 4 == 0 { self.addresses.receive_queue() } else { self.addresses.send_queue() };
         let entry = u64::from(choice) % self.layouts[1].entries.max(1);
         self.evict_block(queue + entry * PACKET_BYTES);
     }
 
-    /// A half of the interface issues the transaction that it wants, if any.
-    pub fn bus_turn(&mut self, side: usize) -> bool {
+    /// A half of the interface issues the transaction that it wants, if any:
+    /// 0 is the send half, 1 the receive half.
+    pub fn bus_turn(&mut self, half: usize) -> bool {
         self.go_on_sending();
+        let side = self.own_sides().start + half;
         if !self.interface.sides[side].wants_bus() {
             return false;
         }
@@ -222,7 +252,7 @@ impl Node {
                 let receiver = &mut nodes[usize::from(destination.0)];
                 receiver.now = at;
                 receiver.network.arrive(at, frame);
-                for side in 0..2 {
+                for side in receiver.own_sides() {
                     receiver.with_side(side, |side, context| side.network(context));
                 }
             }
@@ -233,7 +263,7 @@ impl Node {
                 node.network.retry(at);
             }
             node.timers.retain(|&due| due > at);
-            for side in 0..2 {
+            for side in node.own_sides() {
                 node.with_side(side, |side, context| side.timer(context));
             }
         }
@@ -242,19 +272,19 @@ impl Node {
     fn queue_send(&mut self, header: u64, payload: &[u8]) -> bool {
         let full = |tail: &Pointer, head: u64| tail.word() ^ head == 1 << 32;
         if full(&self.tail, self.shadow_head) {
-            self.shadow_head = self.load(SEND_HEAD);
+            self.shadow_head = self.load(self.addresses.send_head());
             if full(&self.tail, self.shadow_head) {
                 return false;
             }
         }
-        let entry = SEND_QUEUE + self.tail.index * PACKET_BYTES;
+        let entry = self.addresses.send_queue() + self.tail.index * PACKET_BYTES;
         self.store(entry, header);
         for (place, chunk) in payload.chunks(8).enumerate() {
             self.store(entry + 8 + 8 * place as u64, word(chunk));
         }
         self.tail.advance(self.layouts[0].entries);
         if self.layouts[0].cachable_message_ready {
-            self.store(SEND_TAIL, self.tail.word());
+            self.store(self.addresses.send_tail(), self.tail.word());
         } else {
             self.register_store(MESSAGE_READY, 1);
         }
@@ -262,7 +292,7 @@ impl Node {
     }
 
     fn queue_receive(&mut self) -> Option<(Header, Vec<u8>)> {
-        let entry = RECEIVE_QUEUE + self.head.index * PACKET_BYTES;
+        let entry = self.addresses.receive_queue() + self.head.index * PACKET_BYTES;
         let header = Header(self.load(entry));
         if u64::from(header.sense()) != self.head.sense {
             return None;
@@ -270,7 +300,7 @@ impl Node {
         let count = header.payload_bytes().div_ceil(8);
         let words: Vec<u64> = (0..count).map(|place| self.load(entry + 8 + 8 * place as u64)).collect();
         self.head.advance(self.layouts[1].entries);
-        self.store(RECEIVE_HEAD, self.head.word());
+        self.store(self.addresses.receive_head(), self.head.word());
         Some((header, bytes(&words, header.payload_bytes())))
     }
 
@@ -319,7 +349,7 @@ impl Node {
             let snoop = transaction.kind.snoop().expect("a block transaction");
             replies.push(self.cache.snoop(snoop, transaction.address));
         }
-        for side in 0..2 {
+        for side in self.own_sides() {
             if transaction.agent != AgentId(side as u8 + 1) {
                 replies.push(self.with_side(side, |side, context| side.snoop(context, transaction)));
             }
@@ -373,8 +403,8 @@ impl Node {
 
     fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {
         let mut faults = Vec::new();
-        let Node { now, interface, network, timers, .. } = self;
-        let network = network.of_process(0);
+        let Node { now, process, interface, network, timers, .. } = self;
+        let network = network.of_process(*process);
         let mut context = Context { now: *now, network, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");

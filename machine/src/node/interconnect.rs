@@ -2,10 +2,11 @@
 
 use narthex_interfaces::Interface;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::side::{Context, RegisterFault, Side};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::processor_memory::{Traffic, WaitReason};
+use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::io_bus::BRIDGE;
@@ -109,7 +110,8 @@ impl Node {
                 self.units[index].memory.issue(traffic)
             }
             Agent::Side(side) => {
-                let transaction = self.with_side(now, side, |side, context| side.issue(context))?;
+                let mut transaction = self.with_side(now, side, |side, context| side.issue(context))?;
+                transaction.address = self.translation_of(side).to_node(transaction.address);
                 if let Some((process, problem)) = self.refusal(&transaction) {
                     self.fail_at(now, process, &problem);
                     return None;
@@ -117,6 +119,29 @@ impl Node {
                 Some(transaction)
             }
         }
+    }
+
+    /// A half of the interface knows the addresses of its process, by the same
+    /// base and bounds as the processor (isca96, Sections 2.3 and 2.4).
+    fn translation_of(&self, side: usize) -> &Translation {
+        self.units[usize::from(Interface::process_of(side))].memory.translation()
+    }
+
+    /// Shows a transaction to a half of the interface, in its process's
+    /// addresses; none if it is about another process's memory.
+    fn show_side<R>(
+        &mut self,
+        now: Time,
+        side: usize,
+        transaction: &Transaction,
+        show: impl FnOnce(&mut dyn Side, &mut Context<'_>, &Transaction) -> R,
+    ) -> Option<R> {
+        let address = self.translation_of(side).to_process(transaction.address)?;
+        if address == transaction.address {
+            return Some(self.with_side(now, side, |half, context| show(half, context, transaction)));
+        }
+        let own = Transaction { address, ..*transaction };
+        Some(self.with_side(now, side, |half, context| show(half, context, &own)))
     }
 
     /// The bus is granted: the agent issues, everybody else snoops.
@@ -243,7 +268,9 @@ impl Node {
     fn snoop_sides(&mut self, now: Time, transaction: &Transaction, snooped: &mut Snooped) {
         for side in 0..self.interface.sides.len() {
             if self.agent_of_side(side) != transaction.agent {
-                let reply = self.with_side(now, side, |side, context| side.snoop(context, transaction));
+                let show =
+                    |half: &mut dyn Side, context: &mut Context<'_>, seen: &_| half.snoop(context, seen);
+                let reply = self.show_side(now, side, transaction, show).unwrap_or_default();
                 snooped.join(Agent::Side(side), reply, transaction);
             }
         }
@@ -317,7 +344,9 @@ impl Node {
                 self.request_for_unit(index, now);
             }
             Agent::Side(side) => {
-                self.with_side(now, side, |side, context| side.complete(context, transaction, response));
+                self.show_side(now, side, transaction, |half, context, own| {
+                    half.complete(context, own, response);
+                });
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::linux::Place;
+use narthex_interfaces::Interface;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use serde_json::{Map, Value, json};
@@ -94,7 +95,10 @@ impl Node {
             let _ = writeln!(text, "{doing} in the activity '{activity}'");
             text += &self.describe_calls(index);
         }
-        for side in &self.interface.sides {
+        for (index, side) in self.interface.sides.iter().enumerate() {
+            if self.processes.len() > 1 {
+                let _ = write!(text, "  process {}:", Interface::process_of(index));
+            }
             let _ = writeln!(text, "  {}", side.describe());
         }
         if let Some(io) = &self.io {

@@ -4,7 +4,9 @@
 use narthex_machine::{Failure, RunRequest};
 
 use crate::support::messages::{LIBRARY, header, ping_pong};
-use crate::support::{DATA, failure, program, reported_by, request, result, run_elf, statistic, with};
+use crate::support::{
+    DATA, failure, fixed_hpca98, program, reported_by, request, result, run_elf, statistic, with,
+};
 use crate::{INTERFACES, MACHINES};
 
 /// Where a process finds the address of the node's memory.
@@ -129,6 +131,56 @@ fn a_local_partner_gets_the_same_packets_as_a_remote_one() {
         assert_eq!(sent(&local, 1), sent(&remote, 2), "{machine} {interface}: through the same port");
         assert_eq!(statistic(&local, 0, "packets_delivered"), 300);
     });
+}
+
+/// Rank 0 sends one packet to `receiver`, after a delay; the time from before it
+/// is sent to when the receiver, which polls, has it.
+fn one_way_ns(interface: &str, receiver: u64, turns: u64) -> i64 {
+    let source = format!(
+        "
+        call start
+        li   a1, {DATA}
+        li   a0, {header}
+        li   t0, {receiver}
+        beqz s8, sender
+        beq  s8, t0, receiver
+        exit 0
+    sender:
+        li   t0, {turns}
+    delay:
+        addi t0, t0, -1
+        bnez t0, delay
+        csrrs s0, 0xc01, zero
+        call send
+        report time, s0
+        exit 0
+    receiver:
+        mv   a0, a1
+        call receive
+        csrrs s0, 0xc01, zero
+        report time, s0
+        exit 0
+        {LIBRARY}",
+        header = header(receiver, 8),
+    );
+    let document = result(&with(fixed_hpca98(interface), "machine.processors_per_node=2"), &source);
+    reported_by(&document, (receiver / 2, receiver % 2), "time") - reported_by(&document, (0, 0), "time")
+}
+
+#[test]
+fn a_local_packet_takes_as_long_as_a_remote_one_but_for_the_bus_that_both_ends_share() {
+    for interface in INTERFACES {
+        for turns in [2000, 2001, 2003, 2007] {
+            let [local, remote] = [1, 2].map(|receiver| one_way_ns(interface, receiver, turns));
+            if interface.starts_with("NI") {
+                // The receiver's polls cross the bus on which its sender writes.
+                assert!(local > remote, "{interface}: {local} ns, {remote} ns");
+            } else {
+                // Its polls hit in its cache.
+                assert_eq!(local, remote, "{interface} after a delay of {turns} turns");
+            }
+        }
+    }
 }
 
 #[test]
