@@ -102,13 +102,13 @@ def transactions(directive: Directive) -> list[str]:
             f"{row['time_ps'] / 1000:,.0f}",
             f"{row['agent']} of node {row['node']}" if row["agent"] != "network" else "network",
             _ENTRY.sub("", words(row)),
-            row.get("supplier") or "",
+            row.get("data") or "",
             "" if row["cycles"] is None else f"{row['cycles']:,}",
             row.get("part") or ("" if row["critical"] else "(beside the path)"),
         ]
         for row in condensed(rows, critical_too=True)
     ]
-    columns = ["ns", "who", "what", "supplied by", "bus cycles", "part of the latency"]
+    columns = ["ns", "who", "what", "data", "bus cycles", "part of the latency"]
     return _table(columns, cells, right=["ns", "bus cycles"])
 
 
