@@ -29,6 +29,8 @@ pub struct Booking {
     pub activity: Activity,
     /// What it was doing before.
     pub before: Activity,
+    /// What it does next; itself where that is not known.
+    pub next: Activity,
     /// What the processor is doing.
     pub occupation: Occupation,
 }
@@ -97,8 +99,20 @@ fn bookings(records: &[Record]) -> Vec<Booking> {
                 last.to = record.at;
                 last.activity
             });
-            all.push(Booking { from: record.at, to: Time::NEVER, activity, before, occupation });
+            all.push(Booking {
+                from: record.at,
+                to: Time::NEVER,
+                activity,
+                before,
+                next: activity,
+                occupation,
+            });
         }
+    }
+    for later in (1..all.len()).rev() {
+        let next = all[later];
+        let booking = &mut all[later - 1];
+        booking.next = if next.activity == booking.activity { next.next } else { next.activity };
     }
     all
 }
@@ -120,8 +134,6 @@ pub struct Life {
     pub arrived: Time,
     /// V: the receiver's processor could see it.
     pub visible: Time,
-    /// The poll begins that finds it.
-    pub polled: Time,
     /// The library knows of it.
     pub noticed: Time,
     /// H: the handler starts.
@@ -179,8 +191,6 @@ fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<
         .begins(Activity::Receive, |before| before != Activity::Receive)
         .rfind(|&at| at <= handled)?
         .max(arrived);
-    let polled =
-        receiver.begins(Activity::Poll, |before| before != Activity::Poll).rfind(|&at| at <= noticed);
     Some(Life {
         sent,
         left,
@@ -189,7 +199,6 @@ fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<
         departed: departures().rfind(|&at| at < arrived)?,
         arrived,
         visible: visible(receiver, arrived, noticed),
-        polled: polled.unwrap_or(noticed),
         noticed,
         handled,
         sequence,

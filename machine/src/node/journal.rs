@@ -236,3 +236,52 @@ fn digest(half: &dyn Side) -> u64 {
     half.hash_state(&mut hasher);
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(picoseconds: u64) -> Time {
+        Time::from_ps(picoseconds)
+    }
+
+    fn leave(journal: &mut Journal, now: u64, sequence: u64) {
+        let frame = Frame::Acknowledgement { from: Rank(1), to: Rank(0), sequence };
+        journal.departure(at(now), &frame, NodeId(0));
+    }
+
+    fn times(journal: Journal) -> Vec<u64> {
+        journal.into_records().iter().map(|record| record.at.as_ps()).collect()
+    }
+
+    #[test]
+    fn the_latest_records_are_kept_and_come_in_the_order_of_time() {
+        let mut journal = Journal::new(0, 3);
+        for now in [1, 2, 9, 4, 5] {
+            journal.record(at(now), Event::Timer(0));
+        }
+        assert_eq!(times(journal), [4, 5, 9]);
+    }
+
+    #[test]
+    fn a_journal_begins_when_so_many_packets_have_left() {
+        let mut journal = Journal::new(2, 10);
+        let packet = |sequence| {
+            let header = narthex_fabrics::Header(1);
+            Frame::Data(Packet {
+                source: Rank(0),
+                destination: Rank(1),
+                sequence,
+                header,
+                payload: vec![0; 8],
+            })
+        };
+        journal.departure(at(1), &packet(0), NodeId(1));
+        leave(&mut journal, 2, 7);
+        journal.record(at(3), Event::Timer(1));
+        journal.departure(at(4), &packet(1), NodeId(1));
+        journal.record(at(5), Event::Timer(1));
+        leave(&mut journal, 6, 8);
+        assert_eq!(times(journal), [5, 6], "acknowledgements do not count");
+    }
+}
