@@ -72,6 +72,13 @@ impl Witness {
             .map(|booking| booking.from)
     }
 
+    /// Whether the processor takes in a packet at that instant.
+    fn receives(&self, at: Time) -> bool {
+        let begun = self.bookings.partition_point(|booking| booking.from <= at);
+        let activity = begun.checked_sub(1).map(|place| self.bookings[place].activity);
+        matches!(activity, Some(Activity::Receive | Activity::Buffering))
+    }
+
     /// Packets that left for node 1, returned ones again: when, and which.
     fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
@@ -226,12 +233,14 @@ fn announced(sender: &Witness, sent: Time, left: Time, injected: Time) -> Time {
 }
 
 /// The last that the receive half did by itself for a packet that arrived at
-/// `arrived`, before the library noticed.
+/// `arrived`, before the library noticed. What it does while the processor is at
+/// work on an earlier packet does not keep that from going on.
 fn visible(receiver: &Witness, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
         Event::Timer(RECEIVE_HALF) => Some(record.at),
         Event::Crossing(crossing) if crossing.agent == Agent::Side(RECEIVE_HALF) => Some(crossing.released),
         _ => None,
     });
-    own.filter(|&at| at >= arrived && at <= noticed).max().unwrap_or(arrived)
+    let in_time = own.filter(|&at| at >= arrived && at <= noticed);
+    in_time.filter(|&at| !receiver.receives(at)).max().unwrap_or(arrived)
 }

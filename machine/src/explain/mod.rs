@@ -33,7 +33,8 @@
 //!   back to its sender adds the time from its first to its last departure.
 //! - **Visible** is the last thing that the receive half did by itself, a timer
 //!   or a transaction of its own, between the arrival and the instant at which
-//!   the library knows of the packet.
+//!   the library knows of the packet, and not while the processor was at work on
+//!   an earlier packet: then it is the processor that the message waits for.
 //! - From there on the receiver's time is on the path, whatever packet of the
 //!   message it works on. Polls that find nothing are a part of their own.
 //!
