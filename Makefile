@@ -11,7 +11,7 @@ C_FILES = $(shell find guest -name '*.[ch]')
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz experiments headers fmt docs lock wheel setup clean
+.PHONY: help demo test lint rust-test python-test bench fuzz experiments headers pages fmt docs lock wheel setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -70,6 +70,9 @@ fuzz: setup ## Compare processors with an independent implementation on random p
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h
 	mv target/registers.h guest/runtime/registers.h
+
+pages: setup ## Make the generated tables of the documentation anew.
+	$(BIN)/python -m narthex.documentation
 
 fmt: $(VENV)/.packages ## Format all sources.
 	cargo fmt --all

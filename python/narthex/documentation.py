@@ -37,8 +37,8 @@ from narthex.validation.outcome import label
 DOCS = Path(__file__).parents[2] / "docs"
 
 _PART = re.compile(r"^<!-- generated: (.*?) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"entry \d+, ")
-"""Which entry of a queue a message gets is of no interest on a page."""
+_NUMBER = re.compile(r"(?<=packet) \d+|entry \d+, ")
+"""Which packet of a run it is, and which entry of a queue, is of no interest on a page."""
 
 
 @dataclass
@@ -101,14 +101,13 @@ def transactions(directive: Directive) -> list[str]:
         [
             f"{row['time_ps'] / 1000:,.0f}",
             f"{row['agent']} of node {row['node']}" if row["agent"] != "network" else "network",
-            _ENTRY.sub("", words(row)),
-            row.get("supplier") or "",
+            _NUMBER.sub("", words(row)) + (f" ({row['data']})" if row.get("data") else ""),
             "" if row["cycles"] is None else f"{row['cycles']:,}",
             row.get("part") or ("" if row["critical"] else "(beside the path)"),
         ]
         for row in condensed(rows, critical_too=True)
     ]
-    columns = ["ns", "who", "what", "supplied by", "bus cycles", "part of the latency"]
+    columns = ["ns", "who", "what", "bus cycles", "part of the latency"]
     return _table(columns, cells, right=["ns", "bus cycles"])
 
 

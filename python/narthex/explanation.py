@@ -49,7 +49,7 @@ class Explanation:
             "kind": pl.String,
             "what": pl.String,
             "place": pl.String,
-            "supplier": pl.String,
+            "data": pl.String,
             "bus": pl.String,
             "cycles": pl.Int64,
             "time_on_bus_ps": pl.Int64,

@@ -29,6 +29,8 @@ pub struct Booking {
     pub activity: Activity,
     /// What it was doing before.
     pub before: Activity,
+    /// What it does next; itself where that is not known.
+    pub next: Activity,
     /// What the processor is doing.
     pub occupation: Occupation,
 }
@@ -70,6 +72,13 @@ impl Witness {
             .map(|booking| booking.from)
     }
 
+    /// Whether the processor takes in a packet at that instant.
+    fn receives(&self, at: Time) -> bool {
+        let begun = self.bookings.partition_point(|booking| booking.from <= at);
+        let activity = begun.checked_sub(1).map(|place| self.bookings[place].activity);
+        matches!(activity, Some(Activity::Receive | Activity::Buffering))
+    }
+
     /// Packets that left for node 1, returned ones again: when, and which.
     fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
@@ -97,8 +106,20 @@ fn bookings(records: &[Record]) -> Vec<Booking> {
                 last.to = record.at;
                 last.activity
             });
-            all.push(Booking { from: record.at, to: Time::NEVER, activity, before, occupation });
+            all.push(Booking {
+                from: record.at,
+                to: Time::NEVER,
+                activity,
+                before,
+                next: activity,
+                occupation,
+            });
         }
+    }
+    for later in (1..all.len()).rev() {
+        let next = all[later];
+        let booking = &mut all[later - 1];
+        booking.next = if next.activity == booking.activity { next.next } else { next.activity };
     }
     all
 }
@@ -120,8 +141,6 @@ pub struct Life {
     pub arrived: Time,
     /// V: the receiver's processor could see it.
     pub visible: Time,
-    /// The poll begins that finds it.
-    pub polled: Time,
     /// The library knows of it.
     pub noticed: Time,
     /// H: the handler starts.
@@ -179,8 +198,6 @@ fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<
         .begins(Activity::Receive, |before| before != Activity::Receive)
         .rfind(|&at| at <= handled)?
         .max(arrived);
-    let polled =
-        receiver.begins(Activity::Poll, |before| before != Activity::Poll).rfind(|&at| at <= noticed);
     Some(Life {
         sent,
         left,
@@ -189,7 +206,6 @@ fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<
         departed: departures().rfind(|&at| at < arrived)?,
         arrived,
         visible: visible(receiver, arrived, noticed),
-        polled: polled.unwrap_or(noticed),
         noticed,
         handled,
         sequence,
@@ -217,12 +233,14 @@ fn announced(sender: &Witness, sent: Time, left: Time, injected: Time) -> Time {
 }
 
 /// The last that the receive half did by itself for a packet that arrived at
-/// `arrived`, before the library noticed.
+/// `arrived`, before the library noticed. What it does while the processor is at
+/// work on an earlier packet does not keep that from going on.
 fn visible(receiver: &Witness, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
         Event::Timer(RECEIVE_HALF) => Some(record.at),
         Event::Crossing(crossing) if crossing.agent == Agent::Side(RECEIVE_HALF) => Some(crossing.released),
         _ => None,
     });
-    own.filter(|&at| at >= arrived && at <= noticed).max().unwrap_or(arrived)
+    let in_time = own.filter(|&at| at >= arrived && at <= noticed);
+    in_time.filter(|&at| !receiver.receives(at)).max().unwrap_or(arrived)
 }

@@ -16,7 +16,7 @@
 //!   └──────────────────────────────────────────────►  R  arrived, a buffer found
 //!                                                     │    the interface: bus, engine
 //!                                                     V  visible to the processor
-//!                                                     │    polling until the poll that finds it
+//!                                                     │    polls that find nothing
 //!                                                     │    the processor: software, blocks, ...
 //!                                                     H  the handler starts
 //! ```
@@ -33,9 +33,10 @@
 //!   back to its sender adds the time from its first to its last departure.
 //! - **Visible** is the last thing that the receive half did by itself, a timer
 //!   or a transaction of its own, between the arrival and the instant at which
-//!   the library knows of the packet.
+//!   the library knows of the packet, and not while the processor was at work on
+//!   an earlier packet: then it is the processor that the message waits for.
 //! - From there on the receiver's time is on the path, whatever packet of the
-//!   message it works on; until it enters the poll that succeeds, it is polling.
+//!   message it works on. Polls that find nothing are a part of their own.
 //!
 //! While one stretch is on the path, everything else goes on *beside* it: blocks
 //! that the interface reads ahead while the processor composes the rest, polls

@@ -2,7 +2,7 @@
 
 use narthex_kernel::{Ledger, Time, categories};
 
-use super::life::{Life, PROCESSOR, RECEIVE_HALF, SEND_HALF, Witness};
+use super::life::{Booking, Life, PROCESSOR, RECEIVE_HALF, SEND_HALF, Witness};
 use crate::activity::{Activity, Occupation};
 use crate::node::Agent;
 
@@ -33,8 +33,7 @@ categories! {
         ReceiveEngine = "interface receives: engine",
         /// The receiver is busy sending.
         ReceiverBusy = "receiver: other work",
-        /// It has yet to begin the poll that succeeds: it is in one that does
-        /// not, or between two.
+        /// It is in a poll that finds nothing, or between two.
         ReceiverPolling = "receiver: polling",
         /// It waits for device registers.
         ReceiverUncached = "receiver: uncached accesses",
@@ -91,8 +90,7 @@ pub fn segments(life: &Life, [sender, receiver]: &[Witness; 2]) -> Vec<Segment> 
     path.go(life.arrived, Part::Network);
     path.interface(receiver, RECEIVE_HALF, life.visible, [Part::ReceiveBus, Part::ReceiveEngine]);
     for booking in receiver.bookings.iter().filter(|booking| booking.to > life.visible) {
-        let early = booking.from < life.polled;
-        path.go(booking.to.min(life.handled), receiving(booking.activity, booking.occupation, early));
+        path.go(booking.to.min(life.handled), receiving(booking));
     }
     path.segments
 }
@@ -116,9 +114,10 @@ fn sending(activity: Activity, occupation: Occupation) -> Part {
     }
 }
 
-fn receiving(activity: Activity, occupation: Occupation, early: bool) -> Part {
-    match (activity, occupation) {
-        (Activity::Poll | Activity::Application, _) if early => Part::ReceiverPolling,
+fn receiving(booking: &Booking) -> Part {
+    let finds = booking.activity == Activity::Poll && booking.next == Activity::Receive;
+    match (booking.activity, booking.occupation) {
+        (Activity::Poll | Activity::Application, _) if !finds => Part::ReceiverPolling,
         (Activity::Poll | Activity::Receive, Occupation::Execute) => Part::ReceiverSoftware,
         (Activity::Poll | Activity::Receive, Occupation::DataMiss | Occupation::InstructionMiss) => {
             Part::ReceiverBlocks

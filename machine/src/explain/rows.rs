@@ -42,12 +42,15 @@ fn agent(agent: Agent) -> &'static str {
     }
 }
 
-fn supplier(supplier: Supplier) -> &'static str {
-    match supplier {
+/// Where a transaction's bytes come from or go to, if it moves a block.
+fn data(crossing: &Crossing) -> Option<String> {
+    let other = match crossing.supplier? {
         Supplier::MainMemory => "main memory",
         Supplier::Agent(Agent::Unit(_)) => "cache",
         Supplier::Agent(Agent::Side(_)) => "interface",
-    }
+    };
+    let direction = if crossing.kind.carries_block() { "to" } else { "from" };
+    Some(format!("{direction} {other}"))
 }
 
 /// What a transaction does, with the name of its place in it.
@@ -144,7 +147,7 @@ fn transaction(
             "kind": crossing.kind.name(),
             "place": place,
             "address": crossing.address,
-            "supplier": crossing.supplier.map(supplier),
+            "data": data(crossing),
             "bus": crossing.bus,
             "cycles": crossing.cycles,
             "time_on_bus_ps": (crossing.released - crossing.granted).as_ps(),

@@ -58,6 +58,18 @@ pub struct Crossing {
     pub touched: [bool; 2],
 }
 
+/// Begin and end of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// Its bus is granted.
+    Granted,
+    /// Its bus is free again.
+    Released,
+}
+
+/// Most transactions that are under way at once, on all buses of a node.
+const CROSSINGS_UNDER_WAY: usize = 8;
+
 /// What kind of frame crossed the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameKind {
@@ -181,9 +193,8 @@ impl Journal {
     }
 
     /// An event of the node is over: finds what it changed. A change of a
-    /// half's state while a transaction is granted or released is that
-    /// transaction's doing.
-    pub fn look(&mut self, now: Time, interface: &Interface, network: &NetworkPort) {
+    /// half's state at an `edge` of a transaction is that transaction's doing.
+    pub fn look(&mut self, now: Time, edge: Option<Edge>, interface: &Interface, network: &NetworkPort) {
         if self.skip > 0 {
             return;
         }
@@ -192,8 +203,8 @@ impl Journal {
         let before = std::mem::replace(&mut self.states, states);
         // The first look has nothing to compare with.
         for (side, state) in before.iter().enumerate() {
-            if *state != self.states[side] {
-                self.touch(now, side);
+            if let (true, Some(edge)) = (*state != self.states[side], edge) {
+                self.touch(now, edge, side);
             }
         }
         for _ in std::mem::replace(&mut self.taken, taken)..taken {
@@ -203,13 +214,17 @@ impl Journal {
         }
     }
 
-    fn touch(&mut self, now: Time, side: usize) {
-        let latest = self.records.iter_mut().rev().find_map(|record| match &mut record.event {
+    /// Notes that the latest transaction with this edge changed a half's state.
+    fn touch(&mut self, now: Time, edge: Edge, side: usize) {
+        let crossings = self.records.iter_mut().rev().filter_map(|record| match &mut record.event {
             Event::Crossing(crossing) => Some(crossing),
             _ => None,
         });
-        if let Some(crossing) = latest.filter(|crossing| crossing.granted == now || crossing.released == now)
-        {
+        let at_edge = |crossing: &&mut Crossing| match edge {
+            Edge::Granted => crossing.granted == now,
+            Edge::Released => crossing.released == now,
+        };
+        if let Some(crossing) = crossings.take(CROSSINGS_UNDER_WAY).find(at_edge) {
             crossing.touched[side % 2] = true;
         }
     }
@@ -220,4 +235,53 @@ fn digest(half: &dyn Side) -> u64 {
     let mut hasher = DefaultHasher::new();
     half.hash_state(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(picoseconds: u64) -> Time {
+        Time::from_ps(picoseconds)
+    }
+
+    fn leave(journal: &mut Journal, now: u64, sequence: u64) {
+        let frame = Frame::Acknowledgement { from: Rank(1), to: Rank(0), sequence };
+        journal.departure(at(now), &frame, NodeId(0));
+    }
+
+    fn times(journal: Journal) -> Vec<u64> {
+        journal.into_records().iter().map(|record| record.at.as_ps()).collect()
+    }
+
+    #[test]
+    fn the_latest_records_are_kept_and_come_in_the_order_of_time() {
+        let mut journal = Journal::new(0, 3);
+        for now in [1, 2, 9, 4, 5] {
+            journal.record(at(now), Event::Timer(0));
+        }
+        assert_eq!(times(journal), [4, 5, 9]);
+    }
+
+    #[test]
+    fn a_journal_begins_when_so_many_packets_have_left() {
+        let mut journal = Journal::new(2, 10);
+        let packet = |sequence| {
+            let header = narthex_fabrics::Header(1);
+            Frame::Data(Packet {
+                source: Rank(0),
+                destination: Rank(1),
+                sequence,
+                header,
+                payload: vec![0; 8],
+            })
+        };
+        journal.departure(at(1), &packet(0), NodeId(1));
+        leave(&mut journal, 2, 7);
+        journal.record(at(3), Event::Timer(1));
+        journal.departure(at(4), &packet(1), NodeId(1));
+        journal.record(at(5), Event::Timer(1));
+        leave(&mut journal, 6, 8);
+        assert_eq!(times(journal), [5, 6], "acknowledgements do not count");
+    }
 }

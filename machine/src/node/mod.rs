@@ -56,7 +56,7 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
-use journal::{FrameNote, Journal};
+use journal::{Edge, FrameNote, Journal};
 
 use io_bus::IoBus;
 use private_bus::PrivateBus;
@@ -89,6 +89,17 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
+}
+
+impl Event {
+    /// Whether a transaction on one of the buses begins or ends.
+    fn edge(&self) -> Option<Edge> {
+        match self {
+            Event::Grant | Event::IoGrant | Event::PrivateGrant => Some(Edge::Granted),
+            Event::Release | Event::IoRelease | Event::PrivateRelease => Some(Edge::Released),
+            _ => None,
+        }
+    }
 }
 
 /// A processor with everything that is its own.
@@ -306,6 +317,7 @@ impl Node {
     }
 
     fn handle(&mut self, now: Time, event: Event) {
+        let edge = event.edge();
         match event {
             Event::Grant => self.grant(now),
             Event::Release => self.release(now),
@@ -326,7 +338,7 @@ impl Node {
             }
         }
         if let Some(journal) = &mut self.journal {
-            journal.look(now, &self.interface, &self.network);
+            journal.look(now, edge, &self.interface, &self.network);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use narthex_cores::linux::Place;
+use narthex_cores::linux::address_space::Use;
 use narthex_interfaces::Interface;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
@@ -72,6 +73,7 @@ impl Node {
     /// What an address of a program's memory is, in words.
     pub fn name_memory(&self, address: u64) -> String {
         match self.processes[0].calls.space().place(address) {
+            Place::Inside(Use::Heap | Use::Mapping, _) => "user memory".into(),
             Place::Inside(purpose, _) => purpose.to_string(),
             _ => "memory".into(),
         }

@@ -86,12 +86,12 @@ def _show_transactions(document: dict[str, Any]) -> None:
     if len(rows) > LONGEST_ROWS:
         rows = condensed(document["transactions"], critical_too=True)
     several_buses = len({row["bus"] for row in rows if row.get("bus")}) > 1
-    columns = ["ns", "node, agent", "what", "supplied by", *["bus"] * several_buses]
+    columns = ["ns", "node, agent", "what", "data", *["bus"] * several_buses]
     columns += ["cycles", "part"]
     cells = []
     for row in rows:
         cell = [_ns(row["time_ps"]), f"{row['node']} {row['agent']}", words(row)]
-        cell += [row.get("supplier") or "", *[row.get("bus") or ""] * several_buses]
+        cell += [row.get("data") or "", *[row.get("bus") or ""] * several_buses]
         cell += ["" if row["cycles"] is None else row["cycles"]]
         cell += [row.get("part") or ("" if row["critical"] else "beside")]
         cells.append(cell)

@@ -1,0 +1,49 @@
+"""The documentation's tables are what the simulator says today."""
+
+import os
+
+import pytest
+
+from narthex import documentation
+from narthex.errors import NarthexError
+
+
+@pytest.mark.skipif("CC" in os.environ, reason="another compiler makes other programs")
+@pytest.mark.parametrize("page", documentation.pages(), ids=lambda page: page.stem)
+def test_the_lives_on_a_page_are_those_of_the_simulator(page):
+    text = page.read_text(encoding="utf-8")
+    assert documentation.filled(text, documentation.LIVES) == text, "run `make pages`"
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (documentation.DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in documentation.DOCS.rglob("*.md"):
+        assert f" {page.relative_to(documentation.DOCS)}\n" in navigation
+
+
+def test_a_generated_part_is_replaced_and_the_rest_is_kept():
+    opening = "<!-- generated: breakdown NI2w bytes=8 -->"
+    page = f"before\n\n{opening}\nold\n<!-- end -->\n\nafter\n"
+    made = documentation.filled(page)
+    assert made.startswith(f"before\n\n{opening}\n\n| mean ns in | NI2w, 8 bytes |\n")
+    assert made.endswith("|\n\n<!-- end -->\n\nafter\n")
+    assert "old" not in made
+    assert documentation.filled(made) == made
+
+
+def test_parts_of_other_kinds_are_left_alone():
+    page = "<!-- generated: measured hpca98/roundtrip NI2w -->\nold\n<!-- end -->\n"
+    assert documentation.filled(page, documentation.LIVES) == page
+
+
+@pytest.mark.parametrize(
+    ("opening", "message"),
+    [
+        ("brakdown NI2w", "did you mean 'breakdown'"),
+        ("breakdown NI2w byte=8", "did you mean 'bytes'"),
+        ("breakdown NI3x", "NI3x"),
+    ],
+)
+def test_a_wrong_opening_line_is_refused(opening, message):
+    with pytest.raises(NarthexError, match=message):
+        documentation.filled(f"<!-- generated: {opening} -->\n<!-- end -->\n")
