@@ -12,6 +12,7 @@
 //! The functions of this page are what the command line is made of.
 
 pub mod activity;
+pub mod check;
 pub mod compose;
 pub mod config;
 pub mod explain;
