@@ -160,7 +160,10 @@ impl Executor {
             match stop {
                 Stop::Marker(_) => {}
                 Stop::Wait if guest.next.is_some() => break,
-                Stop::Wait if guest.caches.wait_reason().is_some() => guest.doing = Doing::Waiting,
+                Stop::Wait if guest.caches.wait_reason().is_some() => {
+                    guest.doing = Doing::Waiting;
+                    guest.caches.end_block_move();
+                }
                 // A store that was posted: the program goes on at once.
                 Stop::Wait => {}
                 Stop::SystemCall => self.call(guest, &mut stepped)?,

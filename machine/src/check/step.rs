@@ -232,7 +232,11 @@ impl<'a> Step<'a> {
     }
 
     /// Carries out an uncached access.
-    fn access_register(&mut self, transaction: &Transaction, response: &mut Response) -> Result<(), Violation> {
+    fn access_register(
+        &mut self,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), Violation> {
         let offset = transaction.address.wrapping_sub(self.rules.places.register_page());
         match (transaction.kind, &transaction.data) {
             (Kind::UncachedLoad, _) => {
@@ -243,7 +247,8 @@ impl<'a> Step<'a> {
                 self.ask_halves(offset, |side, context| side.store(context, offset, transaction.value))?;
             }
             (Kind::BlockLoad, _) => {
-                response.data = self.ask_halves(offset, |side, context| side.load_block(context, offset))?.pop();
+                response.data =
+                    self.ask_halves(offset, |side, context| side.load_block(context, offset))?.pop();
             }
             (Kind::BlockStore, Some(block)) => {
                 self.ask_halves(offset, |side, context| side.store_block(context, offset, block))?;
