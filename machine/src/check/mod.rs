@@ -166,7 +166,7 @@ fn traffics(entries: u64) -> Vec<(Numbers, String)> {
         _ => format!("sending {sends} messages while {receives} arrive"),
     };
     let most = (2 * entries + 2).max(FEWEST_MESSAGES);
-    let traffics = [(most, 0), (0, most), (2, 2)];
+    let traffics = [(0, most), (most, 0), (2, 2)];
     traffics.iter().map(|pair| (Numbers { sends: pair.0, receives: pair.1 }, in_words(pair))).collect()
 }
 
@@ -189,13 +189,18 @@ impl Checked<'_> {
     }
 
     fn describe(&self) -> Result<String, Failure> {
-        let [send, receive] = self.interface()?.layouts(0).map(|layout| layout.entries);
+        let queues = match self.interface()?.layouts(0).map(|layout| layout.entries) {
+            [0, 0] => "no queues".into(),
+            [send, 0] => format!("a send queue of {send} entries"),
+            [0, receive] => format!("a receive queue of {receive} entries"),
+            [send, receive] => format!("queues of {send} and {receive} entries"),
+        };
+        let MachineConfig { data_cache, messages, .. } = self.config;
+        let (block, packet, protocol) = (data_cache.block, messages.packet, &data_cache.protocol);
+        let evictions = self.evictions;
         Ok(format!(
-            "as {} with blocks of {} bytes, packets of {}, queues of {send} and {receive} entries, {}",
-            self.name,
-            self.config.data_cache.block,
-            self.config.messages.packet,
-            self.config.data_cache.protocol
+            "as {}, {queues}, blocks of {block}, packets of {packet}, {protocol}, evictions up to {evictions}",
+            self.name
         ))
     }
 
@@ -207,17 +212,14 @@ impl Checked<'_> {
 
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
-        let mut interface = self.blueprint()?.build_interface()?;
+        let interface = self.blueprint()?.build_interface()?;
         let Some(rule) = self.without else { return Ok(interface) };
-        let left_out =
-            interface.sides.iter_mut().fold(false, |left_out, side| side.leave_out(rule) || left_out);
-        if !left_out {
-            let name = self.name;
-            return Err(Failure::usage(format!(
-                "{name} does not follow the rule '{rule}': there is nothing to leave out"
-            )));
-        }
-        Ok(interface)
+        without(&interface, rule).ok_or_else(|| {
+            let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
+            let names: Vec<&str> = rules.map(|(_, name)| name).collect();
+            let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
+            Failure::usage(format!("'{}' does not follow the rule '{rule}'; it follows {others}", self.name))
+        })
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -255,6 +257,13 @@ impl Checked<'_> {
     fn rules(&mut self) -> &mut Rules {
         self.rules.as_mut().expect("the program has been started")
     }
+}
+
+/// The interface without a rule; none if no half follows it.
+fn without(interface: &Interface, rule: Ingredient) -> Option<Interface> {
+    let mut interface = interface.clone();
+    let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(rule).then_some(()));
+    (left_out.count() > 0).then_some(interface)
 }
 
 fn first_world(guest: processor::Guest, interface: Interface) -> World {
