@@ -100,6 +100,15 @@ pub struct Interface {
     homes: Vec<Vec<Range<u64>>>,
 }
 
+impl Clone for Interface {
+    fn clone(&self) -> Self {
+        Interface {
+            sides: self.sides.iter().map(|side| side.duplicate()).collect(),
+            homes: self.homes.clone(),
+        }
+    }
+}
+
 impl std::fmt::Debug for Interface {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let halves: Vec<String> = self.sides.iter().map(|side| side.describe()).collect();

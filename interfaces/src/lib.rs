@@ -10,6 +10,7 @@
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`rules`] | which halves and which pairs of them make sense |
+//! | [`ingredient`] | rules that the model checker may leave out |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`registers`] | addresses and registers; the guest's C header |
 //! | [`places`] | addresses in words |
@@ -18,6 +19,7 @@ pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
 pub mod fifo;
+pub mod ingredient;
 pub mod interface;
 pub mod models;
 pub mod places;
@@ -27,6 +29,7 @@ pub mod side;
 pub mod taxonomy;
 
 pub use attachment::{Attached, Attachment};
+pub use ingredient::Ingredient;
 pub use interface::{Interface, InterfaceError};
 pub use side::{Context, Layout, RegisterFault, Side, SideState};
 pub use taxonomy::Name;

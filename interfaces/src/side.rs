@@ -25,6 +25,8 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
+use crate::ingredient::Ingredient;
+
 /// What a half is handed with each verb.
 #[derive(Debug)]
 pub struct Context<'a> {
@@ -215,6 +217,12 @@ pub trait Side: SideState + Send {
 
     /// An instant that this half asked for has come.
     fn timer(&mut self, _context: &mut Context<'_>) {}
+
+    /// Leaves a rule out from now on, for a model checker to show that it is
+    /// needed; false if this half has no such rule.
+    fn leave_out(&mut self, _ingredient: Ingredient) -> bool {
+        false
+    }
 
     /// Counts so far, by name.
     fn statistics(&self) -> &dyn StatisticSet;

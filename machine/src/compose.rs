@@ -28,10 +28,12 @@ use crate::node::{Node, Parts, Process};
 use crate::request::{Failure, RunRequest};
 
 /// Where a process runs.
-#[derive(Clone, Copy)]
-struct Place {
-    node: NodeId,
-    process: u8,
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// On which node.
+    pub node: NodeId,
+    /// As which of its processes.
+    pub process: u8,
 }
 
 /// What all nodes of a run share.
@@ -145,7 +147,8 @@ impl<'a> Blueprint<'a> {
         self.config.messages.packet.as_u64()
     }
 
-    fn build_interface(&self) -> Result<Interface, Failure> {
+    /// The interface of a node.
+    pub fn build_interface(&self) -> Result<Interface, Failure> {
         let (config, Attached { name, attachment }) = (self.config, self.interface);
         let processes = self.placement().processes;
         if processes > 1 && config.private_path(attachment).is_some() {
@@ -212,7 +215,8 @@ impl<'a> Blueprint<'a> {
         Some((Bridge::new(io), Timing::new(&self.config.bus, io, self.block_bytes() as usize)))
     }
 
-    fn processor_memory(&self, process: u8) -> ProcessorMemory {
+    /// The caches and the store buffer of a process's processor.
+    pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
         let config = self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
@@ -234,7 +238,7 @@ impl<'a> Blueprint<'a> {
 
     /// Makes a process's information page, registers, pointers and queues and
     /// the node's memory accessible to it; what system calls may do with each.
-    fn map_devices(
+    pub fn map_devices(
         &self,
         place: Place,
         layouts: &[Layout; 2],
@@ -308,6 +312,17 @@ impl<'a> Blueprint<'a> {
         ]
     }
 
+    /// What a process's program is started with.
+    pub fn invocation(&self, place: Place) -> Invocation {
+        let rank = self.placement().rank(place.node, place.process);
+        let page = Addresses::of_process(place.process).information_page();
+        Invocation {
+            arguments: self.arguments.clone(),
+            environment: vec![format!("NARTHEX_PAGE={page:#x}")],
+            seed: self.seed ^ u64::from(rank.0) << 32,
+        }
+    }
+
     fn load_program(
         &self,
         place: Place,
@@ -316,14 +331,7 @@ impl<'a> Blueprint<'a> {
         processor: &mut Processor<InOrder>,
         memory: &mut ProcessorMemory,
     ) -> Result<SystemCalls, Failure> {
-        let rank = self.placement().rank(place.node, place.process);
-        let seed = self.seed ^ u64::from(rank.0) << 32;
-        let page = Addresses::of_process(place.process).information_page();
-        let invocation = Invocation {
-            arguments: self.arguments.clone(),
-            environment: vec![format!("NARTHEX_PAGE={page:#x}")],
-            seed,
-        };
+        let invocation = self.invocation(place);
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
         let mut loader =
@@ -331,6 +339,6 @@ impl<'a> Blueprint<'a> {
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);
-        Ok(SystemCalls::for_process(started.space, seed))
+        Ok(SystemCalls::for_process(started.space, invocation.seed))
     }
 }

@@ -12,6 +12,7 @@
 //! The functions of this page are what the command line is made of.
 
 pub mod activity;
+pub mod check;
 pub mod compose;
 pub mod config;
 pub mod explain;
@@ -25,6 +26,7 @@ use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::{Value, json};
 
+pub use check::InterfaceCheck;
 pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
 pub use request::{Failure, RunRequest};
@@ -76,6 +78,23 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
         Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
     })?;
     let report = check(protocol, CheckOptions::default());
+    let mut document = serde_json::to_value(&report).expect("a report is plain data");
+    document["text"] = report.to_string().into();
+    Ok(document)
+}
+
+/// Explores every interleaving of an interface and its driver, as
+/// [`check::check_interface`] does; the report with its text for people.
+///
+/// # Errors
+/// If the interface, the machine or a setting is wrong. An interface that does
+/// not hold is a result.
+pub fn check_interface(
+    request: &InterfaceCheck,
+    elf: &[u8],
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Value, Failure> {
+    let report = check::check_interface(request, elf, observe)?;
     let mut document = serde_json::to_value(&report).expect("a report is plain data");
     document["text"] = report.to_string().into();
     Ok(document)

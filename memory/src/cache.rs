@@ -112,9 +112,9 @@ pub struct Cache {
 /// The lines and their order of replacement; the front follows from them.
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (&self.tags, &self.states, &self.recency).hash(hasher);
-        for line in (0..self.tags.len()).filter(|&line| self.tags[line] != 0) {
-            self.line_bytes(line).hash(hasher);
+        self.recency.hash(hasher);
+        for line in self.present() {
+            (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
     }
 }
@@ -302,6 +302,26 @@ impl Cache {
             supplies,
             updates_home: action.updates_home,
             ..SnoopReply::default()
+        }
+    }
+
+    /// The addresses of the blocks that the cache holds, in no order.
+    pub fn blocks(&self) -> impl Iterator<Item = u64> {
+        self.present().map(|line| self.tags[line] & !VALID)
+    }
+
+    fn present(&self) -> impl Iterator<Item = Line> {
+        (0..self.tags.len()).filter(|&line| self.tags[line] != 0)
+    }
+
+    /// Feeds the blocks to `hasher` in the order of their addresses, without
+    /// where they are and when they were used. Two caches that agree in this
+    /// behave alike as long as no set is full.
+    pub fn hash_blocks<H: Hasher>(&self, hasher: &mut H) {
+        let mut lines: Vec<Line> = self.present().collect();
+        lines.sort_unstable_by_key(|&line| self.tags[line]);
+        for line in lines {
+            (self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
     }
 

@@ -55,7 +55,7 @@ impl Image {
 }
 
 /// The contents of one node's memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct MainMemory {
     image: Arc<Image>,
     pages: HashMap<u64, Box<Page>>,

@@ -19,6 +19,7 @@ pub mod block_buffers;
 mod port;
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Duration;
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
-use crate::protocols::{Access, Request};
+use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use crate::translation::Translation;
 
@@ -103,7 +104,7 @@ pub enum WaitReason {
 }
 
 /// An uncached access of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Uncached {
     address: u64,
     size: u8,
@@ -111,7 +112,7 @@ struct Uncached {
 }
 
 /// The access for which the processor has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
@@ -129,7 +130,7 @@ enum Pending {
 }
 
 /// What a transaction under way is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Issued {
     WriteBack,
     Block { address: u64, request: Request, instructions: bool },
@@ -141,7 +142,7 @@ enum Issued {
 
 /// A processor's caches, store buffer and pending access: an agent on the
 /// interconnect.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProcessorMemory {
     agent: AgentId,
     /// Everything else here is in the addresses of the processor's process.
@@ -230,6 +231,38 @@ impl ProcessorMemory {
     pub fn with_block_buffers(self, transfer_time: Duration) -> Self {
         let buffers = BlockBuffers::new(transfer_time, self.data.block_bytes());
         ProcessorMemory { block_buffers: Some(buffers), ..self }
+    }
+
+    /// The blocks that the data cache holds, with their states.
+    pub fn cached_blocks(&self) -> impl Iterator<Item = (u64, State)> {
+        self.data.blocks().map(|block| (block, self.data.state(block)))
+    }
+
+    /// The address of the block that holds `address`.
+    pub fn block_of(&self, address: u64) -> u64 {
+        self.data.block_of(address)
+    }
+
+    /// The data cache gives up `block`, as for one that conflicts with it; the
+    /// write-back that this takes, if any, is nobody's to complete.
+    pub fn evict(&mut self, block: u64) -> Option<Transaction> {
+        let is_dirty = self.data.state(block).is_dirty();
+        let data = self.data.remove(block)?;
+        self.reservation = self.reservation.filter(|&reserved| reserved != block);
+        let address = self.translation.to_node(block);
+        is_dirty.then(|| Transaction::carrying(self.agent, Kind::WriteBack, address, data))
+    }
+
+    /// Feeds the state to `hasher` as far as it decides what happens next while
+    /// the caches' sets do not fill up; see [`Cache::hash_blocks`].
+    pub fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        self.data.hash_blocks(hasher);
+        if let Some(instructions) = &self.instructions {
+            instructions.hash_blocks(hasher);
+        }
+        let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
+        (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
+        (&self.block_buffers, self.code_version).hash(hasher);
     }
 
     /// The port that the processor sees while it runs.
@@ -426,14 +459,7 @@ impl ProcessorMemory {
     /// Empties a line for `block`; the write-back that it takes, if any.
     fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
         let victim = self.data.victim_for(block)?;
-        let data = self.data.remove(victim.block).expect("a victim is present");
-        if self.reservation == Some(victim.block) {
-            self.reservation = None;
-        }
-        victim.dirty.then(|| {
-            let write_back = Transaction::carrying(self.agent, Kind::WriteBack, victim.block, data);
-            (Issued::WriteBack, write_back)
-        })
+        Some((Issued::WriteBack, self.evict(victim.block)?))
     }
 
     fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {

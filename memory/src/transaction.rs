@@ -19,7 +19,7 @@ pub const LARGEST_BLOCK_BYTES: usize = 256;
 pub struct AgentId(pub u8);
 
 /// The bytes of one coherence block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockData {
     bytes: [u8; LARGEST_BLOCK_BYTES],
     length: u16,
@@ -60,6 +60,12 @@ impl std::ops::Deref for BlockData {
 impl std::ops::DerefMut for BlockData {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.length as usize]
+    }
+}
+
+impl std::hash::Hash for BlockData {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        (**self).hash(hasher);
     }
 }
 
@@ -227,7 +233,7 @@ pub struct SnoopReply {
 }
 
 /// How a transaction ended, as its issuer learns it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Hash, Debug)]
 pub struct Response {
     /// The block's bytes, for transactions that fetch one.
     pub data: Option<BlockData>,

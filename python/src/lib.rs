@@ -8,7 +8,7 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use narthex_machine::{ExplainRequest, Failure, OutputStream, Progress, RunRequest};
+use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -76,12 +76,12 @@ fn run(
     }
 }
 
-/// Whether the run goes on.
-fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, now_ps: u64) -> PyResult<bool> {
+/// Whether the work goes on.
+fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, so_far: u64) -> PyResult<bool> {
     py.check_signals()?;
     match observer {
         None => Ok(true),
-        Some(observer) => observer.call1(py, (now_ps,))?.is_truthy(py),
+        Some(observer) => observer.call1(py, (so_far,))?.is_truthy(py),
     }
 }
 
@@ -122,6 +122,37 @@ fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
     text(py, report)
 }
 
+/// Explores every interleaving of an interface and its driver.
+///
+/// `request` is a JSON `InterfaceCheck`, `elf` the compiled program `interface`.
+/// `observer(states)` is called now and then; the check ends early when it
+/// returns a false value or raises.
+#[pyfunction]
+#[pyo3(signature = (request, elf, observer=None))]
+fn check_interface(
+    py: Python<'_>,
+    request: &str,
+    elf: &[u8],
+    observer: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let request: InterfaceCheck = serde_json::from_str(request)
+        .map_err(|error| PyValueError::new_err(format!("check request: {error}")))?;
+    let mut interruption: Option<PyErr> = None;
+    let report = py.detach(|| {
+        narthex_machine::check_interface(&request, elf, &mut |states| {
+            let goes_on = Python::attach(|py| observe(py, observer.as_ref(), states as u64));
+            goes_on.unwrap_or_else(|error| {
+                interruption.get_or_insert(error);
+                false
+            })
+        })
+    });
+    match interruption {
+        Some(error) => Err(error),
+        None => text(py, report),
+    }
+}
+
 /// A machine with everything resolved, and where each value comes from.
 #[pyfunction]
 fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) -> PyResult<String> {
@@ -142,6 +173,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
+    module.add_function(wrap_pyfunction!(check_interface, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -17,6 +17,7 @@ COMMANDS = [
     ["cc"],
     ["check"],
     ["check", "protocol"],
+    ["check", "interface"],
     ["machine"],
     ["machine", "show"],
     ["machine", "schema"],

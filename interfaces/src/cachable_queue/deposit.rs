@@ -46,21 +46,34 @@ pub struct Deposit {
     pub place: Option<Place>,
     /// Blocks that are still to be deposited, the last of them next.
     pub blocks_left: u64,
+    /// The first block of all comes last; only a model checker has it otherwise.
+    header_last: bool,
 }
 
 impl Deposit {
     /// A packet that the engine has looked at when it is `ready`.
-    pub fn new(packet: Packet, ready: Time, block_bytes: u64) -> Self {
-        let bytes = (Header::BYTES + packet.payload.len()) as u64;
-        let blocks_left = bytes.div_ceil(block_bytes);
-        Deposit { packet, block_bytes: block_bytes as usize, ready, place: None, blocks_left }
+    pub fn new(packet: Packet, ready: Time, block_bytes: u64, header_last: bool) -> Self {
+        let block_bytes = block_bytes as usize;
+        let mut deposit = Deposit { packet, block_bytes, ready, place: None, blocks_left: 0, header_last };
+        deposit.blocks_left = deposit.blocks();
+        deposit
+    }
+
+    /// The blocks that the packet takes up.
+    fn blocks(&self) -> u64 {
+        (Header::BYTES + self.packet.payload.len()).div_ceil(self.block_bytes) as u64
+    }
+
+    /// The place in the message of the next block.
+    pub fn next_place(&self) -> u64 {
+        if self.header_last { self.blocks_left - 1 } else { self.blocks() - self.blocks_left }
     }
 
     /// The bytes of the next block: part of header and payload. `sense` is the
     /// message valid bit.
     pub fn next_block(&self, sense: bool) -> BlockData {
         let packet = &self.packet;
-        let start = (self.blocks_left as usize - 1) * self.block_bytes;
+        let start = self.next_place() as usize * self.block_bytes;
         let mut block = BlockData::zeroed(self.block_bytes);
         let payload = if start == 0 {
             block.set_word(0, packet.header.with_peer(packet.source).with_sense(sense).0);

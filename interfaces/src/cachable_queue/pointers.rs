@@ -16,8 +16,10 @@ use narthex_memory::protocols::{Access, Protocol, Request, State};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::device_memory::DeviceMemory;
-use crate::registers::{Addresses, FIRST_POINTER};
+use crate::registers::FIRST_POINTER;
 use crate::side::HomeReply;
+/// A half uses two pointers at most.
+const LINES: usize = 4;
 
 /// How an interface reaches the pointers.
 #[derive(Clone, Hash, Debug)]
@@ -37,12 +39,10 @@ pub enum Pointers {
 }
 
 impl Pointers {
-    /// A coherent cache without copies yet. There is a line for each block of
-    /// the pointer page that can be one, so nothing is ever replaced.
+    /// A coherent cache without copies yet. There is a line for each pointer, so
+    /// nothing is ever replaced.
     pub fn cached(protocol: &'static Protocol, block_bytes: usize) -> Self {
-        let page = Addresses::of_process(0).pointers();
-        let lines = ((page.end - page.start) as usize / block_bytes).next_power_of_two();
-        Pointers::Cached(Cache::with_geometry(protocol, lines, 1, block_bytes))
+        Pointers::Cached(Cache::with_geometry(protocol, LINES, LINES, block_bytes))
     }
 
     /// Pointers in main memory that the interface does not cache.

@@ -41,6 +41,7 @@ use super::deposit::{Deposit, Overflow, Place};
 use super::pointers::Pointers;
 use super::unread::{Room, Unread};
 use super::{Parts, QueueShape};
+use crate::ingredient::Ingredient;
 use crate::registers::{Addresses, FIRST_POINTER};
 use crate::side::{Context, Driver, HomeReply, Layout, Side};
 
@@ -94,6 +95,8 @@ pub struct CachableQueueReceive {
     look_again: Option<Time>,
     deposit: Option<Deposit>,
     job: Option<Job>,
+    /// The rule that a model checker has left out.
+    left_out: Option<Ingredient>,
     statistics: Statistics,
 }
 
@@ -118,8 +121,13 @@ impl CachableQueueReceive {
             look_again: None,
             deposit: None,
             job: None,
+            left_out: None,
             statistics: Statistics::default(),
         }
+    }
+
+    fn follows(&self, rule: Ingredient) -> bool {
+        self.left_out != Some(rule)
     }
 
     /// Goes on as far as possible without the bus.
@@ -163,7 +171,8 @@ impl CachableQueueReceive {
         }
         let packet = context.network.take().expect("a packet waits");
         let ready = context.timer_after(self.preparation_time);
-        self.deposit = Some(Deposit::new(packet, ready, self.queue.block_bytes));
+        self.deposit =
+            Some(Deposit::new(packet, ready, self.queue.block_bytes, self.follows(Ingredient::HeaderLast)));
         true
     }
 
@@ -216,6 +225,9 @@ impl CachableQueueReceive {
     /// Whether a block of the new message would replace one of a message that
     /// is not known to be consumed.
     fn unread_victim(&self) -> bool {
+        if !self.follows(Ingredient::DeadMessages) {
+            return false;
+        }
         let blocks = self.deposit.as_ref().expect("a deposit is under way").blocks_left;
         let victims =
             (0..blocks).map(|block| self.copies.victim_for(self.queue.block(self.unread.next(), block)));
@@ -225,7 +237,7 @@ impl CachableQueueReceive {
     /// Puts the next block into the interface's own copies.
     fn deposit_block(&mut self) -> bool {
         let address = self.next_block();
-        if self.written_back_first(address).is_some() || self.copies.must_invalidate(address) {
+        if self.written_back_first(address).is_some() || self.must_invalidate(address) {
             return false;
         }
         self.produce(address);
@@ -236,6 +248,10 @@ impl CachableQueueReceive {
     fn written_back_first(&self, address: u64) -> Option<u64> {
         let victim = self.copies.victim_for(address)?;
         (self.overflow == Overflow::WriteBack && victim.dirty).then_some(victim.block)
+    }
+
+    fn must_invalidate(&self, address: u64) -> bool {
+        self.follows(Ingredient::Invalidation) && self.copies.must_invalidate(address)
     }
 
     fn produce(&mut self, address: u64) {
@@ -255,13 +271,14 @@ impl CachableQueueReceive {
     /// The address of the next block to be deposited.
     fn next_block(&self) -> u64 {
         let deposit = self.deposit.as_ref().expect("a deposit is under way");
-        self.queue.block(self.unread.next(), deposit.blocks_left - 1)
+        self.queue.block(self.unread.next(), deposit.next_place())
     }
 
     /// The bytes of the next block to be deposited.
     fn block_bytes(&self) -> BlockData {
         let deposit = self.deposit.as_ref().expect("a deposit is under way");
-        deposit.next_block(self.queue.sense(self.unread.next()))
+        let sense = self.queue.sense(self.unread.next()) || !self.follows(Ingredient::SenseReverse);
+        deposit.next_block(sense)
     }
 
     /// What the engine needs the bus for. While a packet is being looked at, its
@@ -277,7 +294,7 @@ impl CachableQueueReceive {
         let address = self.next_block();
         match self.written_back_first(address) {
             Some(victim) => Some(Job::WriteBack { victim }),
-            None => self.copies.must_invalidate(address).then_some(Job::Invalidate { address }),
+            None => self.must_invalidate(address).then_some(Job::Invalidate { address }),
         }
     }
 
@@ -287,6 +304,9 @@ impl CachableQueueReceive {
         let Copies::Cache { access_time, .. } = &self.copies else {
             return None;
         };
+        if !self.follows(Ingredient::EmptyEntries) {
+            return None;
+        }
         let (entry, block) = self.queue.place(transaction.address)?;
         let read =
             self.overflow == Overflow::WriteBack || self.unread.message_at(transaction.address).is_some();
@@ -412,6 +432,17 @@ impl Side for CachableQueueReceive {
             self.wants_head = true;
         }
         self.advance(context);
+    }
+
+    fn leave_out(&mut self, rule: Ingredient) -> bool {
+        let bypasses = matches!(self.copies, Copies::Cache { .. }) && self.overflow == Overflow::Bypass;
+        let has = match rule {
+            Ingredient::SenseReverse | Ingredient::HeaderLast => true,
+            Ingredient::Invalidation => self.copies.are_coherent(),
+            Ingredient::DeadMessages | Ingredient::EmptyEntries => bypasses,
+        };
+        self.left_out = has.then_some(rule);
+        has
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

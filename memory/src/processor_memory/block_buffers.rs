@@ -49,7 +49,7 @@ pub enum Config {
 }
 
 /// The two buffers of one processor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(super) struct BlockBuffers {
     pub transfer_time: Duration,
     pub send: BlockData,

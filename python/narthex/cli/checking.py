@@ -1,13 +1,17 @@
 """`narthex check`: exhaustive model checking."""
 
 import json
+from typing import Any
 
 import typer
 
-from narthex.cli.console import JSON_OPTION, JsonTarget, Waiting, examples
+from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples
+
+LIMIT_STATES = 5_000_000
+"""States that a check visits at most, unless told otherwise: about 3 GB of memory."""
 
 check = typer.Typer(
-    help="Check a protocol exhaustively.",
+    help="Check a protocol, or an interface with its driver, exhaustively.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,3 +44,85 @@ def protocol(
         print(report["text"])
     if report["counter_example"] is not None:
         raise typer.Exit(1)
+
+
+@check.command(
+    epilog=examples(
+        "narthex check interface CNI32Qm",
+        "narthex check interface all",
+        "narthex check interface CNI16Qm --set interfaces.cni_iqm.when_full=write-back",
+        "narthex check interface CNI16Q --without sense-reverse",
+        "narthex check interface CNI16Q --evictions 2 --json report.json",
+    )
+)
+def interface(
+    name: str = typer.Argument(..., help="A network interface, or 'all'."),
+    machine: str = typer.Option(
+        "hpca98", "--machine", "-m", help="Whose protocol and parameters: a preset or a TOML file."
+    ),
+    set_: list[str] = SET_OPTION,
+    evictions: int = typer.Option(
+        1,
+        "--evictions",
+        min=0,
+        help="Blocks that the processor's cache loses at most, at any moments.",
+    ),
+    without: str | None = typer.Option(
+        None,
+        "--without",
+        metavar="RULE",
+        help="Leave out a rule of the interface, to see what goes wrong: sense-reverse,"
+        " header-last, invalidation, dead-messages or empty-entries.",
+    ),
+    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Explore every interleaving of processor, interface, bus and network.
+
+    The interface's model, the processor's cache and the compiled driver are those of the
+    simulator, with queues of a few entries. Exits with 1 if a property is violated, with a shortest
+    counter-example, and if there are more states than allowed.
+    """
+    from narthex import _native
+
+    target = JsonTarget(json_file)
+    reports = []
+    for each in _interfaces(name):
+        request = {
+            "interface": each,
+            "machine": machine,
+            "set": set_,
+            "without": without,
+            "evictions": evictions,
+            "limit": states,
+        }
+        reports.append(_check_interface(request))
+        if not target.to_stdout:
+            print(reports[-1]["text"])
+    document = {"interfaces": reports} if name.casefold() == "all" else reports[0]
+    target.write({"schema": 1, "version": _native.__version__, **document})
+    if any(report["counter_example"] or not report["complete"] for report in reports):
+        raise typer.Exit(1)
+
+
+def _interfaces(name: str) -> list[str]:
+    from narthex.comparison import interface_names
+
+    return interface_names() if name.casefold() == "all" else [name]
+
+
+def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
+    from narthex import _native
+    from narthex.cli.console import compile_program
+    from narthex.programs import find
+
+    guest = find("interface")
+    compile_program(guest)
+    with Waiting(f"Checking {request['interface']}") as waiting:
+        return json.loads(
+            _native.check_interface(
+                json.dumps(request),
+                guest.elf(),
+                lambda states: waiting.update(f"{states:,} states"),
+            )
+        )

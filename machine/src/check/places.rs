@@ -1,0 +1,45 @@
+//! Addresses and accesses in words: counter-examples name queues, entries and
+//! registers.
+
+use narthex_interfaces::places::place_of;
+use narthex_interfaces::registers::Addresses;
+
+use super::port::Access;
+
+/// What decides how an address is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Bytes of a packet.
+    pub packet_bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+}
+
+impl Places {
+    /// Where the registers are.
+    pub fn register_page(&self) -> u64 {
+        Addresses::of_process(0).register_page()
+    }
+
+    /// The name of what is at an address, and the byte of its block.
+    pub fn name(&self, address: u64) -> String {
+        let Some(place) = place_of(address, self.packet_bytes, self.block_bytes) else {
+            return format!("{address:#x}");
+        };
+        match address % self.block_bytes {
+            byte if byte > 0 && place.part.is_some() => format!("{place}, byte {byte}"),
+            _ => place.to_string(),
+        }
+    }
+
+    /// An access of the processor.
+    pub fn access(&self, access: &Access) -> String {
+        let name = self.name(access.address);
+        let waits = if access.waits { ", and waits" } else { "" };
+        match (access.stored, access.loaded) {
+            (Some(value), _) => format!("stores {value:#x} to {name}{waits}"),
+            (None, Some(value)) => format!("loads {value:#x} from {name}"),
+            (None, None) => format!("loads from {name}{waits}"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+"""The model checker of interfaces, over the real models and the compiled driver."""
+
+import json
+
+import pytest
+
+from narthex import _native
+from narthex.comparison import interface_names
+from narthex.programs import find
+
+LOST = "no message is lost or overtaken by a later one of its queue"
+WHOLE = "no message is read before it is whole, or damaged"
+TWICE = "no message is sent or received twice"
+NO_TRAP = "no deadlock and no livelock: whatever has happened, the end can still be reached"
+
+
+def check(interface, *, evictions=0, without=None, limit=1_000_000, settings=(), machine="hpca98"):
+    request = {
+        "interface": interface,
+        "machine": machine,
+        "set": list(settings),
+        "evictions": evictions,
+        "without": without,
+        "limit": limit,
+    }
+    elf = find("interface").elf()
+    return json.loads(_native.check_interface(json.dumps(request), elf))
+
+
+@pytest.mark.parametrize("interface", interface_names())
+def test_every_interface_holds_in_all_interleavings(interface):
+    report = check(interface)
+    assert report["counter_example"] is None, report["text"]
+    assert report["complete"]
+    assert {LOST, WHOLE, TWICE, NO_TRAP} <= set(report["proven"])
+    assert [part["states"] > 300 for part in report["explorations"]] == [True] * 3
+
+
+@pytest.mark.parametrize(("interface", "states"), [("CNI16Q", 150_000), ("CNI0Qm", 150_000)])
+def test_a_queue_holds_when_the_cache_loses_any_block_at_any_moment(interface, states):
+    report = check(interface, evictions=1)
+    assert report["proven"], report["text"]
+    assert report["states"] > states
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "interfaces.cni_iqm.when_full=write-back",
+        "interfaces.cni_iqm.message_ready=cachable-store",
+        "store_buffer.uncached_stores=posted",
+        "data_cache.protocol=MESI",
+    ],
+)
+def test_cached_queues_hold_however_the_machine_is_set(setting):
+    assert check("CNI32Qm", settings=[setting])["proven"]
+
+
+@pytest.mark.parametrize(
+    ("interface", "rule", "violated"),
+    [
+        ("CNI16Q", "sense-reverse", NO_TRAP),
+        ("CNI32Qm", "sense-reverse", NO_TRAP),
+        ("CNI16Q", "header-last", WHOLE),
+        ("CNI32Qm", "header-last", WHOLE),
+        ("CNI16Q", "invalidation", NO_TRAP),
+        ("CNI32Qm", "dead-messages", WHOLE),
+        ("CNI32Qm", "empty-entries", WHOLE),
+    ],
+)
+def test_an_interface_without_one_of_its_rules_is_caught(interface, rule, violated):
+    report = check(interface, evictions=1, without=rule)
+    example = report["counter_example"]
+    assert example["violated"] == violated, report["text"]
+    assert report["proven"] == []
+    assert all(example["steps"])
+
+
+def test_a_counter_example_is_a_story_of_numbered_steps():
+    text = check("CNI32Qm", evictions=1, without="header-last")["text"]
+    assert "CNI32Qm without header-last FAILS" in text
+    assert "  1. the processor loads from receive queue, entry 0, block 0, and waits" in text
+    assert "that are not message" in text
+
+
+def test_a_space_beyond_the_limit_is_never_called_proven():
+    report = check("CNI16Q", limit=500)
+    assert not report["complete"]
+    assert report["proven"] == []
+    assert "UNDECIDED" in report["text"]
+
+
+def test_a_rule_that_an_interface_has_not_cannot_be_left_out():
+    with pytest.raises(Exception, match="it follows sense-reverse, header-last, invalidation"):
+        check("CNI16Q", without="dead-messages")
+
+
+def test_a_place_that_is_not_explored_is_refused():
+    with pytest.raises(Exception, match="name the interface without its place"):
+        check("NI2w on cache-bus")
