@@ -68,7 +68,7 @@ pub struct SideClock {
 impl SideClock {
     /// Something happens at the half: an instant after everything before.
     pub fn tick(&mut self) -> Time {
-        self.now = self.now + Duration::from_ps(1);
+        self.now += Duration::from_ps(1);
         self.now
     }
 
