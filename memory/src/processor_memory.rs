@@ -246,11 +246,9 @@ impl ProcessorMemory {
     /// The data cache gives up `block`, as for one that conflicts with it; the
     /// write-back that this takes, if any, is nobody's to complete.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
-        let is_dirty = self.data.state(block).is_dirty();
-        let data = self.data.remove(block)?;
-        self.reservation = self.reservation.filter(|&reserved| reserved != block);
-        let address = self.translation.to_node(block);
-        is_dirty.then(|| Transaction::carrying(self.agent, Kind::WriteBack, address, data))
+        let write_back = self.give_up(block)?;
+        let address = self.translation.to_node(write_back.address);
+        Some(Transaction { address, ..write_back })
     }
 
     /// Feeds the state to `hasher` as far as it decides what happens next while
@@ -456,10 +454,18 @@ impl ProcessorMemory {
         Some((issued, Transaction::block(self.agent, kind, block)))
     }
 
+    /// Drops a block of the data cache; its write-back, at the process's address.
+    fn give_up(&mut self, block: u64) -> Option<Transaction> {
+        let is_dirty = self.data.state(block).is_dirty();
+        let data = self.data.remove(block)?;
+        self.reservation = self.reservation.filter(|&reserved| reserved != block);
+        is_dirty.then(|| Transaction::carrying(self.agent, Kind::WriteBack, block, data))
+    }
+
     /// Empties a line for `block`; the write-back that it takes, if any.
     fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
         let victim = self.data.victim_for(block)?;
-        Some((Issued::WriteBack, self.evict(victim.block)?))
+        Some((Issued::WriteBack, self.give_up(victim.block)?))
     }
 
     fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {

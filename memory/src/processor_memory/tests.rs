@@ -271,3 +271,17 @@ fn block_buffers_are_refused_where_there_are_none_and_outside_them() {
         assert_eq!(with.port().store(flush, 8, no_block_of_a_device), fault);
     }
 }
+
+#[test]
+fn a_process_with_a_base_writes_a_replaced_block_back_to_its_own_part() {
+    let mut bench = bench(UncachedStores::Blocking);
+    bench.own = bench.own.with_translation(Translation::of_process(1, CODE..CODE + 0x1000));
+    let conflicting = DATA + 0x1_0000;
+    bench.pages.map(conflicting, 0x1000, PageAttributes::DATA);
+    assert_eq!(bench.port().store(DATA, 8, 42), Outcome::Wait);
+    bench.bus_turn();
+    assert_eq!(bench.port().store(DATA, 8, 42), Outcome::Done(()));
+    assert_eq!(bench.port().load(conflicting, 8), Outcome::Wait);
+    let write_back = bench.own.issue(Traffic::All).expect("a transaction");
+    assert_eq!((write_back.kind, write_back.address), (Kind::WriteBack, Translation::SPACE_BYTES + DATA));
+}
