@@ -57,7 +57,7 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
     }
     if (bytes > 0) {
         uint64_t rest = 0;
-        memcpy(&rest, source, bytes);
+        copy(&rest, source, bytes);
         store(REGISTER_SEND, rest);
     }
 }
@@ -83,7 +83,7 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
     }
     if (bytes > 0) {
         uint64_t rest = load(REGISTER_RECEIVE);
-        memcpy(target, &rest, bytes);
+        copy(target, &rest, bytes);
     }
 }
 
