@@ -2,11 +2,9 @@
 
 use narthex_interfaces::Interface;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::side::{Context, RegisterFault, Side};
+use narthex_interfaces::side::{Context, RegisterFault};
 use narthex_kernel::{Duration, Time};
-use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::processor_memory::{Traffic, WaitReason};
-use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::io_bus::BRIDGE;
@@ -61,7 +59,7 @@ impl Node {
         AgentId((self.units.len() + side) as u8)
     }
 
-    fn agent(&self, agent: AgentId) -> Agent {
+    pub(super) fn agent(&self, agent: AgentId) -> Agent {
         let place = usize::from(agent.0);
         match place.checked_sub(self.units.len()) {
             None => Agent::Unit(place),
@@ -110,8 +108,7 @@ impl Node {
                 self.units[index].memory.issue(traffic)
             }
             Agent::Side(side) => {
-                let mut transaction = self.with_side(now, side, |side, context| side.issue(context))?;
-                transaction.address = self.translation_of(side).to_node(transaction.address);
+                let transaction = self.with_side(now, side, |side, context| side.issue(context))?;
                 if let Some((process, problem)) = self.refusal(&transaction) {
                     self.fail_at(now, process, &problem);
                     return None;
@@ -119,29 +116,6 @@ impl Node {
                 Some(transaction)
             }
         }
-    }
-
-    /// A half of the interface knows the addresses of its process, by the same
-    /// base and bounds as the processor (isca96, Sections 2.3 and 2.4).
-    fn translation_of(&self, side: usize) -> &Translation {
-        self.units[usize::from(Interface::process_of(side))].memory.translation()
-    }
-
-    /// Shows a transaction to a half of the interface, in its process's
-    /// addresses; none if it is about another process's memory.
-    fn show_side<R>(
-        &mut self,
-        now: Time,
-        side: usize,
-        transaction: &Transaction,
-        show: impl FnOnce(&mut dyn Side, &mut Context<'_>, &Transaction) -> R,
-    ) -> Option<R> {
-        let address = self.translation_of(side).to_process(transaction.address)?;
-        if address == transaction.address {
-            return Some(self.with_side(now, side, |half, context| show(half, context, transaction)));
-        }
-        let own = Transaction { address, ..*transaction };
-        Some(self.with_side(now, side, |half, context| show(half, context, &own)))
     }
 
     /// The bus is granted: the agent issues, everybody else snoops.
@@ -171,29 +145,6 @@ impl Node {
         self.note_crossing("memory bus", time, &transaction, supplier);
         self.underway = Some(underway);
         self.events.schedule(end, Event::Release);
-    }
-
-    /// Why a transaction of the interface is refused, and whose it is: as master
-    /// of the bus it reaches what its process may use, cachable memory that may
-    /// be written if it is changed.
-    fn refusal(&self, transaction: &Transaction) -> Option<(usize, String)> {
-        let Agent::Side(side) = self.agent(transaction.agent) else { return None };
-        let process = usize::from(Interface::process_of(side));
-        let pages = &self.processes[process].pages;
-        let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
-        let address = self.units[process].memory.translation().to_process(transaction.address);
-        let check = if reads { PageTable::check_load } else { PageTable::check_store };
-        let page = address.and_then(|address| check(pages, address).ok());
-        if page.is_some_and(|page| page.kind == PageKind::Cachable) {
-            return None;
-        }
-        let verb = if reads { "read" } else { "write" };
-        let problem = format!(
-            "the network interface cannot {verb} the block at {:#x} for this program, which may not {verb} \
-             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)",
-            transaction.address
-        );
-        Some((process, problem))
     }
 
     /// Enters a transaction into the journal: its bus, granted when, released
@@ -268,9 +219,7 @@ impl Node {
     fn snoop_sides(&mut self, now: Time, transaction: &Transaction, snooped: &mut Snooped) {
         for side in 0..self.interface.sides.len() {
             if self.agent_of_side(side) != transaction.agent {
-                let show =
-                    |half: &mut dyn Side, context: &mut Context<'_>, seen: &_| half.snoop(context, seen);
-                let reply = self.show_side(now, side, transaction, show).unwrap_or_default();
+                let reply = self.with_side(now, side, |side, context| side.snoop(context, transaction));
                 snooped.join(Agent::Side(side), reply, transaction);
             }
         }
@@ -344,9 +293,7 @@ impl Node {
                 self.request_for_unit(index, now);
             }
             Agent::Side(side) => {
-                self.show_side(now, side, transaction, |half, context, own| {
-                    half.complete(context, own, response);
-                });
+                self.with_side(now, side, |side, context| side.complete(context, transaction, response));
             }
         }
     }

@@ -30,6 +30,7 @@
 //! anything else happens at that instant, so that a block that was fetched is
 //! used before it can be taken away again.
 
+mod halves;
 mod interconnect;
 mod io_bus;
 pub mod journal;
@@ -47,7 +48,7 @@ use narthex_cores::{InOrder, Processor, Stop};
 use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Interface;
-use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::side::RegisterFault;
 use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Ledger, Time};
 use narthex_memory::bridge::{Bridge, Timing};
@@ -342,13 +343,6 @@ impl Node {
         }
     }
 
-    fn timer(&mut self, now: Time, side: usize) {
-        if let Some(journal) = &mut self.journal {
-            journal.record(now, journal::Event::Timer(side));
-        }
-        self.with_side(now, side, |side, context| side.timer(context));
-    }
-
     fn frame(&mut self, now: Time, frame: Frame) {
         let note = self.journal.is_some().then(|| FrameNote::new(&frame));
         let arrival = self.network.arrive(now, frame);
@@ -363,43 +357,6 @@ impl Node {
             self.offer_room(now);
         }
         self.settle(now);
-    }
-
-    /// Lets the processes use the room that there is for sending. The one that
-    /// sent last comes last, so that none can keep the others from their turn.
-    fn offer_room(&mut self, now: Time) {
-        let (last, processes) = (self.network.last_sender(), self.processes.len() as u8);
-        for step in 1..=processes {
-            let half = Interface::send_half((last + step) % processes);
-            self.with_side(now, half, |side, context| side.network(context));
-        }
-    }
-
-    /// Calls a half of the interface and carries out what it wants.
-    fn with_side<R>(
-        &mut self,
-        now: Time,
-        side: usize,
-        call: impl FnOnce(&mut dyn narthex_interfaces::Side, &mut Context<'_>) -> R,
-    ) -> R {
-        let process = Interface::process_of(side);
-        let Node { interface, network, timers, faults, .. } = self;
-        let mut context = Context { now, network: network.of_process(process), timers, faults };
-        let result = call(&mut *interface.sides[side], &mut context);
-        for at in self.timers.drain(..) {
-            self.events.schedule(at, Event::Timer(side));
-        }
-        self.settle(now);
-        self.report_fault(now, process);
-        result
-    }
-
-    /// What a process's half of the interface found wrong ends that process.
-    fn report_fault(&mut self, now: Time, process: u8) {
-        if let Some(fault) = self.faults.pop() {
-            self.faults.clear();
-            self.fail_at(now, process.into(), &fault.0);
-        }
     }
 
     /// Carries out what the components want after a step: frames leave, the bus
