@@ -217,6 +217,18 @@ fn a_process_with_a_base_asks_for_its_own_part_of_the_node_and_hears_of_nothing_
     assert!(bench.own.peek(DATA).is_none());
 }
 
+#[test]
+fn a_process_with_a_base_writes_back_to_its_own_part_of_the_node() {
+    let mut bench = bench(UncachedStores::Blocking);
+    bench.own = bench.own.with_translation(Translation::of_process(1, 0..0));
+    assert_eq!(bench.port().store(DATA, 8, 42), Outcome::Wait);
+    bench.bus_turn();
+    assert_eq!(bench.port().store(DATA, 8, 42), Outcome::Done(()));
+    assert_eq!(bench.port().load(CODE, 8), Outcome::Wait, "a block in the same line of the cache");
+    assert_eq!(bench.bus_turn(), (Kind::WriteBack, false));
+    assert_eq!(bench.memory.read_block(Translation::SPACE_BYTES + DATA, 8).word(0), 42);
+}
+
 fn bench_with_block_buffers() -> Bench {
     let plain = bench(UncachedStores::Blocking);
     Bench { own: plain.own.with_block_buffers(Duration::from_ns(12)), ..plain }
