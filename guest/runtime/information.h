@@ -2,8 +2,8 @@
  *
  * Before a simulated node starts, the simulator writes a page of facts for each of its processes
  * into its memory: which node and which process it is, which network interface it has, and where
- * the registers and queues that it has of that interface are mapped. One binary therefore runs over every interface: the messaging library
- * reads this page at start-up and picks its driver.
+ * the registers and queues that it has of that interface are mapped. One binary therefore runs over
+ * every interface: the messaging library reads this page at start-up and picks its driver.
  *
  * The page exists only inside the simulator, which says where in the environment variable
  * NARTHEX_PAGE, a hexadecimal address. Without it (a native build, or an emulator such as qemu) no
