@@ -16,6 +16,7 @@ mod node;
 use narthex_fabrics::flow_control::{self, return_to_sender, sliding_window};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::models::MODELS;
+use narthex_interfaces::rules;
 use narthex_kernel::Duration;
 use node::{Message, Node, Variant};
 use proptest::prelude::*;
@@ -54,7 +55,8 @@ fn interfaces() -> impl Iterator<Item = Variant> {
     let write_back = Some(("when_full", "write-back"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
-    let of_another = MODELS.iter().map(|model| model.examples[0]);
+    let is_shared = |name: &&str| rules::check(name.parse().unwrap(), 3).is_ok();
+    let of_another = MODELS.iter().map(|model| model.examples[0]).filter(is_shared);
     examples
         .chain(small)
         .chain(composed)

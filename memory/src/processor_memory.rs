@@ -17,13 +17,12 @@
 
 pub mod block_buffers;
 mod port;
+mod store_buffer;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Duration;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
@@ -33,38 +32,9 @@ use crate::transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transac
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
+pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
-
-/// What happens to a store that goes to an uncached page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UncachedStores {
-    /// The processor waits until the store has reached its device.
-    Blocking,
-    /// The store waits in the store buffer while the processor goes on.
-    Posted,
-}
-
-/// The parameters of a processor's store buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StoreBufferConfig {
-    /// Whether uncached stores are "blocking" or "posted".
-    pub uncached_stores: UncachedStores,
-    /// Stores that the buffer holds, 1 to 64; not used where stores block.
-    pub entries: u32,
-}
-
-impl StoreBufferConfig {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        if (1..=64).contains(&self.entries) {
-            return Vec::new();
-        }
-        vec![("entries", format!("{} is not from 1 to 64", self.entries))]
-    }
-}
 
 narthex_kernel::statistics! {
     /// What a processor asked of the memory below its caches.
@@ -226,13 +196,6 @@ impl ProcessorMemory {
         }
     }
 
-    /// The same with block buffers: `transfer_time` passes before each of their
-    /// transactions.
-    pub fn with_block_buffers(self, transfer_time: Duration) -> Self {
-        let buffers = BlockBuffers::new(transfer_time, self.data.block_bytes());
-        ProcessorMemory { block_buffers: Some(buffers), ..self }
-    }
-
     /// The blocks that the data cache holds, with their states.
     pub fn cached_blocks(&self) -> impl Iterator<Item = (u64, State)> {
         self.data.blocks().map(|block| (block, self.data.state(block)))
@@ -297,19 +260,6 @@ impl ProcessorMemory {
             }
             Traffic::Blocks => self.issued_block.is_none() && block,
             Traffic::Uncached => self.issued_uncached.is_none() && uncached,
-        }
-    }
-
-    /// How long the block that the processor has begun to move takes between its
-    /// buffer and the pins; then [`ProcessorMemory::end_block_move`] is due.
-    pub fn block_move(&self) -> Option<Duration> {
-        self.block_buffers.as_ref().filter(|buffers| buffers.moving).map(|buffers| buffers.transfer_time)
-    }
-
-    /// The block is at the pins: its transaction may follow.
-    pub fn end_block_move(&mut self) {
-        if let Some(buffers) = &mut self.block_buffers {
-            buffers.moving = false;
         }
     }
 
@@ -421,15 +371,6 @@ impl ProcessorMemory {
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
         Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
-    }
-
-    /// The transaction of a block that has reached the pins.
-    fn block_transfer(&self, kind: Kind, address: u64) -> Option<Transaction> {
-        let buffers = self.block_buffers.as_ref().filter(|buffers| !buffers.moving)?;
-        Some(match kind {
-            Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send),
-            _ => Transaction::block(self.agent, kind, address),
-        })
     }
 
     /// The transaction for the pending miss: first the write-back of a dirty

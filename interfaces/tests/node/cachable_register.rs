@@ -25,7 +25,7 @@ impl Node {
             let count = self.sending.len().min(self.part_bytes(0));
             let part: Vec<u8> = self.sending.drain(..count).collect();
             for (place, chunk) in part.chunks(8).enumerate() {
-                self.store(SEND_QUEUE + 8 * place as u64, word(chunk));
+                self.store(self.addresses.send_queue() + 8 * place as u64, word(chunk));
             }
             self.register_store(MESSAGE_READY, 1);
         }
@@ -37,7 +37,7 @@ impl Node {
             return None;
         }
         if self.receiving.is_empty() {
-            let header = self.load(RECEIVE_QUEUE);
+            let header = self.load(self.addresses.receive_queue());
             self.receiving.extend(header.to_le_bytes());
         }
         let header = Header(word(&self.receiving[..Header::BYTES]));
@@ -45,7 +45,7 @@ impl Node {
         let part = self.part_bytes(1);
         while self.receiving.len() < length {
             let offset = (self.receiving.len() % part) as u64;
-            let bytes = self.load(RECEIVE_QUEUE + offset).to_le_bytes();
+            let bytes = self.load(self.addresses.receive_queue() + offset).to_le_bytes();
             self.receiving.extend(bytes);
             if self.receiving.len().is_multiple_of(part) {
                 break;

@@ -5,7 +5,7 @@ use narthex_memory::protocols;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::INTERFACES;
+use crate::interfaces_of_1998;
 use crate::support::messages::ping_pong;
 use crate::support::{DATA, alone, reported_word, request, result, statistic, with};
 
@@ -229,7 +229,7 @@ proptest! {
 #[test]
 fn every_protocol_delivers_the_same_messages() {
     assert_eq!(protocols::names(), ["MESI", "MOESI", "MSI"]);
-    for interface in INTERFACES {
+    for interface in interfaces_of_1998() {
         for protocol in protocols::names() {
             let request = with(request("hpca98", interface), &format!("data_cache.protocol={protocol}"));
             // The program checks every word that it receives.
@@ -241,7 +241,7 @@ fn every_protocol_delivers_the_same_messages() {
 
 #[test]
 fn a_message_survives_a_cache_that_holds_only_two_blocks() {
-    for interface in INTERFACES {
+    for interface in interfaces_of_1998() {
         let small = with(request("hpca98", interface), "data_cache.size=128B");
         let document = result(&small, &ping_pong(150, 248));
         assert!(statistic(&document, 0, "bus_write_backs") > 150, "blocks leave all the time");

@@ -233,3 +233,27 @@ fn reading_a_packet_that_has_not_come_is_a_failure() {
     let text = fault_at(0x5000_1000, "ld a0, 16(s1)");
     assert_says(&text, &["a read of the receive FIFO while STATUS shows no packet"]);
 }
+
+#[test]
+fn a_look_beyond_the_window_is_a_failure() {
+    // NI2w shows the two words of one doubleword.
+    let text = fault_at(0x5000_1000, "ld a0, 264(s1)");
+    assert_says(&text, &["no register to load from at offset 0x108"]);
+    // NI4w shows two, once something has come.
+    let text = report("NI4w", "li s1, 0x50001000\n ld a0, 264(s1)");
+    assert_says(&text, &["a read of the receive FIFO while STATUS shows no packet"]);
+}
+
+#[test]
+fn a_block_is_moved_only_to_and_from_a_place_of_the_device_for_blocks() {
+    for (program, problem) in [
+        ("sd s1, 520(a2)", "a read of the receive FIFO while STATUS shows no packet"),
+        ("addi s1, s1, -1024\n sd s1, 512(a2)", "no block to store to at offset 0x400"),
+        ("addi s1, s1, -1024\n sd s1, 520(a2)", "no block to load from at offset 0x400"),
+        ("li s1, 0x100000\n sd s1, 512(a2)", "device"),
+        ("sd s1, 64(a2)", "device"),
+    ] {
+        let text = report("NI16w+Blkbuf", &format!("li a2, 0x50008000\n li s1, 0x50001800\n {program}"));
+        assert_says(&text, &[problem]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::support::messages::{LIBRARY, both_ways, header, ping_pong};
 use crate::support::{DATA, failure, reported, request, result, statistic, with};
-use crate::{INTERFACES, machines_and_interfaces};
+use crate::{interfaces_of_1998, machines_and_interfaces};
 use narthex_machine::{Failure, RunRequest};
 
 const SENDERS: u64 = 4;
@@ -95,7 +95,7 @@ fn messages_in_both_directions_at_once_arrive() {
 
 #[test]
 fn a_single_buffer_returns_packets_and_loses_none() {
-    for interface in INTERFACES {
+    for interface in interfaces_of_1998() {
         let document = all_to_one(with(request("hpca98", interface), "flow_control.buffers=1"));
         let returned: u64 =
             (1..=SENDERS as usize).map(|node| statistic(&document, node, "packets_returned")).sum();
@@ -115,7 +115,7 @@ fn a_window_of_one_packet_and_the_smallest_queues_are_enough() {
 
 #[test]
 fn infinite_buffers_return_nothing() {
-    for interface in INTERFACES {
+    for interface in interfaces_of_1998() {
         let document = all_to_one(with(request("hpca98", interface), "flow_control.buffers=infinite"));
         assert_eq!(statistic(&document, 1, "packets_returned"), 0);
     }
@@ -187,9 +187,15 @@ fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
 
 /// Ping-pong on a machine with changes; the program checks every word.
 fn assert_delivers(settings: &[&str]) {
+    assert_delivers_with_blocks(64, settings);
+}
+
+/// The same with blocks of another size, which is that of a block buffer.
+fn assert_delivers_with_blocks(bytes: u64, settings: &[&str]) {
     for (machine, interface) in machines_and_interfaces() {
+        let interface = interface.replace("NI16w+Blkbuf", &format!("NI{}w+Blkbuf", bytes / 4));
         let request =
-            settings.iter().fold(request(machine, interface), |request, setting| with(request, setting));
+            settings.iter().fold(request(machine, &interface), |request, setting| with(request, setting));
         let document = result(&request, &ping_pong(300, 56));
         assert_eq!(statistic(&document, 0, "packets_delivered"), 300, "{machine} {interface} {settings:?}");
     }
@@ -198,8 +204,8 @@ fn assert_delivers(settings: &[&str]) {
 #[test]
 fn messages_arrive_whatever_the_size_of_a_block() {
     for block in [16, 32, 128, 256] {
-        let block = format!("data_cache.block={block}B");
-        assert_delivers(&[&block, "bus.width=8B"]);
+        let size = format!("data_cache.block={block}B");
+        assert_delivers_with_blocks(block, &[&size, "bus.width=8B"]);
     }
 }
 

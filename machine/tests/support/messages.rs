@@ -45,9 +45,9 @@ start:
 
 send:
     marker 0x4e1
-    ld   t0, 32(s11)
-    addi t0, t0, -1
-    bnez t0, send_queue
+    ld   t3, 32(s11)
+    addi t3, t3, -2             # the driver: -1 FIFO, 0 queue, 1 block buffers, 2 DMA
+    beqz t3, send_queue
 
     ld   t0, 40(s11)            # FIFO: wait for room in STATUS
     marker 0x4e2
@@ -56,9 +56,18 @@ send_fifo_wait:
     andi t1, t1, 1
     beqz t1, send_fifo_wait
     marker 0x4f0
-    sd   a0, 8(t0)
     srli t2, a0, 16
     andi t2, t2, 0xff
+    addi t3, t3, -1
+    beqz t3, send_blocks
+    sd   a0, 8(t0)
+    bge  zero, t3, send_fifo_payload
+    beqz t2, send_done
+    sd   a1, 64(t0)
+send_dma_wait:
+    ld   t1, 64(t0)
+    bnez t1, send_dma_wait
+    j    send_done
 send_fifo_payload:
     bge  zero, t2, send_done
     ld   t1, 0(a1)
@@ -66,6 +75,31 @@ send_fifo_payload:
     addi a1, a1, 8
     addi t2, t2, -8
     j    send_fifo_payload
+
+send_blocks:
+    ld   t3, 208(s11)           # the buffers, the FIFO's block, bytes of a block less one
+    li   t4, 0x800
+    add  t4, t0, t4
+    ld   t5, 72(s11)
+    addi t5, t5, -1
+    sd   a0, 0(t3)
+    li   t6, 8                  # bytes in the buffer
+send_block_payload:
+    bge  zero, t2, send_block_rest
+    add  t1, t3, t6
+    ld   t0, 0(a1)
+    sd   t0, 0(t1)
+    addi a1, a1, 8
+    addi t2, t2, -8
+    addi t6, t6, 8
+    and  t6, t6, t5
+    bnez t6, send_block_payload
+    sd   t4, 512(t3)
+    j    send_block_payload
+send_block_rest:
+    beqz t6, send_done
+    sd   t4, 512(t3)
+    j    send_done
 
 send_queue:
     li   t2, 1                  # full: same index as the head, other sense
@@ -119,9 +153,9 @@ send_done:
 
 receive:
     mv   a1, a0
-    ld   t0, 168(s11)
-    addi t0, t0, -1
-    bnez t0, receive_queue
+    ld   t3, 168(s11)
+    addi t3, t3, -2
+    beqz t3, receive_queue
 
     ld   t0, 40(s11)            # FIFO: wait for a packet in STATUS
     marker 0x4e3
@@ -131,9 +165,18 @@ receive_fifo_wait:
     beqz t1, receive_fifo_wait
     marker 0x4f0
     marker 0x4e4
+    addi t3, t3, -1
+    beqz t3, receive_blocks
     ld   a0, 16(t0)
     srli t2, a0, 16
     andi t2, t2, 0xff
+    bge  zero, t3, receive_fifo_payload
+    beqz t2, receive_done
+    sd   a1, 72(t0)
+receive_dma_wait:
+    ld   t1, 72(t0)
+    bnez t1, receive_dma_wait
+    j    receive_done
 receive_fifo_payload:
     bge  zero, t2, receive_done
     ld   t1, 16(t0)
@@ -141,6 +184,31 @@ receive_fifo_payload:
     addi a1, a1, 8
     addi t2, t2, -8
     j    receive_fifo_payload
+
+receive_blocks:
+    ld   t3, 208(s11)
+    li   t4, 0x800
+    add  t4, t0, t4
+    ld   t5, 72(s11)
+    addi t5, t5, -1
+    sd   t4, 520(t3)
+    ld   a0, 256(t3)
+    srli t2, a0, 16
+    andi t2, t2, 0xff
+    li   t6, 8                  # bytes taken from the buffer
+receive_block_payload:
+    bge  zero, t2, receive_done
+    add  t1, t3, t6
+    ld   t0, 256(t1)
+    sd   t0, 0(a1)
+    addi a1, a1, 8
+    addi t2, t2, -8
+    addi t6, t6, 8
+    and  t6, t6, t5
+    bnez t6, receive_block_payload
+    bge  zero, t2, receive_done
+    sd   t4, 520(t3)
+    j    receive_block_payload
 
 receive_queue:
     ld   t0, 96(s11)

@@ -23,7 +23,8 @@ use narthex_kernel::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::transaction::{BlockData, Kind, LARGEST_BLOCK_BYTES};
+use super::ProcessorMemory;
+use crate::transaction::{BlockData, Kind, LARGEST_BLOCK_BYTES, Transaction};
 
 /// Where in the page the send buffer begins.
 pub const SEND_BUFFER: u64 = 0;
@@ -81,5 +82,36 @@ pub(super) fn transfer_at(offset: u64) -> Option<Kind> {
         FLUSH => Some(Kind::BlockStore),
         LOAD => Some(Kind::BlockLoad),
         _ => None,
+    }
+}
+
+impl ProcessorMemory {
+    /// The same with block buffers: `transfer_time` passes before each of their
+    /// transactions.
+    pub fn with_block_buffers(self, transfer_time: Duration) -> Self {
+        let buffers = BlockBuffers::new(transfer_time, self.data.block_bytes());
+        ProcessorMemory { block_buffers: Some(buffers), ..self }
+    }
+
+    /// How long the block that the processor has begun to move takes between its
+    /// buffer and the pins; then [`ProcessorMemory::end_block_move`] is due.
+    pub fn block_move(&self) -> Option<Duration> {
+        self.block_buffers.as_ref().filter(|buffers| buffers.moving).map(|buffers| buffers.transfer_time)
+    }
+
+    /// The block is at the pins: its transaction may follow.
+    pub fn end_block_move(&mut self) {
+        if let Some(buffers) = &mut self.block_buffers {
+            buffers.moving = false;
+        }
+    }
+
+    /// The transaction of a block that has reached the pins.
+    pub(super) fn block_transfer(&self, kind: Kind, address: u64) -> Option<Transaction> {
+        let buffers = self.block_buffers.as_ref().filter(|buffers| !buffers.moving)?;
+        Some(match kind {
+            Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send),
+            _ => Transaction::block(self.agent, kind, address),
+        })
     }
 }
