@@ -18,6 +18,10 @@
 //! not answer (other ways, the silent step from exclusive to modified, misses)
 //! goes the slow way and may change the row.
 //!
+//! **Snarfing.** A cache that snarfs remembers, beside the tags, which block each
+//! empty line lost to somebody else's transaction. When bytes of that block pass
+//! by on their way to its home, it takes them in again ([`Cache::snarf`]).
+//!
 //! A tag is the block's address plus one bit that no block address has, so that
 //! freshly zeroed memory is an empty cache and an untouched set costs nothing.
 
@@ -48,6 +52,9 @@ pub struct Config {
     pub block: Bytes,
     /// The coherence protocol: a table in memory/src/protocols.
     pub protocol: String,
+    /// Whether it takes in bytes of a block that it has lost when they pass by on
+    /// the bus (isca96, Section 5.1.2).
+    pub snarfing: bool,
 }
 
 impl Config {
@@ -101,6 +108,9 @@ pub struct Cache {
     offset_mask: u64,
     front: Vec<u64>,
     tags: Vec<u64>,
+    /// For each empty line the tag of the block that it lost; none if the cache
+    /// does not snarf.
+    lost: Vec<u64>,
     states: Vec<u8>,
     /// Lines whose stores never take the fast way.
     guarded: Vec<bool>,
@@ -112,7 +122,7 @@ pub struct Cache {
 /// The lines and their order of replacement; the front follows from them.
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.recency.hash(hasher);
+        (&self.recency, &self.lost).hash(hasher);
         for line in self.present() {
             (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
@@ -129,7 +139,11 @@ impl Cache {
         let protocol = protocols::by_name(&config.protocol).expect("a known protocol");
         let block_bytes = config.block.as_u64() as usize;
         let lines = config.size.as_u64() as usize / block_bytes;
-        Self::with_geometry(protocol, lines, config.associativity as usize, block_bytes)
+        let mut cache = Self::with_geometry(protocol, lines, config.associativity as usize, block_bytes);
+        if config.snarfing {
+            cache.lost = vec![0; lines];
+        }
+        cache
     }
 
     /// An empty cache of `lines` lines of `block_bytes` in sets of `ways`.
@@ -147,6 +161,7 @@ impl Cache {
             offset_mask: block_bytes as u64 - 1,
             front: vec![0; sets * FRONT_WORDS],
             tags: vec![0; lines],
+            lost: Vec::new(),
             states: vec![0; lines],
             guarded: vec![false; lines],
             recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
@@ -279,6 +294,13 @@ impl Cache {
             self.find(address).is_some() || self.line_state(line) == State::Invalid,
             "a block was filled into an occupied line"
         );
+        self.put(line, address, state, data);
+    }
+
+    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>) {
+        if let Some(lost) = self.lost.get_mut(line) {
+            *lost = 0;
+        }
         self.tags[line] = self.block_of(address) | VALID;
         if let Some(data) = data {
             let start = line * self.block_bytes;
@@ -296,6 +318,9 @@ impl Cache {
         };
         let action = self.protocol.snoop(self.line_state(line), snoop);
         let supplies = action.supplies.then(|| BlockData::from_bytes(self.line_bytes(line)));
+        if let Some(lost) = self.lost.get_mut(line).filter(|_| action.next == State::Invalid) {
+            *lost = self.tags[line];
+        }
         self.set_state(line, action.next);
         SnoopReply {
             shares: action.shares,
@@ -325,10 +350,29 @@ impl Cache {
         }
     }
 
+    /// Takes in the bytes that another agent's transaction carries to the home of
+    /// the block at `address`, if an empty line has lost just that block. Says
+    /// whether it did.
+    pub fn snarf(&mut self, snoop: Snoop, address: u64, data: &BlockData) -> bool {
+        if self.lost.is_empty() || self.find(address).is_some() {
+            return false;
+        }
+        let tag = self.block_of(address) | VALID;
+        let mut lines = self.lines_of(self.set_of(address));
+        let (Some(line), Some(state)) =
+            (lines.find(|&line| self.tags[line] == 0 && self.lost[line] == tag), self.protocol.snarf(snoop))
+        else {
+            return false;
+        };
+        self.put(line, address, state, Some(data));
+        true
+    }
+
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
         self.front.fill(0);
         self.tags.fill(0);
+        self.lost.fill(0);
         self.states.fill(0);
     }
 
@@ -440,131 +484,4 @@ fn moved_to_front(order: u64, way: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn cache(lines: usize, ways: usize) -> Cache {
-        Cache::with_geometry(protocols::by_name("MOESI").unwrap(), lines, ways, 64)
-    }
-
-    fn fill(cache: &mut Cache, address: u64, request: Request) {
-        if let Some(victim) = cache.victim_for(address) {
-            cache.remove(victim.block);
-        }
-        let data = BlockData::from_bytes(&[(address >> 6) as u8; 64]);
-        cache.fill(address, request, false, Some(&data));
-    }
-
-    #[test]
-    fn an_empty_cache_asks_for_the_block() {
-        let mut cache = cache(4, 1);
-        assert_eq!(cache.load_hit::<8>(0), None);
-        assert_eq!(cache.access(0x40, Access::Load), Err(Request::Read));
-        assert_eq!(cache.access(0x40, Access::Store), Err(Request::ReadExclusive));
-    }
-
-    #[test]
-    fn a_filled_block_is_read_at_once_and_written_after_the_silent_upgrade() {
-        let mut cache = cache(4, 1);
-        fill(&mut cache, 0x40, Request::Read);
-        assert_eq!(cache.load_hit::<4>(0x44), Some(0x0101_0101));
-        assert!(!cache.store_hit::<4>(0x44, 7), "exclusive is not modified yet");
-        assert_eq!(cache.access(0x44, Access::Store), Ok(()));
-        assert!(cache.store_hit::<4>(0x44, 7));
-        assert_eq!(cache.load_hit::<8>(0x40), Some(0x0000_0007_0101_0101));
-        assert_eq!(cache.state(0x40), State::Modified);
-    }
-
-    #[test]
-    fn a_misaligned_access_is_never_a_fast_hit() {
-        let mut cache = cache(4, 1);
-        fill(&mut cache, 0x40, Request::ReadExclusive);
-        let _ = cache.access(0x40, Access::Store);
-        assert!(cache.load_hit::<4>(0x42).is_none());
-        assert!(cache.load_hit::<8>(0x7c).is_none());
-        assert!(!cache.store_hit::<2>(0x41, 0));
-        assert!(cache.load_hit::<1>(0x43).is_some());
-    }
-
-    #[test]
-    fn a_snooped_read_takes_the_right_to_write_away() {
-        let mut cache = cache(4, 1);
-        fill(&mut cache, 0x40, Request::ReadExclusive);
-        let _ = cache.access(0x40, Access::Store);
-        let reply = cache.snoop(Snoop::Read, 0x40);
-        assert!(reply.shares && reply.supplies.is_some());
-        assert!(!cache.store_hit::<8>(0x40, 1));
-        assert_eq!(cache.access(0x40, Access::Store), Err(Request::Upgrade));
-    }
-
-    #[test]
-    fn a_snooped_exclusive_read_empties_the_line() {
-        let mut cache = cache(4, 1);
-        fill(&mut cache, 0x40, Request::ReadExclusive);
-        cache.snoop(Snoop::ReadExclusive, 0x40);
-        assert_eq!(cache.load_hit::<8>(0x40), None);
-        assert_eq!(cache.state(0x40), State::Invalid);
-        assert_eq!(cache.victim_for(0x40), None);
-    }
-
-    #[test]
-    fn the_least_recently_used_way_leaves_first() {
-        let mut cache = cache(8, 4);
-        for block in 0..4 {
-            fill(&mut cache, block * 128, Request::Read);
-        }
-        cache.access(0, Access::Load).unwrap();
-        assert_eq!(cache.victim_for(4 * 128).unwrap().block, 128);
-    }
-
-    #[test]
-    fn a_direct_mapped_cache_replaces_the_block_of_the_same_set() {
-        let mut cache = cache(4, 1);
-        fill(&mut cache, 0x40, Request::ReadExclusive);
-        let _ = cache.access(0x40, Access::Store);
-        assert_eq!(cache.victim_for(0x140), Some(Victim { block: 0x40, dirty: true }));
-        assert_eq!(cache.victim_for(0x80), None);
-    }
-
-    proptest! {
-        /// The front row may only ever say what the slow way says too.
-        #[test]
-        fn fast_hits_agree_with_the_lines(
-            ways in prop_oneof![Just(1usize), Just(2), Just(4)],
-            steps in proptest::collection::vec((0u64..16, 0u8..6), 1..200),
-        ) {
-            let mut cache = cache(8, ways);
-            for (block, step) in steps {
-                let address = block * 64;
-                match step {
-                    0 | 1 => {
-                        let access = if step == 0 { Access::Load } else { Access::Store };
-                        if let Err(request) = cache.access(address, access) {
-                            if request == Request::Upgrade {
-                                cache.fill(address, request, false, None);
-                            } else {
-                                fill(&mut cache, address, request);
-                            }
-                        }
-                    }
-                    2 => { cache.snoop(Snoop::Read, address); }
-                    3 => { cache.snoop(Snoop::ReadExclusive, address); }
-                    4 => { cache.remove(address); }
-                    _ => { cache.snoop(Snoop::ReadOnce, address); }
-                }
-                for block in 0..16u64 {
-                    let address = block * 64;
-                    let state = cache.state(address);
-                    if let Some(value) = cache.load_hit::<1>(address) {
-                        prop_assert!(state.is_readable());
-                        prop_assert_eq!(value, block);
-                    }
-                    if cache.front_bytes::<8>(address, 1).is_some() {
-                        prop_assert_eq!(state, State::Modified);
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;
