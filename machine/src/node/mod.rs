@@ -38,6 +38,7 @@ pub(crate) mod memory;
 mod private_bus;
 mod process;
 mod program;
+mod registers;
 mod report;
 
 use std::collections::VecDeque;

@@ -50,6 +50,24 @@ fn a_store_behind_the_bridge_holds_the_memory_bus_for_12_cycles_and_the_io_bus_f
 }
 
 #[test]
+fn a_block_from_the_processors_cache_to_a_device_takes_62_cycles() {
+    // The processor fetches the first block of the send queue to write it (64
+    // of its 76 cycles are on the I/O bus), announces a message to this node
+    // itself (20), and the interface reads the block.
+    let send = "
+        sd   a1, 0(s8)
+        li   t0, 1
+        sd   t0, 24(s4)
+        li   t1, 400
+    pause:
+        addi t1, t1, -1
+        bnez t1, pause";
+    let (_, document) = measure(&alone_isca96("CNI512Q on io-bus"), "li a1, 0x80000", send, 0);
+    assert_eq!(statistic(&document, 0, "io_bus_reads"), 1);
+    assert_eq!(statistic(&document, 0, "io_bus_occupied"), (64 + 20 + 62) * 5_000);
+}
+
+#[test]
 fn messages_cross_the_io_bus() {
     let document = result(&request("isca96", "NI2w on io-bus"), &ping_pong(50, 8));
     assert_eq!(statistic(&document, 0, "packets_delivered"), 50);

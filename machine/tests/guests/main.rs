@@ -22,8 +22,13 @@ mod traffic;
 const INTERFACES: [&str; 7] =
     ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
 /// Interfaces beside the memory bus, each with a machine that has their place.
-const ELSEWHERE: [(&str, &str); 3] =
-    [("isca96", "NI2w on io-bus"), ("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")];
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("isca96", "NI2w on io-bus"),
+    ("isca96", "CNI16Q on io-bus"),
+    ("isca96", "CNI512Q on io-bus"),
+    ("isca96", "NI2w on cache-bus"),
+    ("hpca98", "NI2w on register"),
+];
 /// Interfaces that only the 1998 machine has.
 const OF_1998: [&str; 3] = ["NI16w+Blkbuf", "NI16w+Udma", "(NI16w+Udma)S(NI16w+Blkbuf)R"];
 /// Every machine that is built in.

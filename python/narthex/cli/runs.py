@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex compare roundtrip 64 --interface all",
             "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
-            "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on cache-bus'",
+            "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
             "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
         ),
     )(compare)
