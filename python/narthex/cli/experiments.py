@@ -64,6 +64,7 @@ def experiment(
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
     for name in names:  # every name is checked before the first run
         definition = validation.only(validation.load(name), interfaces)
+        validation.check(definition, set_)
         compile_program(find(definition.program))
     outcomes = []
     for name in names:
