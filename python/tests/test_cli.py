@@ -74,6 +74,7 @@ def test_start_up_is_quick():
         (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),
         (["experiment", "hpca98/roundtrip", "--json", "/none/x.json"], 2, "does not exist"),
         (["experiment", "hpca98/roundtrip", "-i", "NI3w"], 2, "did you mean 'NI2w'"),
+        (["experiment", "all", "--set", "bus.clok=1MHz"], 2, "clock"),
         (["check", "protocol", "moes"], 2, "MOESI"),
         (["machine", "show", "isca69"], 2, "isca96"),
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),

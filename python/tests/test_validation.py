@@ -140,6 +140,15 @@ reason = "known"
     assert outcome.rows[3].limit_percent is None  # the comparison has no published value
 
 
+def test_the_summary_names_a_published_break_even_that_is_not_found(tmp_path):
+    experiment = parse("own/mine", write(tmp_path, FILE))
+    pair = ("CNI512Q", "memory-bus"), ("NI2w", "memory-bus")
+    printed = {Key(*pair, "break-even payload", "bytes"): Published(64.0, 64.0, "")}
+    summary = assess(experiment, samples_of(experiment, 2.0, 1.0, 1.0), printed, {}).summary
+    assert summary.without_value == ["CNI512Q against NI2w, break-even payload"]
+    assert (summary.published, summary.mean_absolute_error_percent) == (1, None)
+
+
 def test_every_published_row_is_answered_by_a_row_of_an_experiment():
     answered = defaultdict(set)
     for experiment in map(validation.load, validation.names()):

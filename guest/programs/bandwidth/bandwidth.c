@@ -19,10 +19,17 @@ enum {
     REFILL_BYTES = 64 * 1024 /* received after a check before measuring goes on */
 };
 
-/* Both in the program's own data, so that they do not compete with its code and stack for the
- * lines of a direct-mapped cache; only one of them is used on a node. */
-static _Alignas(64) char sent_memory[SENT_BYTES];
-static _Alignas(64) char kept_memory[KEPT_KIB * 1024];
+/* Where payloads lie in a direct-mapped cache: behind the queues (interfaces/src/registers.rs), so
+ * that queues, payloads and the program's own data do not replace each other. 256 KiB are free
+ * there in a cache of 1 MiB, 64 KiB in one of 256 KiB. */
+enum { COLOURS_BYTES = 1024 * 1024, PAYLOADS_COLOUR = 0xb8000 };
+
+static char *payload_memory(size_t bytes) {
+    char *memory = malloc(bytes + COLOURS_BYTES);
+    narthex_check(memory, "node %d has no memory for %zu bytes", narthex_node(), bytes);
+    size_t colour = (uintptr_t)memory % COLOURS_BYTES;
+    return memory + (PAYLOADS_COLOUR + COLOURS_BYTES - colour) % COLOURS_BYTES;
+}
 
 /* Time spent receiving and what was received in it. */
 struct measurement {
@@ -33,11 +40,13 @@ static long expected, warm_up; /* messages */
 static size_t message_bytes;
 static long slots; /* different payloads */
 static long slot_arrivals[SLOTS_LIMIT];
-static long received;               /* messages so far, on the receiver */
-static const void **kept;           /* payloads that wait for their check */
-static long kept_count, kept_limit; /* messages */
-static long measure_from;           /* the next measured stretch begins after this message */
-static long next_step = 1;          /* the next message after which there is more to do */
+static long received;           /* messages so far, on the receiver, when there was more to do */
+static const void **kept;       /* payloads that wait for their check */
+static const void **kept_next;  /* where the next one is put */
+static const void **step_began; /* where it was put when there was more to do */
+static const void **next_step;  /* where it will be put when there is more to do */
+static long kept_limit;         /* messages */
+static long measure_from;       /* the next measured stretch begins after this message */
 static uint64_t stretch_start_ns;
 static long stretch_first;
 static struct measurement halves[2];
@@ -81,10 +90,10 @@ static void check(const char *payload) {
 /* Checks the payloads kept, then lets the stream recover from this pause. */
 static void check_kept(void) {
     end_stretch();
-    for (long index = 0; index < kept_count; index++)
-        check(kept[index]);
-    while (kept_count > 0)
-        narthex_release(kept[--kept_count]);
+    for (const void **each = kept; each != kept_next; each++)
+        check(*each);
+    while (kept_next != kept)
+        narthex_release(*--kept_next);
     long refill = REFILL_BYTES / (long)(message_bytes < 64 ? 64 : message_bytes) + 1;
     measure_from = received + (refill < kept_limit / 2 ? refill : kept_limit / 2);
     if (measure_from < warm_up)
@@ -95,9 +104,21 @@ static __attribute__((noinline)) void fail_size(size_t bytes) {
     narthex_fail("node %d received %zu bytes instead of %zu", narthex_node(), bytes, message_bytes);
 }
 
-/* What is due after the message with the number `next_step`. */
+static void plan_next_step(void) {
+    long next = expected;
+    const long candidates[] = {measure_from, received + kept_limit - (kept_next - kept),
+                               half_end()};
+    for (size_t index = 0; index < sizeof candidates / sizeof *candidates; index++)
+        if (candidates[index] > received && candidates[index] < next)
+            next = candidates[index];
+    next_step = kept_next + (next - received);
+    step_began = kept_next;
+}
+
+/* What is due after the message that was put before `next_step`. */
 static __attribute__((noinline)) void take_step(void) {
-    if (kept_count == kept_limit || received == expected)
+    received += kept_next - step_began;
+    if (kept_next - kept == kept_limit || received == expected)
         check_kept();
     else if (received == measure_from)
         begin_stretch();
@@ -105,11 +126,7 @@ static __attribute__((noinline)) void take_step(void) {
         end_stretch();
         begin_stretch();
     }
-    next_step = expected;
-    const long candidates[] = {measure_from, received + kept_limit - kept_count, half_end()};
-    for (size_t index = 0; index < sizeof candidates / sizeof *candidates; index++)
-        if (candidates[index] > received && candidates[index] < next_step)
-            next_step = candidates[index];
+    plan_next_step();
 }
 
 /* As short as it can be: it is part of what is measured. */
@@ -117,9 +134,9 @@ static void on_data(int source, const void *payload, size_t bytes) {
     (void)source;
     if (bytes != message_bytes)
         fail_size(bytes);
+    *kept_next++ = payload;
     narthex_keep(payload);
-    kept[kept_count++] = payload;
-    if (++received == next_step)
+    if (kept_next == next_step)
         take_step();
 }
 
@@ -138,13 +155,15 @@ static void report(void) {
 }
 
 static void prepare_receiver(size_t kept_bytes) {
-    long reserved = (long)narthex_reserve(kept_memory, kept_bytes, message_bytes);
+    long reserved = (long)narthex_reserve(payload_memory(kept_bytes), kept_bytes, message_bytes);
     kept_limit = reserved < 4 ? 4 : reserved;
     kept = malloc((size_t)kept_limit * sizeof *kept);
     narthex_check(kept, "node %d has no memory for %ld messages", narthex_node(), kept_limit);
     memset(kept, 0, (size_t)kept_limit * sizeof *kept);
     measure_from = warm_up;
     stretch_first = -1;
+    kept_next = kept;
+    plan_next_step();
 }
 
 static void check_arrivals(void) {
@@ -167,21 +186,22 @@ static void receive_all(void) {
 
 /* The prepared payloads, one after the other. */
 static char *prepare_payloads(size_t stride) {
-    char *payloads = sent_memory;
-    if ((size_t)slots * stride > sizeof sent_memory)
-        payloads = malloc((size_t)slots * stride);
-    narthex_check(payloads, "node 0 has no memory for %ld payloads", slots);
+    char *payloads = payload_memory((size_t)slots * stride);
     for (long slot = 0; slot < slots; slot++)
         prepare(payloads + (size_t)slot * stride, slot);
     return payloads;
 }
 
+/* Nothing in the loop but what sends: it is part of what is measured where the sender is slower. */
 static void send_all(int destination, const char *payloads, size_t stride) {
-    long slot = 0;
+    const char *end = payloads + (size_t)slots * stride, *payload = payloads;
+    const bool to_itself = destination == narthex_node();
     for (long number = 0; number < expected; number++) {
-        narthex_send(destination, DATA, payloads + (size_t)slot * stride, message_bytes);
-        slot = slot + 1 == slots ? 0 : slot + 1;
-        if (destination == narthex_node())
+        narthex_send(destination, DATA, payload, message_bytes);
+        payload += stride;
+        if (payload == end)
+            payload = payloads;
+        if (to_itself)
             narthex_poll();
     }
 }

@@ -64,6 +64,7 @@ def experiment(
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
     for name in names:  # every name is checked before the first run
         definition = validation.only(validation.load(name), interfaces)
+        validation.check(definition, set_)
         compile_program(find(definition.program))
     outcomes = []
     for name in names:
@@ -116,6 +117,8 @@ def show(outcome: "Outcome") -> None:
             ["measured", "published", "error"],
         )
     print(_summary_line(outcome.summary))
+    for name in outcome.summary.without_value:
+        print(f"  has no value where the paper prints one: {name}")
     for name in outcome.summary.outside_limits:
         print(f"  outside its limit: {name}")
     if outcome.claims:
@@ -146,8 +149,9 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
 def _summary_line(summary: "Summary") -> str:
     if summary.mean_absolute_error_percent is None:
         return "No published values: every row is a prediction."
+    compared = summary.published - len(summary.without_value)
     return (
-        f"Mean absolute error over {summary.published} published values:"
+        f"Mean absolute error over {compared} published values:"
         f" {summary.mean_absolute_error_percent:.1f} %;"
         f" worst: {summary.worst_error_percent:+.1f} % ({summary.worst})"
     )

@@ -8,11 +8,11 @@ and derived beside published), `claims` (the expressions), `outcome` (all of it)
 """
 
 from narthex.validation.definition import Experiment, Workload, load, names, only
-from narthex.validation.execution import experiment
+from narthex.validation.execution import check, experiment
 from narthex.validation.outcome import Claim, Outcome, Summary
 from narthex.validation.rows import Row
 
 __all__ = [
-    "Claim", "Experiment", "Outcome", "Row", "Summary", "Workload", "experiment", "load", "names",
-    "only",
+    "Claim", "Experiment", "Outcome", "Row", "Summary", "Workload", "check", "experiment", "load",
+    "names", "only",
 ]  # fmt: skip

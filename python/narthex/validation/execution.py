@@ -1,12 +1,13 @@
 """Runs an experiment: every interface, workload and seed, several at a time."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from narthex import _native
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
 from narthex.results import Result
@@ -51,6 +52,7 @@ def experiment(
     Runs that were made before are not made again, unless `fresh`.
     """
     definition = only(load(name), interfaces or [])
+    check(definition, set or [])
     cells = list(_cells(definition))
     results = _run_all(definition, cells, set or [], jobs, fresh, progress)
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
@@ -62,6 +64,13 @@ def experiment(
         samples[cell.interface.name, cell.workload.name].append(sample)
     machine = results[0].document["machine"]
     return assess(definition, samples, read(definition.published), machine)
+
+
+def check(definition: Experiment, settings: Sequence[str] = ()) -> None:
+    """Refuse a machine or a setting that does not exist, before anything runs."""
+    for interface in definition.interfaces:
+        changes = [*definition.set, *interface.set, *settings]
+        _native.machine_show(definition.machine, changes, False)
 
 
 def _cells(definition: Experiment) -> Iterator[Cell]:

@@ -37,8 +37,10 @@ class Summary:
     source: str
     published: int
     """Rows with a published value."""
+    without_value: list[str]
+    """Those of them that have no value: curves that do not cross."""
     mean_absolute_error_percent: float | None
-    """Over those rows."""
+    """Over the others."""
     worst: str | None
     """The row with the largest error."""
     worst_error_percent: float | None
@@ -73,12 +75,14 @@ class Outcome:
         errors = {
             label(row): row.error_percent for row in self.rows if row.error_percent is not None
         }
+        printed = [row for row in self.rows if row.published_low is not None]
         worst = max(errors, key=lambda name: abs(errors[name]), default=None)
         return Summary(
             experiment=self.experiment.name,
             title=self.experiment.title,
             source=self.experiment.source,
-            published=sum(row.published_low is not None for row in self.rows),
+            published=len(printed),
+            without_value=[label(row) for row in printed if row.value is None],
             mean_absolute_error_percent=fmean(map(abs, errors.values())) if errors else None,
             worst=worst,
             worst_error_percent=errors[worst] if worst else None,
