@@ -5,6 +5,7 @@ use std::fmt;
 use crate::registers::{
     Addresses, DEVICE_REGION, LARGEST_QUEUE_BYTES, PROCESS_STRIDE, PROCESSES_LIMIT, REGISTERS,
 };
+use crate::side::Driver;
 
 /// What lies at an address of the device region.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +14,17 @@ pub struct Place {
     pub name: String,
     /// Where in it, if it has parts: "entry 3, block 1".
     pub part: Option<String>,
+}
+
+impl Place {
+    /// A thing without parts.
+    pub fn whole(name: impl Into<String>) -> Self {
+        Place { name: name.into(), part: None }
+    }
+
+    fn part(name: String, part: String) -> Self {
+        Place { name, part: Some(part) }
+    }
 }
 
 impl fmt::Display for Place {
@@ -24,23 +36,39 @@ impl fmt::Display for Place {
     }
 }
 
-/// What lies at `address`, in a machine whose packets have `packet_bytes` and
-/// whose blocks have `block_bytes`; none outside of the device region.
-pub fn place_of(address: u64, packet_bytes: u64, block_bytes: u64) -> Option<Place> {
+/// What the words depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bytes in a network message.
+    pub packet_bytes: u64,
+    /// Bytes in a coherence block.
+    pub block_bytes: u64,
+    /// How the processor sends, and how it receives.
+    pub drivers: [Driver; 2],
+}
+
+/// What lies at `address`; none outside of the device region.
+pub fn place_of(address: u64, shape: &Shape) -> Option<Place> {
+    let &Shape { packet_bytes, block_bytes, drivers } = shape;
     let process = address.checked_sub(DEVICE_REGION.start)? / PROCESS_STRIDE;
     if process >= u64::from(PROCESSES_LIMIT) {
         return None;
     }
     let own = Addresses::of_process(process as u8);
-    let of_queue = |name: &str, start: u64| {
+    let of_blocks = |start: u64, direction: &str, driver: Driver| {
         let offset = address.checked_sub(start).filter(|&offset| offset < LARGEST_QUEUE_BYTES)?;
         let (entry, block) = (offset / packet_bytes, offset % packet_bytes / block_bytes);
-        Some(Place { name: name.into(), part: Some(format!("entry {entry}, block {block}")) })
+        Some(match driver {
+            Driver::CachableRegister => {
+                Place::part(format!("{direction} registers"), format!("block {block}"))
+            }
+            _ => Place::part(format!("{direction} queue"), format!("entry {entry}, block {block}")),
+        })
     };
     let of_register = || {
         let offset = address.checked_sub(own.register_page())?;
         let &(name, _, _) = REGISTERS.iter().find(|&&(_, place, _)| place == offset)?;
-        Some(Place { name: format!("{name} register"), part: None })
+        Some(Place::whole(format!("{name} register")))
     };
     let of_word = || {
         let block = |start: u64| start..start + block_bytes;
@@ -51,12 +79,12 @@ pub fn place_of(address: u64, packet_bytes: u64, block_bytes: u64) -> Option<Pla
             (block(own.receive_head()), "receive queue's head"),
         ];
         let (_, name) = words.iter().find(|(range, _)| range.contains(&address))?;
-        Some(Place { name: (*name).into(), part: None })
+        Some(Place::whole(*name))
     };
     of_register()
         .or_else(of_word)
-        .or_else(|| of_queue("receive queue", own.receive_queue()))
-        .or_else(|| of_queue("send queue", own.send_queue()))
+        .or_else(|| of_blocks(own.receive_queue(), "receive", drivers[1]))
+        .or_else(|| of_blocks(own.send_queue(), "send", drivers[0]))
 }
 
 #[cfg(test)]
@@ -64,7 +92,9 @@ mod tests {
     use super::*;
 
     fn words(address: u64) -> Option<String> {
-        place_of(address, 256, 64).map(|place| place.to_string())
+        let drivers = [Driver::CachableQueue, Driver::CachableRegister];
+        let shape = Shape { packet_bytes: 256, block_bytes: 64, drivers };
+        place_of(address, &shape).map(|place| place.to_string())
     }
 
     #[test]
@@ -78,7 +108,7 @@ mod tests {
                 words(own.send_queue() + 256 * 3 + 64).as_deref(),
                 Some("send queue, entry 3, block 1")
             );
-            assert_eq!(words(own.receive_queue() + 192).as_deref(), Some("receive queue, entry 0, block 3"));
+            assert_eq!(words(own.receive_queue() + 192).as_deref(), Some("receive registers, block 3"));
         }
     }
 

@@ -34,6 +34,30 @@ def test_the_machine_of_the_other_study_posts_its_stores():
     assert "sender: uncached accesses" not in parts
 
 
+ATTACHED = [
+    ("NI2w on io-bus", "isca96", {"memory bus", "I/O bus"}),
+    ("CNI4 on io-bus", "isca96", {"memory bus", "I/O bus"}),
+    ("CNI512Q on io-bus", "isca96", {"memory bus", "I/O bus"}),
+    ("NI2w on cache-bus", "isca96", {"private bus"}),
+    ("NI2w on register", "hpca98", {"private bus"}),
+]
+
+
+@pytest.mark.parametrize(("interface", "machine", "buses"), ATTACHED)
+def test_the_parts_add_up_wherever_an_interface_is_attached(interface, machine, buses):
+    for size in [8, 600]:
+        found = narthex.explain(interface, size, machine=machine)
+        assert found.breakdown["time_ps"].sum() == found.latency_ps
+        assert set(found.transactions["bus"].drop_nulls()) >= buses
+
+
+def test_packets_that_find_no_buffer_have_a_part_of_their_own():
+    found = narthex.explain("NI2w", 2000, set=["flow_control.buffers=1"])
+    parts = dict(found.breakdown.select("part", "time_ps").iter_rows())
+    assert parts["flow control: returned"] > 0
+    assert sum(parts.values()) == found.latency_ps
+
+
 def test_half_a_round_trip_is_the_life_and_what_lies_outside_of_it():
     """A round trip adds, on either side, the way from the handler to the next send."""
     found = narthex.explain("CNI32Qm", 64)

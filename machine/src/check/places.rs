@@ -1,19 +1,14 @@
 //! Addresses and accesses in words: counter-examples name queues, entries and
 //! registers.
 
-use narthex_interfaces::places::place_of;
+use narthex_interfaces::places::{Shape, place_of};
 use narthex_interfaces::registers::Addresses;
 
 use super::port::Access;
 
-/// What decides how an address is called.
+/// Knows how an address is called.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
-    /// Bytes of a packet.
-    pub packet_bytes: u64,
-    /// Bytes of a block.
-    pub block_bytes: u64,
-}
+pub struct Places(pub Shape);
 
 impl Places {
     /// Where the registers are.
@@ -23,10 +18,10 @@ impl Places {
 
     /// The name of what is at an address, and the byte of its block.
     pub fn name(&self, address: u64) -> String {
-        let Some(place) = place_of(address, self.packet_bytes, self.block_bytes) else {
+        let Some(place) = place_of(address, &self.0) else {
             return format!("{address:#x}");
         };
-        match address % self.block_bytes {
+        match address % self.0.block_bytes {
             byte if byte > 0 && place.part.is_some() => format!("{place}, byte {byte}"),
             _ => place.to_string(),
         }

@@ -56,7 +56,7 @@ use narthex_kernel::{Ledger, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::{self, MachineConfig};
+use crate::config;
 use crate::node::Node;
 use crate::node::journal::Journal;
 use crate::request::{Failure, RunRequest};
@@ -167,8 +167,8 @@ fn document(
     lives: &[Life],
     life: &Life,
 ) -> Value {
-    let config: &MachineConfig = &finished.machine.config;
-    let words = Words::new(&finished.nodes, config);
+    let packet_bytes = finished.machine.config.messages.packet.as_u64();
+    let words = Words { nodes: &finished.nodes, packet_bytes };
     let segments = path::segments(life, witnesses);
     let mean = lives.iter().map(|life| path::ledger(&path::segments(life, witnesses))).collect::<Vec<_>>();
     json!({

@@ -1,36 +1,20 @@
 //! The table of what happened during a message's life.
 
-use narthex_interfaces::places::place_of;
 use narthex_kernel::Time;
 use narthex_memory::Kind;
 use serde_json::{Value, json};
 
 use super::life::{Life, Witness};
 use super::path::Segment;
-use crate::config::MachineConfig;
 use crate::node::journal::{Crossing, Event, FrameKind, FrameNote, Supplier};
 use crate::node::{Agent, Node};
 
-/// Finds words for addresses and agents.
+/// Finds words for addresses.
 pub struct Words<'a> {
-    nodes: &'a [Node],
-    packet_bytes: u64,
-    block_bytes: u64,
-}
-
-impl<'a> Words<'a> {
-    /// Words for what the nodes of a machine do.
-    pub fn new(nodes: &'a [Node], config: &MachineConfig) -> Self {
-        Words { nodes, packet_bytes: config.messages.packet.as_u64(), block_bytes: config.block().as_u64() }
-    }
-
-    /// The thing at an address, and where in it.
-    fn place(&self, node: usize, address: u64) -> (String, Option<String>) {
-        match place_of(address, self.packet_bytes, self.block_bytes) {
-            Some(place) => (place.name, place.part),
-            None => (self.nodes[node].name_memory(address), None),
-        }
-    }
+    /// Whose addresses.
+    pub nodes: &'a [Node],
+    /// Bytes in a network message.
+    pub packet_bytes: u64,
 }
 
 fn agent(agent: Agent) -> &'static str {
@@ -134,18 +118,17 @@ fn transaction(
     let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, crossing.agent)));
     let part =
         own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
-    let (place, detail) = words.place(node, crossing.address);
-    let name = detail.iter().fold(place.clone(), |name, detail| format!("{name}, {detail}"));
+    let place = words.nodes[node].place_of(crossing.address, words.packet_bytes);
     Some(Row {
         at: crossing.granted,
         node,
         critical: part.is_some(),
         value: json!({
             "agent": agent(crossing.agent),
-            "what": deed(crossing.kind, &name),
-            "deed": deed(crossing.kind, &place),
+            "what": deed(crossing.kind, &place.to_string()),
+            "deed": deed(crossing.kind, &place.name),
             "kind": crossing.kind.name(),
-            "place": place,
+            "place": place.name,
             "address": crossing.address,
             "data": data(crossing),
             "bus": crossing.bus,

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use narthex_cores::linux::Place;
+use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
 use narthex_interfaces::Interface;
+use narthex_interfaces::places::{Place, Shape, place_of};
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use serde_json::{Map, Value, json};
@@ -70,13 +71,15 @@ impl Node {
         all
     }
 
-    /// What an address of a program's memory is, in words.
-    pub fn name_memory(&self, address: u64) -> String {
-        match self.processes[0].calls.space().place(address) {
-            Place::Inside(Use::Heap | Use::Mapping, _) => "user memory".into(),
-            Place::Inside(purpose, _) => purpose.to_string(),
-            _ => "memory".into(),
-        }
+    /// What an address of the first process is, in words.
+    pub fn place_of(&self, address: u64, packet_bytes: u64) -> Place {
+        let drivers = self.interface.layouts(0).map(|layout| layout.driver);
+        let shape = Shape { packet_bytes, block_bytes: self.block_bytes, drivers };
+        place_of(address, &shape).unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
+            Guest::Inside(Use::Heap | Use::Mapping, _) => Place::whole("user memory"),
+            Guest::Inside(purpose, _) => Place::whole(purpose.to_string()),
+            _ => Place::whole("memory"),
+        })
     }
 
     /// Who waits for what, for a run that gets nowhere.
