@@ -73,7 +73,7 @@ enum Memory {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Io {
     Free,
-    Bridge(Transaction),
+    Bridge(Kind),
     Device { kind: Kind, ends: bool },
 }
 
@@ -262,7 +262,7 @@ impl Buses {
     fn start_for_bridge(&mut self, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
         let Some(access) = self.bridge.next_on_io() else { return Ok(()) };
         say(format!("the I/O bus is granted to the bridge: {} {}", access.kind.name(), self.reached + 1));
-        self.io = Io::Bridge(access);
+        self.io = Io::Bridge(access.kind);
         self.reached += 1;
         match access.value == self.reached {
             true => Ok(()),
@@ -291,12 +291,12 @@ impl Buses {
     fn end_io(&mut self, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
         let tenure = std::mem::replace(&mut self.io, Io::Free);
         match tenure {
-            Io::Bridge(access) => {
-                say(format!("{} is over on the I/O bus", access.kind.name()));
+            Io::Bridge(kind) => {
+                say(format!("{} is over on the I/O bus", kind.name()));
                 if self.bridge.io_over() {
                     self.memory = Memory::Store { stalled: false };
                 }
-                if !access.kind.is_posted() {
+                if !kind.is_posted() {
                     self.memory = Memory::Answer { taken: self.taken };
                 }
                 Ok(())
