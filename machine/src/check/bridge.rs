@@ -49,7 +49,7 @@ const BLOCK: u64 = 0x2000;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Memory {
     Free,
-    /// A store of the processor crosses to the bridge, which may first need room.
+    /// A store of the processor crosses to the bridge, or waits for room there.
     Store {
         stalled: bool,
     },
@@ -178,10 +178,7 @@ impl Buses {
                 self.begun += 1;
             }
             Event::Processor => self.start(say),
-            Event::Bridge => {
-                say("the memory bus is granted to the bridge".into());
-                self.use_memory();
-            }
+            Event::Bridge => self.use_memory(say),
             Event::Memory => return self.advance_memory(say),
             Event::IoBridge => return self.start_for_bridge(say),
             Event::IoDevice(kind) => self.start_for_device(kind, say),
@@ -207,8 +204,8 @@ impl Buses {
         }
     }
 
-    /// The bridge has the memory bus.
-    fn use_memory(&mut self) {
+    fn use_memory(&mut self, say: &mut dyn FnMut(String)) {
+        say("the bridge has the memory bus".into());
         self.memory = match self.bridge.next_on_memory() {
             OnMemory::Write(_) => Memory::Bridge { writes: true },
             OnMemory::Read(_) => {
@@ -279,12 +276,13 @@ impl Buses {
             say(", which is refused".into());
         }
         self.io = Io::Device { kind: transaction.kind, ends: !goes_on || transaction.kind.is_posted() };
-        self.use_kept();
+        self.use_kept(say);
     }
 
-    fn use_kept(&mut self) {
+    fn use_kept(&mut self, say: &mut dyn FnMut(String)) {
         if self.memory == Memory::Kept {
-            self.use_memory();
+            say("; ".into());
+            self.use_memory(say);
         }
     }
 
@@ -321,7 +319,7 @@ impl Buses {
                 self.taken += u64::from(end == End::Buffered);
                 self.done += 1;
                 self.refusals = 0;
-                self.use_kept();
+                self.use_kept(say);
             }
         }
         Ok(())
