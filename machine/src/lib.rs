@@ -100,10 +100,28 @@ pub fn check_interface(
     elf: &[u8],
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Value, Failure> {
-    let report = check::check_interface(request, elf, observe)?;
-    let mut document = serde_json::to_value(&report).expect("a report is plain data");
+    Ok(with_text(&check::check_interface(request, elf, observe)?))
+}
+
+/// Explores every interleaving at the bridge to an I/O bus.
+///
+/// # Errors
+/// If `without` is anything else than "fairness", the rule that can be left out.
+pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
+    match without {
+        None | Some(check::bridge::FAIRNESS) => Ok(with_text(&check::check_bridge(without.is_none()))),
+        Some(other) => {
+            let rule = check::bridge::FAIRNESS;
+            Err(Failure::usage(format!("'{other}' is no rule of the bridge that can be left out; {rule} is")))
+        }
+    }
+}
+
+/// A report as a document, with its text for people.
+fn with_text(report: &(impl serde::Serialize + ToString)) -> Value {
+    let mut document = serde_json::to_value(report).expect("a report is plain data");
     document["text"] = report.to_string().into();
-    Ok(document)
+    document
 }
 
 /// A machine's resolved configuration and, if asked for, each parameter's source.

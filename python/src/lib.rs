@@ -153,6 +153,14 @@ fn check_interface(
     }
 }
 
+/// Explores every interleaving at the bridge to an I/O bus, maybe without a rule.
+#[pyfunction]
+#[pyo3(signature = (without=None))]
+fn check_bridge(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
+    let report = py.detach(|| narthex_machine::check_bridge(without));
+    text(py, report)
+}
+
 /// A machine with everything resolved, and where each value comes from.
 #[pyfunction]
 fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) -> PyResult<String> {
@@ -174,6 +182,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

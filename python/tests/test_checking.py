@@ -98,3 +98,12 @@ def test_a_rule_that_an_interface_has_not_cannot_be_left_out():
 def test_a_place_that_is_not_explored_is_refused():
     with pytest.raises(Exception, match="name the interface without its place"):
         check("NI2w on cache-bus")
+
+
+def test_the_bridge_is_fair_and_a_device_starves_without_that():
+    fair = json.loads(_native.check_bridge())
+    assert fair["proven"], fair["text"]
+    assert fair["complete"]
+    unfair = json.loads(_native.check_bridge("fairness"))
+    refused = "a device's transaction that was refused is not refused again"
+    assert unfair["counter_example"]["violated"] == refused

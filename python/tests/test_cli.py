@@ -18,6 +18,7 @@ COMMANDS = [
     ["check"],
     ["check", "protocol"],
     ["check", "interface"],
+    ["check", "bridge"],
     ["machine"],
     ["machine", "show"],
     ["machine", "schema"],

@@ -350,7 +350,7 @@ mod tests {
         let found = run(|n| vec![n + 1, n.saturating_add(n / 2 + 40)], |_| true, 1000);
         let example = found.counter_example.unwrap();
         assert_eq!(example.violated, TOO_LARGE);
-        assert_eq!(example.steps, ["to 40", "to 100", "to 101, but that is too large"]);
+        assert_eq!(example.steps, ["to 1", "to 41", "to 101, but that is too large"]);
     }
 
     #[test]

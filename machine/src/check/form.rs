@@ -37,12 +37,18 @@ pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig
     // that which block leaves is the checker's choice alone.
     config.data_cache.associativity = 16;
     config.data_cache.size = Bytes::new(2 * 16 * BLOCK_BYTES);
-    for half in [name.send, name.receive] {
-        let model = model_of(half).map_err(Failure::usage)?;
-        lengthen(config.interfaces.entry(model.section).or_insert_with(model.sample));
-    }
+    let models = [model_of(name.send), model_of(name.receive)];
+    let [send, receive] = models.map(|model| model.map_err(Failure::usage));
+    let models = [send?, receive?];
     let forms = PACKET_BLOCKS.iter().filter_map(|blocks| {
         config.messages.packet = Bytes::new(blocks * BLOCK_BYTES);
+        for model in models {
+            let section = machine.interfaces.get(model.section).cloned();
+            let mut section = section.unwrap_or_else(model.sample);
+            let values = section.as_object_mut().into_iter().flat_map(|table| table.values_mut());
+            values.for_each(|value| adapt(value, machine.messages.packet, config.messages.packet));
+            config.interfaces.insert(model.section.into(), section);
+        }
         smallest(name, &config)
     });
     let least = forms.min_by_key(|(name, config)| most_entries(*name, config));
@@ -105,12 +111,15 @@ fn build(name: Name, config: &MachineConfig) -> Option<Interface> {
     Interface::build(name, &node).ok()
 }
 
-/// Makes every duration of a section so long that nothing waits for it to pass.
-fn lengthen(section: &mut Value) {
-    for value in section.as_object_mut().into_iter().flat_map(|table| table.values_mut()) {
-        if value.as_str().is_some_and(|text| text.parse::<Duration>().is_ok()) {
-            *value = json!(format!("{}ps", LONG.as_ps()));
-        }
+/// Makes a duration so long that nothing waits for it to pass, and shrinks a
+/// number of bytes as packets shrink.
+fn adapt(value: &mut Value, packet: Bytes, small_packet: Bytes) {
+    let Some(text) = value.as_str() else { return };
+    if text.parse::<Duration>().is_ok() {
+        *value = json!(format!("{}ps", LONG.as_ps()));
+    } else if let Ok(bytes) = text.parse::<Bytes>() {
+        let small = bytes.as_u64() * small_packet.as_u64() / packet.as_u64();
+        *value = json!(format!("{small}B"));
     }
 }
 
@@ -138,6 +147,12 @@ mod tests {
     fn packets_are_shorter_where_that_makes_queues_shorter() {
         let (name, config) = small_of("CNI32Qm+Throttle");
         assert_eq!((name.as_str(), config.messages.packet.as_u64()), ("CNI2Qm+Throttle", 32));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_shrinks_with_the_packet() {
+        let (_, config) = small_of("NI64w+Udma");
+        assert_eq!(config.interfaces["ni_iw_udma"]["dma_above"], "18B", "96 of 256 bytes, of 48");
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! cache. [`explore`] visits all states; [`messages`], [`processor`] and [`step`]
 //! name the properties. docs/checking.md says what a proof covers.
 
+pub mod bridge;
 pub mod digest;
 pub mod environment;
 pub mod explore;
@@ -46,6 +47,7 @@ use serde::Deserialize;
 use crate::compose::{Blueprint, Place};
 use crate::config::{self, MachineConfig};
 use crate::request::{Failure, RunRequest};
+use bridge::CheckedBridge;
 use environment::Environment;
 use explore::{System, Violation, explore};
 use memory::Words;
@@ -156,6 +158,25 @@ pub fn check_interface(
     }
     report.elapsed_us = started.elapsed().as_micros() as u64;
     Ok(report)
+}
+
+/// Explores every interleaving at the bridge to an I/O bus. `fair` says whether
+/// it has its fairness.
+pub fn check_bridge(fair: bool) -> InterfaceReport {
+    let started = Instant::now();
+    let exploration = explore(&mut CheckedBridge { fair }, usize::MAX, &mut |_| true);
+    let counter_example = exploration.counter_example.clone();
+    InterfaceReport {
+        interface: "I/O bridge".into(),
+        form: "room for one transaction each way".into(),
+        without: (!fair).then(|| bridge::FAIRNESS.into()),
+        states: exploration.states,
+        complete: exploration.complete,
+        proven: if counter_example.is_none() { bridge::PROPERTIES.to_vec() } else { Vec::new() },
+        explorations: vec![Explored { traffic: bridge::TRAFFIC.into(), exploration }],
+        counter_example,
+        elapsed_us: started.elapsed().as_micros() as u64,
+    }
 }
 
 /// What the program does, for queues of so many entries; and in words. In one

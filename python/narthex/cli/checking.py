@@ -11,7 +11,7 @@ LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
 
 check = typer.Typer(
-    help="Check a protocol, or an interface with its driver, exhaustively.",
+    help="Check protocols, interfaces with their drivers, and the bridge, exhaustively.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -39,11 +39,27 @@ def protocol(
     with Waiting(f"Checking {name}") as waiting:
         waiting.update("starting")
         report = json.loads(_native.check_protocol(name))
-    target.write({"schema": 1, "version": _native.__version__, **report})
-    if not target.to_stdout:
-        print(report["text"])
-    if report["counter_example"] is not None:
-        raise typer.Exit(1)
+    _finish(target, report)
+
+
+@check.command(epilog=examples("narthex check bridge", "narthex check bridge --without fairness"))
+def bridge(
+    without: str | None = typer.Option(
+        None,
+        "--without",
+        metavar="RULE",
+        help="Leave out a rule, to see what goes wrong: fairness.",
+    ),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Explore every interleaving of a processor and a device at the bridge to the I/O bus.
+
+    Exits with 1, and a shortest counter-example, if a property is violated.
+    """
+    from narthex import _native
+
+    target = JsonTarget(json_file)
+    _finish(target, json.loads(_native.check_bridge(without)))
 
 
 @check.command(
@@ -126,3 +142,14 @@ def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
                 lambda states: waiting.update(f"{states:,} states"),
             )
         )
+
+
+def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
+    """Write and print a report; exits with 1 if a property is violated."""
+    from narthex import _native
+
+    target.write({"schema": 1, "version": _native.__version__, **report})
+    if not target.to_stdout:
+        print(report["text"])
+    if report["counter_example"] is not None:
+        raise typer.Exit(1)
