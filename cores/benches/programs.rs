@@ -221,6 +221,7 @@ impl Cached {
             associativity: 2,
             block: "64B".parse().expect("a size"),
             protocol: "MOESI".into(),
+            snarfing: false,
         };
         let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
         let supply = Duration::from_ns(12);

@@ -64,7 +64,8 @@ fn examples_of(model: &'static Model) -> impl Iterator<Item = Value> {
     })
 }
 
-/// Explores every state of a protocol's table.
+/// Explores every state of a protocol's table, with caches that do not snarf and
+/// with caches that do.
 ///
 /// # Errors
 /// If there is no such protocol. A protocol that does not hold is a result.
@@ -77,9 +78,14 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
         let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
     })?;
-    let report = check(protocol, CheckOptions::default());
-    let mut document = serde_json::to_value(&report).expect("a report is plain data");
-    document["text"] = report.to_string().into();
+    let plain = check(protocol, CheckOptions::default());
+    let snarfing = check(protocol, CheckOptions::default().snarfing());
+    let worst = if plain.holds() { &snarfing } else { &plain };
+    let counter_example = serde_json::to_value(&worst.counter_example).expect("plain data");
+    let mut document = serde_json::to_value(&plain).expect("a report is plain data");
+    document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
+    document["counter_example"] = counter_example;
+    document["text"] = format!("{plain}\n{snarfing}").into();
     Ok(document)
 }
 

@@ -18,6 +18,10 @@
 //! not answer (other ways, the silent step from exclusive to modified, misses)
 //! goes the slow way and may change the row.
 //!
+//! **Snarfing.** A cache that snarfs remembers, beside the tags, which block each
+//! empty line lost to somebody else's transaction. When bytes of that block pass
+//! by on their way to its home, it takes them in again ([`Cache::snarf`]).
+//!
 //! A tag is the block's address plus one bit that no block address has, so that
 //! freshly zeroed memory is an empty cache and an untouched set costs nothing.
 
@@ -48,6 +52,9 @@ pub struct Config {
     pub block: Bytes,
     /// The coherence protocol: a table in memory/src/protocols.
     pub protocol: String,
+    /// Whether it takes in bytes of a block that it has lost when they pass by on
+    /// the bus (isca96, Section 5.1.2).
+    pub snarfing: bool,
 }
 
 impl Config {
@@ -101,6 +108,9 @@ pub struct Cache {
     offset_mask: u64,
     front: Vec<u64>,
     tags: Vec<u64>,
+    /// For each empty line the tag of the block that it lost; none if the cache
+    /// does not snarf.
+    lost: Vec<u64>,
     states: Vec<u8>,
     /// Lines whose stores never take the fast way.
     guarded: Vec<bool>,
@@ -112,7 +122,7 @@ pub struct Cache {
 /// The lines and their order of replacement; the front follows from them.
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.recency.hash(hasher);
+        (&self.recency, &self.lost).hash(hasher);
         for line in self.present() {
             (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
@@ -129,7 +139,11 @@ impl Cache {
         let protocol = protocols::by_name(&config.protocol).expect("a known protocol");
         let block_bytes = config.block.as_u64() as usize;
         let lines = config.size.as_u64() as usize / block_bytes;
-        Self::with_geometry(protocol, lines, config.associativity as usize, block_bytes)
+        let mut cache = Self::with_geometry(protocol, lines, config.associativity as usize, block_bytes);
+        if config.snarfing {
+            cache.lost = vec![0; lines];
+        }
+        cache
     }
 
     /// An empty cache of `lines` lines of `block_bytes` in sets of `ways`.
@@ -147,6 +161,7 @@ impl Cache {
             offset_mask: block_bytes as u64 - 1,
             front: vec![0; sets * FRONT_WORDS],
             tags: vec![0; lines],
+            lost: Vec::new(),
             states: vec![0; lines],
             guarded: vec![false; lines],
             recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
@@ -279,6 +294,13 @@ impl Cache {
             self.find(address).is_some() || self.line_state(line) == State::Invalid,
             "a block was filled into an occupied line"
         );
+        self.put(line, address, state, data);
+    }
+
+    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>) {
+        if let Some(lost) = self.lost.get_mut(line) {
+            *lost = 0;
+        }
         self.tags[line] = self.block_of(address) | VALID;
         if let Some(data) = data {
             let start = line * self.block_bytes;
@@ -296,6 +318,9 @@ impl Cache {
         };
         let action = self.protocol.snoop(self.line_state(line), snoop);
         let supplies = action.supplies.then(|| BlockData::from_bytes(self.line_bytes(line)));
+        if let Some(lost) = self.lost.get_mut(line).filter(|_| action.next == State::Invalid) {
+            *lost = self.tags[line];
+        }
         self.set_state(line, action.next);
         SnoopReply {
             shares: action.shares,
@@ -325,10 +350,29 @@ impl Cache {
         }
     }
 
+    /// Takes in the bytes that another agent's transaction carries to the home of
+    /// the block at `address`, if an empty line has lost just that block. Says
+    /// whether it did.
+    pub fn snarf(&mut self, snoop: Snoop, address: u64, data: &BlockData) -> bool {
+        if self.lost.is_empty() || self.find(address).is_some() {
+            return false;
+        }
+        let tag = self.block_of(address) | VALID;
+        let mut lines = self.lines_of(self.set_of(address));
+        let (Some(line), Some(state)) =
+            (lines.find(|&line| self.tags[line] == 0 && self.lost[line] == tag), self.protocol.snarf(snoop))
+        else {
+            return false;
+        };
+        self.put(line, address, state, Some(data));
+        true
+    }
+
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
         self.front.fill(0);
         self.tags.fill(0);
+        self.lost.fill(0);
         self.states.fill(0);
     }
 
@@ -516,6 +560,32 @@ mod tests {
         }
         cache.access(0, Access::Load).unwrap();
         assert_eq!(cache.victim_for(4 * 128).unwrap().block, 128);
+    }
+
+    #[test]
+    fn a_block_that_was_lost_is_snarfed_until_its_line_is_used_again() {
+        let config = Config {
+            size: Bytes::new(256),
+            associativity: 1,
+            block: Bytes::new(64),
+            protocol: "MOESI".into(),
+            snarfing: true,
+        };
+        let block = BlockData::from_bytes(&[9; 64]);
+        let mut cache = Cache::new(&config);
+        assert!(!cache.snarf(Snoop::WriteBack, 0x40, &block), "never held");
+        fill(&mut cache, 0x40, Request::Read);
+        assert!(!cache.snarf(Snoop::WriteBack, 0x40, &block), "held");
+        cache.snoop(Snoop::ReadExclusive, 0x40);
+        assert!(!cache.snarf(Snoop::WriteBack, 0x140, &block), "another block of the line");
+        assert!(!cache.snarf(Snoop::ReadOnce, 0x40, &block), "not on its way to the home");
+        assert!(cache.snarf(Snoop::WriteBack, 0x40, &block));
+        assert_eq!((cache.state(0x40), cache.load_hit::<1>(0x40)), (State::Shared, Some(9)));
+        cache.snoop(Snoop::WriteBlock, 0x40);
+        fill(&mut cache, 0x140, Request::Read);
+        assert!(!cache.snarf(Snoop::WriteBlock, 0x40, &block), "its line is taken");
+        cache.remove(0x140);
+        assert!(!cache.snarf(Snoop::WriteBlock, 0x140, &block), "given up, not lost");
     }
 
     #[test]

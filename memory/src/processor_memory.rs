@@ -45,6 +45,7 @@ narthex_kernel::statistics! {
         uncached_loads: Counter, "processor_uncached_loads", "accesses", "loads from device registers";
         uncached_stores: Counter, "processor_uncached_stores", "accesses", "stores to device registers";
         block_transfers: Counter, "processor_block_transfers", "accesses", "blocks moved between a block buffer and a device";
+        snarfed: Counter, "snarfed_blocks", "blocks", "blocks that its caches took in as they passed by on their way home";
         store_buffer_stalls: Counter, "store_buffer_stalls", "accesses", "uncached stores that found the store buffer full";
     }
 }
@@ -369,6 +370,20 @@ impl ProcessorMemory {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
+    /// Another agent's transaction is over, whose bytes the caches may take.
+    pub fn snarf(&mut self, transaction: &Transaction) {
+        let (Some(snoop), Some(data), Some(address)) =
+            (transaction.kind.snoop(), &transaction.data, self.translation.to_process(transaction.address))
+        else {
+            return;
+        };
+        for cache in [Some(&mut self.data), self.instructions.as_mut()].into_iter().flatten() {
+            if cache.snarf(snoop, address, data) {
+                self.statistics.snarfed.increment();
+            }
+        }
+    }
+
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
         Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
     }
@@ -381,9 +396,10 @@ impl ProcessorMemory {
         if let Some(write_back) = self.make_room(block) {
             return Some(write_back);
         }
-        let request = match self.data.access(address, access) {
-            Err(request) => request,
-            Ok(()) => unreachable!("only a processor's own fills improve its lines"),
+        let Err(request) = self.data.access(address, access) else {
+            // The block was snarfed while the access waited.
+            self.pending = None;
+            return None;
         };
         let kind = match request {
             Request::Read => Kind::Read,

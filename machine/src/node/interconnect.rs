@@ -105,7 +105,11 @@ impl Node {
         match self.agent(agent) {
             Agent::Unit(index) => {
                 let traffic = self.bus_traffic();
-                self.units[index].memory.issue(traffic)
+                let transaction = self.units[index].memory.issue(traffic);
+                if transaction.is_none() {
+                    self.wake_if_served(index, now);
+                }
+                transaction
             }
             Agent::Side(side) => {
                 let transaction = self.with_side(now, side, |side, context| side.issue(context))?;
@@ -114,6 +118,25 @@ impl Node {
                     return None;
                 }
                 Some(transaction)
+            }
+        }
+    }
+
+    /// A processor goes on whose access needs the bus no longer, because its
+    /// cache has snarfed the block.
+    fn wake_if_served(&mut self, index: usize, now: Time) {
+        let unit = &self.units[index];
+        if unit.state == State::Waiting && unit.memory.wait_reason().is_none() {
+            self.wake(index, now);
+            self.request_for_unit(index, now);
+        }
+    }
+
+    /// Bytes have crossed the bus: caches that lost the block may take them.
+    fn snarf(&mut self, transaction: &Transaction) {
+        for index in 0..self.units.len() {
+            if transaction.kind.carries_block() && self.agent_of_unit(index) != transaction.agent {
+                self.units[index].memory.snarf(transaction);
             }
         }
     }
@@ -277,6 +300,7 @@ impl Node {
     /// A transaction is over: it has its effect, and its agent gets the answer.
     pub(super) fn complete(&mut self, now: Time, mut underway: Underway) {
         self.access_register(now, &mut underway);
+        self.snarf(&underway.transaction);
         self.answer(now, &underway);
     }
 

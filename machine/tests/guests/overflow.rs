@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::messages::{LIBRARY, header, ping_pong};
-use crate::support::{DATA, reported, request, result, statistic};
+use crate::support::{DATA, reported, request, result, statistic, with};
 use narthex_machine::RunRequest;
 
 const MESSAGES: u64 = 200;
@@ -11,12 +11,16 @@ const MESSAGES: u64 = 200;
 /// Node 0 sends as fast as it can; node 1 takes longer for each message than
 /// node 0 and the interface.
 fn stream(request: &RunRequest) -> Value {
+    stream_of(MESSAGES, request)
+}
+
+fn stream_of(messages: u64, request: &RunRequest) -> Value {
     result(
         request,
         &format!(
             "
         call start
-        li   s0, {MESSAGES}
+        li   s0, {messages}
         bnez s8, receiver
     next:
         li   a1, {DATA}
@@ -86,4 +90,15 @@ fn a_write_back_delays_the_message_behind_it_by_42_cycles() {
     let cycles = |turns| reported(&result(&request("isca96", "CNI16Qm"), &ping_pong(turns, 8)), 0, "cycles");
     let [three, four, five] = [cycles(3), cycles(4), cycles(5)];
     assert_eq!((five - four) - (four - three), 2 * 42);
+}
+
+#[test]
+fn what_is_snarfed_is_not_fetched() {
+    let plain = request("isca96", "CNI16Qm");
+    let snarfing = with(plain.clone(), "data_cache.snarfing=true");
+    let [without, taken] = [plain, snarfing].map(|request| stream_of(600, &request));
+    let misses = |document| statistic(document, 1, "load_misses");
+    let snarfed = statistic(&taken, 1, "snarfed_blocks");
+    assert!(snarfed > 100, "the receiver is the slower side: unread messages are written back");
+    assert!(misses(&taken) + snarfed / 2 < misses(&without), "{snarfed} blocks were snarfed");
 }

@@ -225,6 +225,7 @@ fn messages_arrive_with_an_instruction_cache_that_misses() {
         "instruction_cache.associativity=1",
         "instruction_cache.block=64B",
         "instruction_cache.protocol=MOESI",
+        "instruction_cache.snarfing=false",
     ]);
 }
 

@@ -27,6 +27,10 @@
 //! Because the search is breadth first, the first violation found is one of the
 //! shortest, and it is told in words, event by event.
 //!
+//! Caches that snarf are an option: a line that lost its block to another's
+//! transaction remembers it until it is used again, and takes its bytes when they
+//! cross the bus to home memory.
+//!
 //! What a proof covers: one block (blocks do not interact in the table), the
 //! given number of caches, transactions that are atomic on the bus. What it does
 //! not: fairness of the bus's arbitration, and timing.
@@ -52,15 +56,22 @@ pub const LARGEST_CACHES: u8 = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
     caches: u8,
+    snarfing: bool,
 }
 
 impl CheckOptions {
     /// Explore with this many caches, 1 to [`LARGEST_CACHES`].
     pub fn with_caches(caches: usize) -> Result<Self, CheckError> {
         match u8::try_from(caches) {
-            Ok(caches @ 1..=LARGEST_CACHES) => Ok(CheckOptions { caches }),
+            Ok(caches @ 1..=LARGEST_CACHES) => Ok(CheckOptions { caches, snarfing: false }),
             _ => Err(CheckError::Caches { caches }),
         }
+    }
+
+    /// The same with caches that snarf: a line remembers the block that it lost
+    /// and takes its bytes when they pass by on their way home.
+    pub fn snarfing(self) -> Self {
+        CheckOptions { snarfing: true, ..self }
     }
 }
 
@@ -68,7 +79,7 @@ impl Default for CheckOptions {
     /// Three caches: a writer, a reader, and one more that sees both. Each pair
     /// of states meets in front of a third.
     fn default() -> Self {
-        CheckOptions { caches: 3 }
+        CheckOptions { caches: 3, snarfing: false }
     }
 }
 
@@ -148,6 +159,8 @@ pub struct CheckReport {
     pub protocol: &'static str,
     /// The number of caches explored.
     pub caches: u8,
+    /// Whether they snarf.
+    pub snarfing: bool,
     /// Different states visited: all that can be reached, if the protocol holds.
     pub states: usize,
     /// Events tried, also those that led to a state known before.
@@ -181,7 +194,8 @@ pub struct CounterExample {
 impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.holds() { "holds" } else { "FAILS" };
-        writeln!(f, "{} {verdict}: {} caches, one block, home memory", self.protocol, self.caches)?;
+        let snarfing = if self.snarfing { " that snarf" } else { "" };
+        writeln!(f, "{} {verdict}: {} caches{snarfing}, one block, home memory", self.protocol, self.caches)?;
         writeln!(
             f,
             "{} states, {} transitions, depth {}, {:.3} s",
@@ -210,11 +224,12 @@ impl fmt::Display for CounterExample {
 /// Explores every state that `protocol` can reach.
 pub fn check(protocol: &Protocol, options: CheckOptions) -> CheckReport {
     let start = Instant::now();
-    let mut search = Search::new(protocol, options.caches);
+    let mut search = Search::new(protocol, options);
     let counter_example = search.explore().map(|(reached, event)| search.tell(reached, event));
     CheckReport {
         protocol: protocol.name,
         caches: options.caches,
+        snarfing: options.snarfing,
         states: search.reached.len(),
         transitions: search.transitions,
         depth: search.reached.last().map_or(0, |farthest| farthest.depth),
@@ -239,7 +254,7 @@ struct Reached {
 /// The breadth-first search.
 struct Search<'a> {
     protocol: &'a Protocol,
-    caches: u8,
+    options: CheckOptions,
     /// Worlds in the order of discovery, hence of depth: also the queue.
     reached: Vec<Reached>,
     known: HashSet<World>,
@@ -247,11 +262,11 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(protocol: &'a Protocol, caches: u8) -> Self {
-        let world = World::initial(caches);
+    fn new(protocol: &'a Protocol, options: CheckOptions) -> Self {
+        let world = World::initial(options);
         Search {
             protocol,
-            caches,
+            options,
             known: HashSet::from([world.clone()]),
             reached: vec![Reached { world, depth: 0, from: None }],
             transitions: 0,
@@ -285,7 +300,7 @@ impl<'a> Search<'a> {
 
     /// Repeats the way to a violation with real version numbers and tells it.
     fn tell(&self, place: usize, violating: Event) -> CounterExample {
-        let mut world = World::initial(self.caches);
+        let mut world = World::initial(self.options);
         let mut steps = Vec::new();
         let mut way = self.way_to(place);
         way.push(violating);

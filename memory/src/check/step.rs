@@ -52,6 +52,10 @@ impl<'a> Step<'a> {
         match event {
             Event::Access(cache, access) => self.access(cache, access)?,
             Event::Grant(cache) => self.grant(cache)?,
+            Event::Forget(cache) => {
+                self.say(|| format!("another block takes the line that {cache} had for it"));
+                self.line(cache).lost = false;
+            }
             Event::WriteBlock => self.write_block()?,
             Event::ReadOnce => self.read_once()?,
         }
@@ -170,7 +174,10 @@ impl<'a> Step<'a> {
             Request::Read | Request::ReadExclusive => {
                 self.line(cache).version = supplied.unwrap_or(self.world.home);
             }
-            Request::WriteBack => self.world.home = self.line(cache).version,
+            Request::WriteBack => {
+                self.world.home = self.line(cache).version;
+                self.snarf(Some(cache), Snoop::WriteBack);
+            }
             Request::Upgrade => (),
         }
         let filled = self.protocol.fill[request as usize][shared as usize];
@@ -179,8 +186,25 @@ impl<'a> Step<'a> {
             return Err(self.never(format!("{cache} fills {request:?} {others}")));
         };
         self.line(cache).state = state;
+        self.line(cache).lost = false;
         self.say(|| format!("; {cache} is {state}"));
         Ok(())
+    }
+
+    /// The other caches that have lost the block take what home memory has got.
+    fn snarf(&mut self, issuer: Option<Cache>, snoop: Snoop) {
+        let Some(state) = self.protocol.snarf(snoop).filter(|_| self.world.snarfing) else {
+            return;
+        };
+        let version = self.world.home;
+        for index in 0..self.world.lines.len() as u8 {
+            let cache = Cache(index);
+            let line = self.line(cache);
+            if Some(cache) != issuer && line.lost {
+                *line = Line { state, version, lost: false, ..*line };
+                self.say(|| format!("; {cache} takes {} as it passes by ({state})", Named(version)));
+            }
+        }
     }
 
     /// All caches but the issuer see a transaction. Returns the data that one of
@@ -224,10 +248,12 @@ impl<'a> Step<'a> {
         if action.next != state {
             self.say(|| format!("; {cache} was {state}, is {}", action.next));
         }
+        let snarfing = self.world.snarfing;
         let line = self.line(cache);
         line.state = action.next;
         if !action.next.is_readable() {
             line.version = NO_DATA;
+            line.lost |= snarfing && state.is_readable();
         }
         Ok((version, action))
     }
@@ -255,6 +281,7 @@ impl<'a> Step<'a> {
         self.say(|| format!("a device replaces the block in home memory by version {last}"));
         self.broadcast(None, Snoop::WriteBlock)?;
         self.world.home = last;
+        self.snarf(None, Snoop::WriteBlock);
         Ok(())
     }
 

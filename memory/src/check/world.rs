@@ -7,7 +7,7 @@
 //! and all others 0, which makes the number of worlds finite. A counter-example
 //! is told without that step, so that it can say which version a cache has read.
 
-use super::{Property, Violation};
+use super::{CheckOptions, Property, Violation};
 use crate::protocols::{Access, State};
 use std::fmt;
 
@@ -27,12 +27,16 @@ pub(super) struct Line {
     pub(super) version: Version,
     /// The access for which the bus has been asked but not granted.
     pub(super) pending: Option<Access>,
+    /// The line is empty and remembers that it held the block.
+    pub(super) lost: bool,
 }
 
 /// All caches, home memory, and the last version written by anybody.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct World {
     pub(super) lines: Vec<Line>,
+    /// The caches snarf.
+    pub(super) snarfing: bool,
     pub(super) home: Version,
     pub(super) last: Version,
 }
@@ -54,6 +58,8 @@ pub(super) enum Event {
     Access(Cache, Access),
     /// The bus grants a cache that has asked.
     Grant(Cache),
+    /// The empty line of a lost block takes another block.
+    Forget(Cache),
     /// A device without a cache replaces the whole block.
     WriteBlock,
     /// A device without a cache reads the block.
@@ -62,9 +68,10 @@ pub(super) enum Event {
 
 impl World {
     /// All copies invalid, home memory up to date.
-    pub(super) fn initial(caches: u8) -> Self {
-        let empty = Line { state: State::Invalid, version: NO_DATA, pending: None };
-        World { lines: vec![empty; caches as usize], home: FIRST, last: FIRST }
+    pub(super) fn initial(options: CheckOptions) -> Self {
+        let empty = Line { state: State::Invalid, version: NO_DATA, pending: None, lost: false };
+        let lines = vec![empty; options.caches as usize];
+        World { lines, snarfing: options.snarfing, home: FIRST, last: FIRST }
     }
 
     /// Everything that can happen in this world. A cache that waits for the bus
@@ -78,7 +85,10 @@ impl World {
                 .filter(|&access| access != Access::Evict || line.state.is_readable())
                 .filter(|_| line.pending.is_none())
                 .map(move |access| Event::Access(cache, access));
-            accesses.chain(line.pending.map(|_| Event::Grant(cache)))
+            let forgets = line.lost && line.pending.is_none();
+            accesses
+                .chain(line.pending.map(|_| Event::Grant(cache)))
+                .chain(forgets.then_some(Event::Forget(cache)))
         });
         of_caches.chain([Event::WriteBlock, Event::ReadOnce])
     }

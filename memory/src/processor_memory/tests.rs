@@ -22,6 +22,7 @@ fn bench(uncached_stores: UncachedStores) -> Bench {
         associativity: 1,
         block: "64B".parse().unwrap(),
         protocol: "MOESI".into(),
+        snarfing: false,
     };
     let store_buffer = StoreBufferConfig { uncached_stores, entries: 2 };
     let mut pages = PageTable::default();

@@ -51,4 +51,8 @@ pub static PROTOCOL: super::Protocol = protocol! {
         E: S shares                       | I             | never   | never     | I          | E shares;
         M: S supplies shares updates_home | I supplies    | never   | never     | I          | M supplies shares;
     }
+    snarf {
+        WriteBack | WriteBlock;
+        S         | S;
+    }
 };

@@ -12,6 +12,10 @@
 //! 3. *Somebody else's transaction passes by; what becomes of my copy, and do I
 //!    supply the data?* ([`Protocol::snoop`])
 //!
+//! A cache that snarfs (isca96, Section 5.1.2) asks one more: *bytes of a block
+//! that I have lost pass by; which state is my copy in if I take them?*
+//! ([`Protocol::snarf`])
+//!
 //! A [`Protocol`] is the table of the answers and nothing else. The simulator's
 //! caches run it and the model checker ([`crate::check`]) explores it, so the
 //! table that is shipped is the table that is checked.
@@ -205,6 +209,8 @@ pub struct Protocol {
     pub(crate) access: [Row<AccessAction, 3>; 5],
     pub(crate) fill: [Row<State, 2>; 4],
     pub(crate) snoop: [Row<SnoopAction, 6>; 5],
+    /// By the column of `snoop`; `None` where nothing may be taken.
+    pub(crate) snarf: Row<State, 6>,
 }
 
 impl Protocol {
@@ -241,6 +247,19 @@ impl Protocol {
         }
     }
 
+    /// The state of a copy that a cache without one takes from another agent's
+    /// transaction as it passes by; none if it must not.
+    ///
+    /// Only bytes on their way to the home can be taken: they are the last there
+    /// are, home and copy are equal afterwards, and since nobody keeps more than
+    /// a shared copy of such a block, no state of others depends on the answer.
+    /// Bytes that another cache fetches are left alone; that one would have to
+    /// know, before it gets them, that it is not the only one.
+    #[inline]
+    pub fn snarf(&self, snoop: Snoop) -> Option<State> {
+        self.snarf[snoop as usize]
+    }
+
     /// The states that the protocol uses.
     pub fn states(&self) -> &[State] {
         self.states
@@ -268,8 +287,8 @@ pub fn names() -> Vec<&'static str> {
 /// Writes a [`Protocol`] as three tables. States are the letters M O E S I, of
 /// which a protocol lists those it has. A cell of `access` is `hit STATE`,
 /// `ask REQUEST` or `drop`; a cell of `fill` is a state; a cell of `snoop` is
-/// the next state and any of `supplies`, `shares`, `updates_home`. Every cell
-/// may be `never`.
+/// the next state and any of `supplies`, `shares`, `updates_home`; a cell of
+/// `snarf` is a state. Every cell may be `never`.
 macro_rules! protocol {
     (
         name: $name:literal;
@@ -285,6 +304,10 @@ macro_rules! protocol {
             Read | ReadExclusive | Upgrade | WriteBack | WriteBlock | ReadOnce;
             $( $sees:ident: $($read:ident)+ | $($exclusive:ident)+ | $($upgrade:ident)+
                 | $($write_back:ident)+ | $($write_block:ident)+ | $($read_once:ident)+; )+
+        }
+        snarf {
+            WriteBack | WriteBlock;
+            $snarfed_back:ident | $snarfed_block:ident;
         }
     ) => {
         $crate::protocols::Protocol {
@@ -316,6 +339,12 @@ macro_rules! protocol {
                     protocol!(@snoop $($read_once)+),
                 ]; )+
                 rows
+            },
+            snarf: {
+                let mut row = [None; 6];
+                row[$crate::protocols::Snoop::WriteBack as usize] = protocol!(@fill $snarfed_back);
+                row[$crate::protocols::Snoop::WriteBlock as usize] = protocol!(@fill $snarfed_block);
+                row
             },
         }
     };

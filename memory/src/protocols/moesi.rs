@@ -61,4 +61,8 @@ pub static PROTOCOL: super::Protocol = protocol! {
         O: O supplies shares | I supplies    | I       | never     | I          | O supplies shares;
         M: O supplies shares | I supplies    | never   | never     | I          | M supplies shares;
     }
+    snarf {
+        WriteBack | WriteBlock;
+        S         | S;
+    }
 };

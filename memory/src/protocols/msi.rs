@@ -42,4 +42,8 @@ pub static PROTOCOL: super::Protocol = protocol! {
         S: S shares                       | I             | I       | never     | I          | S shares;
         M: S supplies shares updates_home | I supplies    | never   | never     | I          | M supplies shares;
     }
+    snarf {
+        WriteBack | WriteBlock;
+        S         | S;
+    }
 };

@@ -56,6 +56,35 @@ fn msi_holds_in_each_of_its_states() {
     assert_eq!(size_of("MSI", 4), (2668, 20792, 13));
 }
 
+fn snarfing(protocol: &Protocol) -> CheckReport {
+    check(protocol, CheckOptions::default().snarfing())
+}
+
+#[test]
+fn caches_that_snarf_hold_in_each_of_their_states() {
+    for (name, states, transitions) in [("MOESI", 1248, 8355), ("MESI", 1155, 7680), ("MSI", 1056, 6909)] {
+        let report = snarfing(&shipped(name));
+        assert!(report.holds(), "{report}");
+        assert_eq!((report.states, report.transitions), (states, transitions), "{name}");
+    }
+}
+
+/// What is snarfed is one copy of several, and home memory has it too: any other
+/// state is found out, whatever the transaction.
+#[test]
+fn a_snarfed_copy_that_is_not_shared_is_found() {
+    for name in protocols::names() {
+        for snoop in [Snoop::WriteBack, Snoop::WriteBlock] {
+            for &state in shipped(name).states() {
+                let mut broken = shipped(name);
+                broken.snarf[snoop as usize] = Some(state);
+                let is_harmless = matches!(state, State::Shared | State::Invalid);
+                assert_eq!(snarfing(&broken).holds(), is_harmless, "{name}: {state} after {snoop:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_protocol_in_the_folder_holds() {
     for name in protocols::names() {
