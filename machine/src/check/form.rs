@@ -9,6 +9,7 @@
 //! the same line. Times become so long that none passes by itself: see
 //! [`super::world`].
 
+use narthex_fabrics::Header;
 use narthex_interfaces::interface::{Node, model_of};
 use narthex_interfaces::taxonomy::Simple;
 use narthex_interfaces::{Attachment, Interface, Name};
@@ -37,6 +38,8 @@ pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig
     // that which block leaves is the checker's choice alone.
     config.data_cache.associativity = 16;
     config.data_cache.size = Bytes::new(2 * 16 * BLOCK_BYTES);
+    // What a larger header has beyond a doubleword is payload to an interface.
+    config.messages.header = Bytes::new(Header::BYTES as u64);
     let models = [model_of(name.send), model_of(name.receive)];
     let [send, receive] = models.map(|model| model.map_err(Failure::usage));
     let models = [send?, receive?];
