@@ -141,7 +141,7 @@ def test_a_run_writes_its_document_to_a_file(tmp_path):
 def test_json_on_standard_output_is_alone_there():
     done = narthex("run", "hello", "-n", 2, "--json")
     assert json.loads(done.stdout)["program"] == "hello"
-    assert "[1] hello" in done.stderr
+    assert "hello from node 1" in done.stderr
 
 
 def test_a_c_file_runs_without_a_step_between(tmp_path):
