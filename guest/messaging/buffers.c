@@ -40,8 +40,6 @@ void buffer_give(struct buffer *buffer) {
 }
 
 struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes) {
-    if (bytes <= buffer->capacity)
-        return buffer;
     size_t doubled = buffer->capacity * 2;
     struct buffer *larger = buffer_take(bytes > doubled ? bytes : doubled);
     memcpy(buffer_data(larger), buffer_data(buffer), used);

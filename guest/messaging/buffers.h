@@ -30,7 +30,7 @@ struct buffer *buffer_take(size_t bytes);
 /* Makes the buffer a spare one. */
 void buffer_give(struct buffer *buffer);
 
-/* A buffer for at least `bytes` bytes that begins with the `used` bytes of `buffer`. */
+/* A buffer for at least `bytes` bytes, more than `buffer` holds, with the `used` bytes of that. */
 struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes);
 
 #endif

@@ -49,6 +49,8 @@ struct partial_message {
     size_t used;     /* end of the last byte placed so far */
     size_t received; /* packets so far */
     size_t packets;  /* of the message; 0 until its last packet has come */
+    size_t index;    /* of the packet that comes next if they come in order */
+    size_t offset;   /* where its payload goes: kept, because a multiplication takes 17 cycles */
 };
 
 static const struct narthex_information *machine;
@@ -303,22 +305,37 @@ static void end_partial(struct partial_message *message) {
     unused_partial = message;
 }
 
-/* The message the packet belongs to; a new one starts with room for `bytes` bytes. */
-static struct partial_message *find_partial(uint64_t header, size_t bytes) {
-    uint64_t key = header & UINT64_C(0xff0000ffff);
+/* The message the packet belongs to, which may be a new one. */
+static OUT_OF_LINE struct partial_message *search_partial(uint64_t header, uint64_t key) {
     for (struct partial_message *message = partial; message; message = message->next)
         if (message->key == key)
             return message;
-    return begin_partial(key, bytes);
+    return begin_partial(key, header_index(header) * payload_bytes + header_bytes(header));
+}
+
+/* search_partial, without a call where the message that began last will do. */
+static inline struct partial_message *find_partial(uint64_t header) {
+    uint64_t key = header & UINT64_C(0xff0000ffff);
+    return partial && partial->key == key ? partial : search_partial(header, key);
+}
+
+/* Where the packet's payload goes in its message. */
+static inline size_t place(struct partial_message *message, uint64_t header) {
+    size_t index = header_index(header);
+    size_t offset = index == message->index ? message->offset : index * payload_bytes;
+    message->index = index + 1;
+    message->offset = offset + payload_bytes;
+    return offset;
 }
 
 /* Adds a packet to its message; returns 1 when that completed the message, which is then handled.
  */
 static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *from) {
-    size_t offset = header_index(header) * payload_bytes;
+    struct partial_message *message = find_partial(header);
+    size_t offset = place(message, header);
     size_t end = offset + header_bytes(header);
-    struct partial_message *message = find_partial(header, end);
-    message->buffer = buffer_grow(message->buffer, message->used, end);
+    if (end > message->buffer->capacity)
+        message->buffer = buffer_grow(message->buffer, message->used, end);
     fetch(buffer_data(message->buffer) + offset, from, header_bytes(header));
     if (end > message->used)
         message->used = end;
@@ -364,20 +381,20 @@ static OUT_OF_LINE int receive_saved(void) {
     return messages;
 }
 
-/* Saved packets come first: they arrived earlier. */
-static inline bool has_arrived(uint64_t *header) {
-    return saved || (*header = receiver.arrived()) != 0;
+/* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier. */
+static inline uint64_t next_header(void) {
+    return saved ? saved->header : receiver.arrived();
 }
 
-/* Receives the packet that has_arrived found, and those behind it; returns the messages handled.
- * Not inlined, so that a poll that finds nothing saves no registers for it. */
+/* Receives the packet with this header, and those behind it; returns the messages handled. Not
+ * inlined, so that a poll that finds nothing saves no registers for it. */
 static OUT_OF_LINE int receive_arrivals(uint64_t header) {
     int messages = 0, packets = 0;
     do {
         ENTER(ACTIVITY_RECEIVE);
         messages += saved ? receive_saved() : receive_packet(header, NULL);
         LEAVE();
-    } while (++packets < POLL_LIMIT_PACKETS && has_arrived(&header));
+    } while (++packets < POLL_LIMIT_PACKETS && (header = next_header()) != 0);
     return messages;
 }
 
@@ -386,10 +403,10 @@ int narthex_poll(void) {
         narthex_fail("node %d calls narthex_poll or narthex_barrier inside a handler; return "
                      "from the handler instead",
                      node);
-    uint64_t header = 0;
     int messages = 0;
     ENTER(ACTIVITY_POLL);
-    if (has_arrived(&header))
+    uint64_t header = next_header();
+    if (header != 0)
         messages = receive_arrivals(header);
     LEAVE();
     return messages;

@@ -31,7 +31,13 @@ Progress = Callable[[str], object]
 SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
 
-_TARGET = ("--target=riscv64-linux-musl", "-mcpu=generic_rv64+m+a+f+d+c", "-mabi=lp64d")
+_TARGET = (
+    "--target=riscv64-linux-musl",
+    "-mcpu=generic_rv64+m+a+f+d+c",
+    "-mabi=lp64d",
+    # Other functions keep frame pointers, which lead from an error to its callers.
+    "-momit-leaf-frame-pointer",
+)
 _FLAGS = ("-O2", "-g", "-static")
 _REMEDY = (
     "install the one that Narthex uses with `python -m pip install ziglang`, or set CC to a "

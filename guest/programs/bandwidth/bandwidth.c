@@ -13,10 +13,13 @@
 
 enum {
     DATA = 1,
-    SENT_BYTES = 64 * 1024,  /* payloads prepared by the sender */
-    SLOTS_LIMIT = 251,       /* prepared payloads; their number fits in a byte */
-    KEPT_KIB = 256,          /* unchecked payloads at the receiver, at most */
-    REFILL_BYTES = 64 * 1024 /* received after a check before measuring goes on */
+    ALLOWANCE = 2,
+    SENT_BYTES = 64 * 1024,   /* payloads prepared by the sender */
+    SLOTS_LIMIT = 251,        /* prepared payloads; their number fits in a byte */
+    KEPT_KIB = 256,           /* unchecked payloads at the receiver, at most */
+    REFILL_BYTES = 64 * 1024, /* received after a check before measuring goes on */
+    COLD = 256,               /* the first messages, at most, come in bursts */
+    BURST = 4
 };
 
 /* Where payloads lie in a direct-mapped cache: behind the queues (interfaces/src/registers.rs), so
@@ -47,6 +50,7 @@ static const void **step_began; /* where it was put when there was more to do */
 static const void **next_step;  /* where it will be put when there is more to do */
 static long kept_limit;         /* messages */
 static long measure_from;       /* the next measured stretch begins after this message */
+static long allowed;            /* messages that the sender may have sent, on the sender */
 static uint64_t stretch_start_ns;
 static long stretch_first;
 static struct measurement halves[2];
@@ -104,10 +108,31 @@ static __attribute__((noinline)) void fail_size(size_t bytes) {
     narthex_fail("node %d received %zu bytes instead of %zu", narthex_node(), bytes, message_bytes);
 }
 
+static bool is_cold(void) {
+    return received < warm_up && received < COLD;
+}
+
+/* The message after which the receiver has to check, or is still cold. */
+static long stretch_end(void) {
+    return is_cold() ? received + BURST : received + kept_limit - (kept_next - kept);
+}
+
+/* Lets the sender go on. It waits while the receiver is cold or checks: a receiver that has once
+ * fallen behind may never catch up, if its interface gets slower when its cache overflows. */
+static void allow(void) {
+    long end = stretch_end();
+    narthex_send(0, ALLOWANCE, &end, sizeof end);
+}
+
+static void on_allowance(int source, const void *payload, size_t bytes) {
+    (void)source, (void)bytes;
+    allowed = *(const long *)payload;
+}
+
 static void plan_next_step(void) {
     long next = expected;
     const long candidates[] = {measure_from, received + kept_limit - (kept_next - kept),
-                               half_end()};
+                               stretch_end(), half_end()};
     for (size_t index = 0; index < sizeof candidates / sizeof *candidates; index++)
         if (candidates[index] > received && candidates[index] < next)
             next = candidates[index];
@@ -117,6 +142,7 @@ static void plan_next_step(void) {
 
 /* What is due after the message that was put before `next_step`. */
 static __attribute__((noinline)) void take_step(void) {
+    bool was_cold = is_cold();
     received += kept_next - step_began;
     if (kept_next - kept == kept_limit || received == expected)
         check_kept();
@@ -126,6 +152,8 @@ static __attribute__((noinline)) void take_step(void) {
         end_stretch();
         begin_stretch();
     }
+    if ((was_cold || kept_next == kept) && received < expected)
+        allow();
     plan_next_step();
 }
 
@@ -196,13 +224,17 @@ static char *prepare_payloads(size_t stride) {
 static void send_all(int destination, const char *payloads, size_t stride) {
     const char *end = payloads + (size_t)slots * stride, *payload = payloads;
     const bool to_itself = destination == narthex_node();
-    for (long number = 0; number < expected; number++) {
-        narthex_send(destination, DATA, payload, message_bytes);
-        payload += stride;
-        if (payload == end)
-            payload = payloads;
-        if (to_itself)
+    for (long sent = 0; sent < expected;) {
+        while (allowed <= sent)
             narthex_poll();
+        for (long last = allowed < expected ? allowed : expected; sent < last; sent++) {
+            narthex_send(destination, DATA, payload, message_bytes);
+            payload += stride;
+            if (payload == end)
+                payload = payloads;
+            if (to_itself)
+                narthex_poll();
+        }
     }
 }
 
@@ -226,8 +258,11 @@ int main(int count, char **values) {
         prepare_receiver((size_t)kept_kib * 1024);
         narthex_register_handler(DATA, on_data);
     }
+    narthex_register_handler(ALLOWANCE, on_allowance);
     const char *payloads = narthex_node() == 0 ? prepare_payloads(stride) : NULL;
     narthex_barrier();
+    if (narthex_node() == receiver)
+        allow();
     if (narthex_node() == 0)
         send_all(receiver, payloads, stride);
     if (narthex_node() == receiver)

@@ -152,15 +152,19 @@ impl Node {
     /// Where a processor is, and the calls that led there, innermost first. It
     /// follows the frame pointers that `narthex cc` has programs keep: in front
     /// of where s0 points are the return address and the caller's s0. Code
-    /// without them ends the chain early.
+    /// without them, but for leaf functions, ends the chain early.
     fn call_chain(&mut self, index: usize) -> Vec<u64> {
         const LONGEST: usize = 12;
         let processor = &self.units[index].processor;
         let mut chain = vec![processor.pc()];
         let (mut frame, stack) = (processor.x(8), processor.x(2));
+        // A leaf keeps no frame: its caller is in the return address register,
+        // where another function finds an address of its own once it has called.
         // Nobody called the first function: its return address is zero.
-        if frame < stack && processor.x(1) != 0 {
-            chain.push(processor.x(1));
+        let function = |address| self.program.symbol(address).map(|(name, _)| name);
+        let (here, return_address) = (processor.pc(), processor.x(1));
+        if return_address != 0 && (frame < stack || function(return_address) != function(here)) {
+            chain.push(return_address);
         }
         while chain.len() < LONGEST && frame > stack && frame % 8 == 0 {
             let Some([caller_frame, return_address]) = self.read_words(index, frame.wrapping_sub(16)) else {
