@@ -101,10 +101,10 @@ pub struct CachableQueueReceive {
 }
 
 impl CachableQueueReceive {
-    /// An engine with an empty queue. `write_time` is the time until a packet is
+    /// An engine with an empty queue. `deposit_time` is the time until a packet is
     /// in the interface's memory; its blocks follow each other without a gap, so
     /// it counts once a message.
-    pub fn new(parts: Parts, write_time: Duration, overflow: Overflow, room: Room) -> Self {
+    pub fn new(parts: Parts, deposit_time: Duration, overflow: Overflow, room: Room) -> Self {
         CachableQueueReceive {
             agent: parts.agent,
             addresses: parts.addresses,
@@ -115,7 +115,7 @@ impl CachableQueueReceive {
             unread: Unread::none(parts.queue, room),
             pointers: parts.pointers,
             register_delay: parts.register_delay,
-            preparation_time: parts.engine_time + write_time,
+            preparation_time: parts.engine_time + deposit_time,
             wants_head: false,
             full: false,
             look_again: None,

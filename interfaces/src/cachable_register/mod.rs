@@ -28,6 +28,9 @@ pub struct Config {
     pub register_access_time: Duration,
     /// Time that an engine works on a message, on each side.
     pub engine_time: Duration,
+    /// Time from the end of the engine's work until an arrived message is in the
+    /// interface's memory.
+    pub deposit_time: Duration,
 }
 
 /// The cachable registers of one half, whose home the interface is.

@@ -74,7 +74,7 @@ impl RegisterReceive {
             let header = packet.header.with_peer(packet.source);
             let bytes = [&header.0.to_le_bytes(), &packet.payload[..]].concat();
             let config = &self.registers.config;
-            let ready = context.timer_after(config.engine_time + config.memory_access_time);
+            let ready = context.timer_after(config.engine_time + config.deposit_time);
             self.arrived = Some(Arrived { bytes, next: 0, ready });
         }
     }
@@ -105,7 +105,7 @@ impl RegisterReceive {
             self.arrived = None;
             self.statistics.messages.increment();
         } else {
-            arrived.ready = context.timer_after(self.registers.config.memory_access_time);
+            arrived.ready = context.timer_after(self.registers.config.deposit_time);
         }
         self.advance(context);
         Ok(())

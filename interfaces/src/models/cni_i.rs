@@ -62,5 +62,5 @@ pub static MODEL: Model = Model {
     send,
     receive,
     schema: || schema_for!(Config),
-    sample: || json!({ "memory_access_time": "60ns", "register_access_time": "60ns", "engine_time": "40ns" }),
+    sample: || json!({ "memory_access_time": "60ns", "register_access_time": "60ns", "engine_time": "40ns", "deposit_time": "60ns" }),
 };

@@ -49,6 +49,9 @@ pub struct Config {
     pub register_access_time: Duration,
     /// Time that an engine works on a message, on each side.
     pub engine_time: Duration,
+    /// Time from the end of the engine's work until an arrived message is in the
+    /// interface's memory.
+    pub deposit_time: Duration,
     /// How messages are announced: "uncached-store" or "cachable-store".
     pub message_ready: MessageReady,
 }
@@ -87,7 +90,7 @@ fn receive(setup: &Setup<'_>) -> Built {
     let parts = parts(setup, &config, setup.addresses.receive_queue(), setup.addresses.receive_pointers())?;
     let room = Room::whole(&parts.queue);
     // Its memory holds the whole queue: nothing is ever in the way.
-    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time, Overflow::Bypass, room)))
+    Ok(Box::new(CachableQueueReceive::new(parts, config.deposit_time, Overflow::Bypass, room)))
 }
 
 /// Coherent interfaces that are the home of their queues.
@@ -109,6 +112,7 @@ pub static MODEL: Model = Model {
             "memory_access_time": "120ns",
             "register_access_time": "60ns",
             "engine_time": "40ns",
+            "deposit_time": "120ns",
             "message_ready": "uncached-store",
         })
     },

@@ -52,6 +52,9 @@ pub struct Config {
     pub register_access_time: Duration,
     /// Time that an engine works on a message, on each side.
     pub engine_time: Duration,
+    /// Time from the end of the engine's work until an arrived message is in the
+    /// interface's memory.
+    pub deposit_time: Duration,
     /// How messages are announced: "uncached-store" or "cachable-store".
     pub message_ready: MessageReady,
     /// Blocks of each queue in main memory.
@@ -117,7 +120,7 @@ fn receive(setup: &Setup<'_>) -> Built {
         Some(_) => throttled(setup, &config)?,
         None => Room::whole(&parts.queue),
     };
-    Ok(Box::new(CachableQueueReceive::new(parts, config.memory_access_time, config.when_full, room)))
+    Ok(Box::new(CachableQueueReceive::new(parts, config.deposit_time, config.when_full, room)))
 }
 
 /// Coherent interfaces that cache queues of main memory.
@@ -143,6 +146,7 @@ pub static MODEL: Model = Model {
             "memory_access_time": "60ns",
             "register_access_time": "60ns",
             "engine_time": "40ns",
+            "deposit_time": "60ns",
             "message_ready": "uncached-store",
             "queue_blocks": 64,
             "when_full": "bypass",

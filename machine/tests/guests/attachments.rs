@@ -151,6 +151,7 @@ fn an_interface_that_cannot_be_on_a_path_is_no_section_of_it() {
         "memory_access_time=1ns",
         "register_access_time=1ns",
         "engine_time=1ns",
+        "deposit_time=1ns",
         "message_ready=uncached-store",
     ];
     let request = settings
