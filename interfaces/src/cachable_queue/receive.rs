@@ -24,12 +24,12 @@
 //! the entry of the pass before, which is not valid, and nobody has to answer.
 //!
 //! **Waiting.** An engine without room leaves packets in the flow control's
-//! buffers. It learns that there is room from the processor's next store to the
-//! head, which takes the engine's copy away. A throttled engine (few messages of
-//! the queue may be unread, see [`Room`]) would read the head for each message
-//! so; it waits for more: as messages are read in order, a fetch of the first
-//! block of a message says how far the processor is. An interface that sees no
-//! transactions reads the head again and again, with a pause.
+//! buffers. A store to the head, which takes the engine's copy away, tells it that
+//! there is room; but it would read the head for each message so, and waits for
+//! more: as messages are read in order, a fetch of the first block of a message
+//! says how far the processor is ([`Room`]). So the head costs two reads a pass
+//! ("lazy pointers", isca96, Section 2.2), more often where the queue is small. An
+//! interface that sees no transactions reads the head again and again, with a pause.
 
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
