@@ -381,7 +381,8 @@ static OUT_OF_LINE int receive_saved(void) {
     return messages;
 }
 
-/* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier. */
+/* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier.
+ */
 static inline uint64_t next_header(void) {
     return saved ? saved->header : receiver.arrived();
 }
