@@ -50,12 +50,14 @@ impl Registers {
         let (size, block) = (u64::from(setup.name.size), setup.block_bytes);
         let message = setup.packet_bytes / block;
         if size == 0 || !message.is_multiple_of(size) {
-            let sizes: Vec<_> = (1..=message).filter(|size| message.is_multiple_of(*size)).collect();
+            let sizes = (1..=message).filter(|size| message.is_multiple_of(*size));
+            let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
+            let sizes = sizes.join(", ");
             let name = setup.name;
             let nearest = if size > message { format!("; did you mean {name}Q?") } else { String::new() };
             return Err(Problem::of_name(format!(
-                "{name} would show {size} blocks of a message of {message} blocks; the size divides the \
-                 message: {sizes:?}{nearest}"
+                "it would show {size} blocks of a message of {message} blocks; the size divides the \
+                 message: {sizes}{nearest}"
             )));
         }
         let memory =

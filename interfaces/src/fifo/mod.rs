@@ -49,9 +49,8 @@ pub fn check_window(setup: &Setup<'_>) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::of_name(format!(
-        "{} would show {size} words of its FIFO; an access moves two words (8 bytes) and a packet has {most} \
-         (messages.packet), so the size is an even number from 2 to {most}",
-        setup.name
+        "it would show {size} words of its FIFO; an access moves two words (8 bytes) and a packet has {most} \
+         (messages.packet), so the size is an even number from 2 to {most}"
     )))
 }
 

@@ -168,9 +168,8 @@ fn checked(setup: &Setup<'_>) -> Result<Config, Problem> {
     let (size, words) = (u64::from(setup.name.size), setup.block_bytes / 4);
     if size != words {
         return Err(Problem::of_name(format!(
-            "{} would move {size} words at once; a block buffer holds a block of {words} words \
-             (data_cache.block), so the size is {words}",
-            setup.name
+            "it would move {size} words at once; a block buffer holds a block of {words} words \
+             (data_cache.block), so the size is {words}"
         )));
     }
     super::config(setup)

@@ -152,9 +152,9 @@ fn what_the_registers_do_not_allow_is_refused_with_a_reason() {
     for (interface, reason) in [
         (
             "CNI3",
-            "CNI3 would show 3 blocks of a message of 4 blocks; the size divides the message: [1, 2, 4]",
+            "CNI3: it would show 3 blocks of a message of 4 blocks; the size divides the message: 1, 2, 4",
         ),
-        ("CNI0", "the size divides the message: [1, 2, 4]"),
+        ("CNI0", "the size divides the message: 1, 2, 4"),
         ("CNI4 on cache-bus", "coherence is usually not an option on cache buses"),
     ] {
         let Failure { exit_code, message } = failure(&fixed_hpca98(interface), "exit 0");
