@@ -5,7 +5,8 @@
  * other to the same register, and loads them likewise at the other end. A load of the receive
  * register pops the FIFO. The interface learns a packet's length from its header and launches the
  * packet after its last doubleword. Before each packet the status register tells whether there is
- * room, or an arrival; these uncached loads are this interface's price. */
+ * room, or an arrival; these uncached loads are this interface's price. As in messaging/copy.h,
+ * four words are moved a turn of the loops. */
 #include <string.h>
 
 #include "messaging/driver.h"
@@ -51,9 +52,15 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
         source += first;
         bytes -= first;
     }
-    for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
+    for (; bytes >= FOUR_WORDS_BYTES; bytes -= FOUR_WORDS_BYTES) {
+        store(REGISTER_SEND, doubleword_at(source, extra));
+        store(REGISTER_SEND, doubleword_at(source + sizeof(doubleword), extra));
+        source += FOUR_WORDS_BYTES;
+    }
+    if (bytes >= sizeof(doubleword)) {
         store(REGISTER_SEND, doubleword_at(source, extra));
         source += sizeof(doubleword);
+        bytes -= sizeof(doubleword);
     }
     if (bytes > 0) {
         uint64_t rest = 0;
@@ -66,6 +73,12 @@ static inline uint64_t arrived(size_t extra) {
     return load(REGISTER_STATUS) & STATUS_ARRIVED ? header_in(load(REGISTER_RECEIVE), extra) : 0;
 }
 
+static inline void receive_doubleword(char *target) {
+    uint64_t value = load(REGISTER_RECEIVE);
+    ((word *)target)[0] = (uint32_t)value;
+    ((word *)target)[1] = (uint32_t)(value >> 32);
+}
+
 static inline void receive(void *payload, size_t bytes, size_t extra) {
     char *target = payload;
     if (extra > 0) {
@@ -75,11 +88,15 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
         target += first;
         bytes -= first;
     }
-    for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword)) {
-        uint64_t value = load(REGISTER_RECEIVE);
-        ((word *)target)[0] = (uint32_t)value;
-        ((word *)target)[1] = (uint32_t)(value >> 32);
+    for (; bytes >= FOUR_WORDS_BYTES; bytes -= FOUR_WORDS_BYTES) {
+        receive_doubleword(target);
+        receive_doubleword(target + sizeof(doubleword));
+        target += FOUR_WORDS_BYTES;
+    }
+    if (bytes >= sizeof(doubleword)) {
+        receive_doubleword(target);
         target += sizeof(doubleword);
+        bytes -= sizeof(doubleword);
     }
     if (bytes > 0) {
         uint64_t rest = load(REGISTER_RECEIVE);
