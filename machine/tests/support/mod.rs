@@ -109,7 +109,8 @@ pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
 
 /// The parameters that tests of exact times count with, as far as the papers do
 /// not state them: an assumption may change, what follows from it may not.
-const ASSUMED: [&str; 23] = [
+const ASSUMED: [&str; 24] = [
+    "processor.store_cycles=1",
     "processor.load_use_cycles=1",
     "bus.arbitration_cycles=1",
     "bus.address_cycles=1",
