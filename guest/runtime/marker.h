@@ -15,6 +15,7 @@
 #define ACTIVITY_RECEIVE 4         /* software overhead to receive */
 #define ACTIVITY_BUFFERING 5       /* saving arrivals in memory while a send is blocked */
 #define ACTIVITY_SYNCHRONISATION 6 /* barriers */
+#define ACTIVITY_SHARED_MEMORY 7   /* fetching blocks of shared memory, and giving them away */
 
 #ifdef __riscv
 #define MARKER(number) __asm__ volatile("slti x0, x0, %0" ::"i"(number) : "memory")

@@ -24,6 +24,8 @@ categories! {
         Buffering = "buffering",
         /// Waiting for other nodes.
         Synchronisation = "synchronisation",
+        /// Fetching blocks of shared memory, and giving them away.
+        SharedMemory = "shared memory",
         /// The program has ended on this node.
         Exited = "exited",
     }
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn other_hints_and_exited_are_no_markers() {
-        assert_eq!(Marker::decode(0x4e7), None);
+        assert_eq!(Marker::decode(0x4e8), None);
         assert_eq!(Marker::decode(0x123), None);
     }
 

@@ -143,7 +143,8 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    return _sources_in(GUEST / "runtime") + _sources_in(GUEST / "messaging")
+    folders = ("runtime", "messaging", "shared_memory")
+    return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
 def _key(compiler: Compiler, inputs: Iterable[Path]) -> str:
