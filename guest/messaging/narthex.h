@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* Handler numbers are 0 .. NARTHEX_HANDLERS-1; the library keeps the rest of the byte. */
-#define NARTHEX_HANDLERS 248
+#define NARTHEX_HANDLERS 232
 
 /* A handler: runs on the destination, inside narthex_poll. `payload` is in this process's memory
  * (copied out of the network interface), aligned to 8 bytes, and valid until the handler returns
