@@ -171,13 +171,18 @@ void narthex_register_handler(int number, narthex_handler *function) {
 
 /* Waiting for room */
 
-static void save_packet(uint64_t header) {
+static struct saved_packet *new_saved_packet(void) {
     struct saved_packet *packet = unused_saved;
     if (packet)
         unused_saved = packet->next;
     else
         packet = malloc(sizeof *packet);
     narthex_check(packet, "node %d has no memory left to buffer arriving packets", node);
+    return packet;
+}
+
+static void save_packet(uint64_t header) {
+    struct saved_packet *packet = new_saved_packet();
     packet->next = NULL;
     packet->header = header;
     receiver.receive(packet->payload, header_bytes(header));
@@ -214,7 +219,7 @@ static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, si
     for (; bytes > payload_bytes; bytes -= payload_bytes) {
         send_packet(header, payload, payload_bytes);
         payload += payload_bytes;
-        header += UINT64_C(1) << 40;
+        header += HEADER_NEXT_INDEX;
     }
     send_packet(header | HEADER_LAST, payload, bytes);
 }
@@ -234,14 +239,35 @@ static OUT_OF_LINE void check_arguments(int destination, int handler, const void
                   bytes);
 }
 
+static inline uint64_t new_header(int destination, int handler) {
+    return (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
+}
+
 void send_message(int destination, int handler, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
-    uint64_t header =
-        (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
+    uint64_t header = new_header(destination, handler);
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
     else
         send_in_packets(header, payload, bytes);
+    LEAVE();
+}
+
+void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
+                const void *payload, size_t bytes) {
+    _Alignas(uint64_t) char first[PACKET_PAYLOAD_LIMIT];
+    size_t room = payload_bytes - preamble_bytes;
+    size_t part = bytes < room ? bytes : room;
+    ENTER(ACTIVITY_SEND);
+    copy(first, preamble, preamble_bytes);
+    copy(first + preamble_bytes, payload, part);
+    uint64_t header = new_header(destination, handler);
+    if (part == bytes) {
+        send_packet(header | HEADER_LAST, first, preamble_bytes + part);
+    } else {
+        send_packet(header, first, payload_bytes);
+        send_in_packets(header + HEADER_NEXT_INDEX, (const char *)payload + part, bytes - part);
+    }
     LEAVE();
 }
 
@@ -251,6 +277,21 @@ void narthex_send(int destination, int handler, const void *payload, size_t byte
         check_arguments(destination, handler, payload, bytes);
     send_message(destination, handler, payload, bytes);
 }
+
+#ifdef __riscv
+/* The linker's names for the ends of the section (SENDING_CODE). */
+extern const char __start_narthex_sending[], __stop_narthex_sending[];
+
+bool is_sending(uintptr_t instruction) {
+    return instruction >= (uintptr_t)__start_narthex_sending &&
+           instruction < (uintptr_t)__stop_narthex_sending;
+}
+#else
+bool is_sending(uintptr_t instruction) {
+    (void)instruction; /* natively no access faults */
+    return false;
+}
+#endif
 
 /* Receiving */
 
@@ -387,23 +428,36 @@ static inline uint64_t next_header(void) {
     return saved ? saved->header : receiver.arrived();
 }
 
+static inline int receive_next(uint64_t header) {
+    ENTER(ACTIVITY_RECEIVE);
+    int messages = saved ? receive_saved() : receive_packet(header, NULL);
+    LEAVE();
+    return messages;
+}
+
 /* Receives the packet with this header, and those behind it; returns the messages handled. Not
  * inlined, so that a poll that finds nothing saves no registers for it. */
 static OUT_OF_LINE int receive_arrivals(uint64_t header) {
     int messages = 0, packets = 0;
     do {
-        ENTER(ACTIVITY_RECEIVE);
-        messages += saved ? receive_saved() : receive_packet(header, NULL);
-        LEAVE();
+        messages += receive_next(header);
     } while (++packets < POLL_LIMIT_PACKETS && (header = next_header()) != 0);
     return messages;
 }
 
+static OUT_OF_LINE void fail_in_handler(const char *function) {
+    narthex_fail("node %d calls %s inside a handler; return from the handler instead", node,
+                 function);
+}
+
+void check_outside_handler(const char *function) {
+    if (in_handler)
+        fail_in_handler(function);
+}
+
 int narthex_poll(void) {
     if (in_handler)
-        narthex_fail("node %d calls narthex_poll or narthex_barrier inside a handler; return "
-                     "from the handler instead",
-                     node);
+        fail_in_handler("narthex_poll");
     int messages = 0;
     ENTER(ACTIVITY_POLL);
     uint64_t header = next_header();
@@ -411,6 +465,27 @@ int narthex_poll(void) {
         messages = receive_arrivals(header);
     LEAVE();
     return messages;
+}
+
+void poll_packet(void) {
+    uint64_t header = next_header();
+    if (header != 0)
+        receive_next(header);
+}
+
+void repeat_message(int source, int handler, const void *payload, size_t bytes) {
+    struct saved_packet *packet = new_saved_packet();
+    packet->header =
+        (uint64_t)source | (uint64_t)bytes << 16 | (uint64_t)handler << 24 | HEADER_LAST;
+    copy(packet->payload, payload, bytes);
+    packet->next = saved;
+    if (!saved)
+        saved_end = &packet->next;
+    saved = packet;
+}
+
+bool is_in_handler(void) {
+    return in_handler;
 }
 
 void narthex_keep(const void *payload) {
