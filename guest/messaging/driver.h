@@ -57,11 +57,19 @@ static inline void copy_in(void *payload, const char *from, size_t bytes, size_t
  * constant, so that the smaller header does not pay for the larger one. */
 enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
 
+/* The code that moves a packet out stands in a section of its own, by which an access fault in the
+ * midst of a packet is told from others (is_sending). */
+#ifdef __riscv
+#define SENDING_CODE __attribute__((section("narthex_sending"), flatten))
+#else
+#define SENDING_CODE
+#endif
+
 #define SEND_DRIVER(driver, start, has_room, send)                                                 \
-    static void send##_small(uint64_t header, const void *payload, size_t bytes) {                 \
+    SENDING_CODE static void send##_small(uint64_t header, const void *payload, size_t bytes) {    \
         send(header, payload, bytes, 0);                                                           \
     }                                                                                              \
-    static void send##_large(uint64_t header, const void *payload, size_t bytes) {                 \
+    SENDING_CODE static void send##_large(uint64_t header, const void *payload, size_t bytes) {    \
         send(header, payload, bytes, HEADER_EXTRA_BYTES);                                          \
     }                                                                                              \
     const struct send_driver driver[HEADER_VARIANTS] = {{start, has_room, send##_small},           \

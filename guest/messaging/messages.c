@@ -172,13 +172,18 @@ void narthex_register_handler(int number, narthex_handler *function) {
 
 /* Waiting for room */
 
-static void save_packet(uint64_t header) {
+static struct saved_packet *new_saved_packet(void) {
     struct saved_packet *packet = unused_saved;
     if (packet)
         unused_saved = packet->next;
     else
         packet = malloc(sizeof *packet);
     narthex_check(packet, "node %d has no memory left to buffer arriving packets", node);
+    return packet;
+}
+
+static void save_packet(uint64_t header) {
+    struct saved_packet *packet = new_saved_packet();
     packet->next = NULL;
     packet->header = header;
     receiver.receive(packet->payload, header_bytes(header));
@@ -273,6 +278,21 @@ void narthex_send(int destination, int handler, const void *payload, size_t byte
         check_arguments(destination, handler, payload, bytes);
     send_message(destination, handler, payload, bytes);
 }
+
+#ifdef __riscv
+/* The linker's names for the ends of the section (SENDING_CODE). */
+extern const char __start_narthex_sending[], __stop_narthex_sending[];
+
+bool is_sending(uintptr_t instruction) {
+    return instruction >= (uintptr_t)__start_narthex_sending &&
+           instruction < (uintptr_t)__stop_narthex_sending;
+}
+#else
+bool is_sending(uintptr_t instruction) {
+    (void)instruction; /* natively no access faults */
+    return false;
+}
+#endif
 
 /* Receiving */
 
@@ -409,14 +429,19 @@ static inline uint64_t next_header(void) {
     return saved ? saved->header : receiver.arrived();
 }
 
+static inline int receive_next(uint64_t header) {
+    ENTER(ACTIVITY_RECEIVE);
+    int messages = saved ? receive_saved() : receive_packet(header, NULL);
+    LEAVE();
+    return messages;
+}
+
 /* Receives the packet with this header, and those behind it; returns the messages handled. Not
  * inlined, so that a poll that finds nothing saves no registers for it. */
 static OUT_OF_LINE int receive_arrivals(uint64_t header) {
     int messages = 0, packets = 0;
     do {
-        ENTER(ACTIVITY_RECEIVE);
-        messages += saved ? receive_saved() : receive_packet(header, NULL);
-        LEAVE();
+        messages += receive_next(header);
     } while (++packets < POLL_LIMIT_PACKETS && (header = next_header()) != 0);
     return messages;
 }
@@ -441,6 +466,27 @@ int narthex_poll(void) {
         messages = receive_arrivals(header);
     LEAVE();
     return messages;
+}
+
+void poll_packet(void) {
+    uint64_t header = next_header();
+    if (header != 0)
+        receive_next(header);
+}
+
+void repeat_message(int source, int handler, const void *payload, size_t bytes) {
+    struct saved_packet *packet = new_saved_packet();
+    packet->header =
+        (uint64_t)source | (uint64_t)bytes << 16 | (uint64_t)handler << 24 | HEADER_LAST;
+    copy(packet->payload, payload, bytes);
+    packet->next = saved;
+    if (!saved)
+        saved_end = &packet->next;
+    saved = packet;
+}
+
+bool is_in_handler(void) {
+    return in_handler;
 }
 
 void narthex_keep(const void *payload) {

@@ -3,9 +3,12 @@
 #ifndef NARTHEX_MESSAGING_MESSAGES_H
 #define NARTHEX_MESSAGING_MESSAGES_H
 
+#include <stdbool.h>
+
 #include "messaging/narthex.h"
 
-/* Numbers below these belong to guest/shared_memory. */
+/* The handler numbers of shared memory, and of the library itself. */
+enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
 enum { HANDLER_BARRIER = 248, HANDLER_COLLECTIVE };
 
 /* As narthex_register_handler and narthex_send, for any number up to 255 and without checks. */
@@ -19,6 +22,19 @@ void send_after(int destination, int handler, const void *preamble, size_t pream
 
 /* Fails if a handler is running, in which `function` must not be called. */
 void check_outside_handler(const char *function);
+
+/* Handles one packet, if one has arrived. For a wait that is booked on its caller's activity, and
+ * whose end must not be missed: what comes behind that packet stays where it is. */
+void poll_packet(void);
+
+/* Makes a message of one packet, as if from `source`, the first that the next poll handles. */
+void repeat_message(int source, int handler, const void *payload, size_t bytes);
+
+/* Whether a handler is running. */
+bool is_in_handler(void);
+
+/* Whether the instruction at this address belongs to a driver that is sending a packet. */
+bool is_sending(uintptr_t instruction);
 
 /* Prepare the library's parts, before main. */
 void barrier_start(void);

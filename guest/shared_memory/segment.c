@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "messaging/narthex.h"
+#include "messaging/messages.h"
+#include "runtime/marker.h"
+#include "shared_memory/invalidation.h"
 #include "shared_memory/shared_memory.h"
 
 enum { SMALLEST_BLOCK = 16, LARGEST_BLOCK = 1024, PAGE_BYTES = 4096 };
@@ -15,6 +17,7 @@ enum { SMALLEST_BLOCK = 16, LARGEST_BLOCK = 1024, PAGE_BYTES = 4096 };
 /* One call of narthex_shared_allocate: its bytes, from the end of the one before. */
 struct allocation {
     struct allocation *previous;
+    const struct narthex_protocol *protocol;
     size_t begin, end; /* offsets in the segment */
     size_t chunk_bytes;
     int home; /* of the first chunk */
@@ -24,6 +27,8 @@ struct segment segment;
 
 static struct allocation *allocations; /* the last one first */
 
+/* Starting */
+
 static bool is_block_size(size_t bytes) {
     return bytes >= SMALLEST_BLOCK && bytes <= LARGEST_BLOCK && (bytes & (bytes - 1)) == 0;
 }
@@ -32,13 +37,21 @@ static size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
+static int logarithm(size_t power_of_two) {
+    int shift = 0;
+    while ((size_t)1 << shift != power_of_two)
+        shift += 1;
+    return shift;
+}
+
 void segment_check_started(const char *function) {
     narthex_check(segment.start, "node %d calls %s before narthex_shared_start", narthex_node(),
                   function);
 }
 
-void narthex_shared_start(size_t bytes, size_t block_bytes) {
+static void check_start(size_t bytes, size_t block_bytes) {
     int node = narthex_node();
+    check_outside_handler("narthex_shared_start");
     narthex_check(!segment.start, "node %d calls narthex_shared_start twice", node);
     narthex_check(bytes > 0 && bytes <= LARGEST_SEGMENT,
                   "node %d asks narthex_shared_start for %zu bytes: allowed are 1 to %zu", node,
@@ -47,20 +60,42 @@ void narthex_shared_start(size_t bytes, size_t block_bytes) {
                   "node %d asks narthex_shared_start for blocks of %zu bytes: allowed are powers "
                   "of two from %d to %d",
                   node, block_bytes, SMALLEST_BLOCK, LARGEST_BLOCK);
-    narthex_check(narthex_nodes() == 1,
-                  "node %d calls narthex_shared_start on a machine of %d nodes: this library does "
-                  "not set the access tags yet, so shared memory works on one node only",
-                  node, narthex_nodes());
-    segment.bytes = round_up(bytes, PAGE_BYTES);
-    segment.block_bytes = block_bytes;
-    segment.start = aligned_alloc(PAGE_BYTES, segment.bytes);
-    narthex_check(segment.start, "node %d has no %zu bytes for narthex_shared_start", node, bytes);
-    memset(segment.start, 0, segment.bytes);
 }
 
-static void check_allocation(size_t bytes, int home, size_t chunk_bytes) {
+/* One node has all blocks to itself: ordinary memory will do. */
+static void *ordinary_memory(size_t bytes) {
+    void *memory = aligned_alloc(PAGE_BYTES, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
+void narthex_shared_start(size_t bytes, size_t block_bytes) {
+    check_start(bytes, block_bytes);
+    segment.bytes = round_up(bytes, PAGE_BYTES);
+    segment.block_bytes = block_bytes;
+    segment.block_shift = logarithm(block_bytes);
+    segment.tags = calloc(segment_blocks(), sizeof *segment.tags);
+    segment.is_tagged = narthex_nodes() > 1;
+    segment.start = segment.is_tagged ? access_tags_start(segment.bytes, block_bytes)
+                                      : ordinary_memory(segment.bytes);
+    narthex_check(segment.tags && segment.start,
+                  "node %d has no %zu bytes for narthex_shared_start", narthex_node(), bytes);
+    invalidation_start();
+    narthex_barrier();
+}
+
+/* Allocating */
+
+static void check_allocation(const struct narthex_protocol *protocol, size_t bytes, int home,
+                             size_t chunk_bytes) {
     int node = narthex_node();
     segment_check_started("narthex_shared_allocate");
+    check_outside_handler("narthex_shared_allocate");
+    narthex_check(protocol && protocol->begin && protocol->fault,
+                  "node %d asks narthex_shared_allocate_under for memory under a protocol that "
+                  "lacks begin or fault",
+                  node);
     narthex_check(home >= 0 && home < narthex_nodes(),
                   "node %d asks narthex_shared_allocate for the home %d: nodes are 0 to %d", node,
                   home, narthex_nodes() - 1);
@@ -74,20 +109,36 @@ static void check_allocation(size_t bytes, int home, size_t chunk_bytes) {
                   node, bytes, segment.bytes - segment.allocated, segment.bytes);
 }
 
-void *narthex_shared_allocate(size_t bytes, int home, size_t chunk_bytes) {
-    check_allocation(bytes, home, chunk_bytes);
+static int home_in(const struct allocation *allocation, size_t offset) {
+    if (allocation->chunk_bytes == 0)
+        return allocation->home;
+    size_t chunk = (offset - allocation->begin) / allocation->chunk_bytes;
+    return (int)(((size_t)allocation->home + chunk) % (size_t)narthex_nodes());
+}
+
+void *narthex_shared_allocate_under(const struct narthex_protocol *protocol, size_t bytes, int home,
+                                    size_t chunk_bytes) {
+    check_allocation(protocol, bytes, home, chunk_bytes);
     struct allocation *allocation = malloc(sizeof *allocation);
     narthex_check(allocation, "node %d has no memory left for narthex_shared_allocate",
                   narthex_node());
     size_t begin = segment.allocated;
     segment.allocated += round_up(bytes, segment.block_bytes);
     *allocation = (struct allocation){.previous = allocations,
+                                      .protocol = protocol,
                                       .begin = begin,
                                       .end = segment.allocated,
                                       .chunk_bytes = chunk_bytes,
                                       .home = home};
     allocations = allocation;
+    for (size_t offset = begin; offset != segment.allocated; offset += segment.block_bytes)
+        protocol->begin(segment.start + offset, home_in(allocation, offset));
+    narthex_barrier(); /* before anybody asks for a block that is not allocated yet */
     return segment.start + begin;
+}
+
+void *narthex_shared_allocate(size_t bytes, int home, size_t chunk_bytes) {
+    return narthex_shared_allocate_under(&invalidation_protocol, bytes, home, chunk_bytes);
 }
 
 /* The allocation that has the byte at `offset`; NULL if none has. */
@@ -98,16 +149,71 @@ static const struct allocation *find_allocation(size_t offset) {
     return allocation && offset < allocation->end ? allocation : NULL;
 }
 
-int narthex_shared_home(const void *address) {
-    segment_check_started("narthex_shared_home");
-    size_t offset = (size_t)((uintptr_t)address - (uintptr_t)segment.start);
-    const struct allocation *allocation = find_allocation(offset);
+static const struct allocation *owner_of(const void *address, const char *function) {
+    segment_check_started(function);
+    const struct allocation *allocation =
+        find_allocation((size_t)((uintptr_t)address - (uintptr_t)segment.start));
     narthex_check(allocation,
-                  "node %d asks narthex_shared_home about %p: a shared address that nobody owns, "
-                  "no narthex_shared_allocate returned it",
-                  narthex_node(), address);
-    if (allocation->chunk_bytes == 0)
-        return allocation->home;
-    size_t chunk = (offset - allocation->begin) / allocation->chunk_bytes;
-    return (int)(((size_t)allocation->home + chunk) % (size_t)narthex_nodes());
+                  "node %d calls %s for %p, a shared address that nobody owns: no "
+                  "narthex_shared_allocate has returned it",
+                  narthex_node(), function, address);
+    return allocation;
+}
+
+int narthex_shared_home(const void *address) {
+    const struct allocation *allocation = owner_of(address, "narthex_shared_home");
+    return home_in(allocation, (size_t)((const char *)address - segment.start));
+}
+
+int segment_home(size_t block) {
+    size_t offset = block << segment.block_shift;
+    return home_in(find_allocation(offset), offset);
+}
+
+void narthex_set_tag(void *block, enum narthex_tag tag) {
+    const struct allocation *allocation = owner_of(block, "narthex_set_tag");
+    narthex_check(allocation->protocol != &invalidation_protocol,
+                  "node %d calls narthex_set_tag for %p, whose tag the library's own protocol sets",
+                  narthex_node(), block);
+    narthex_check(
+        (uintptr_t)block % segment.block_bytes == 0 && tag >= NARTHEX_TAG_NONE &&
+            tag <= NARTHEX_TAG_WRITE,
+        "node %d calls narthex_set_tag for %p and tag %d: allowed are the start of a block "
+        "of %zu bytes, and the tags 0 to %d",
+        narthex_node(), block, (int)tag, segment.block_bytes, NARTHEX_TAG_WRITE);
+    segment_set_tag(segment_block(block), tag);
+}
+
+/* Faults */
+
+static void check_fault(const struct allocation *allocation, uintptr_t address, const char *verb,
+                        uintptr_t instruction) {
+    narthex_check(allocation,
+                  "node %d %s 0x%llx, a shared address that nobody owns: no "
+                  "narthex_shared_allocate has returned it",
+                  narthex_node(), verb, (unsigned long long)address);
+    narthex_check(!is_sending(instruction),
+                  "node %d passes shared memory at 0x%llx to narthex_send, and has no copy of the "
+                  "block: send from memory of its own instead",
+                  narthex_node(), (unsigned long long)address);
+    narthex_check(!is_in_handler(),
+                  "node %d %s shared memory at 0x%llx inside a handler, which cannot wait for the "
+                  "block: access it outside of handlers",
+                  narthex_node(), verb, (unsigned long long)address);
+}
+
+void segment_fault(uintptr_t address, bool is_store, uintptr_t instruction) {
+    ENTER(ACTIVITY_SHARED_MEMORY);
+    size_t offset = (size_t)(address - (uintptr_t)segment.start);
+    const struct allocation *allocation = find_allocation(offset);
+    check_fault(allocation, address, is_store ? "stores to" : "loads from", instruction);
+    size_t block = offset >> segment.block_shift;
+    int home = home_in(allocation, offset);
+    enum narthex_tag needed = is_store ? NARTHEX_TAG_WRITE : NARTHEX_TAG_READ;
+    while (segment.tags[block] < needed) {
+        allocation->protocol->fault(segment_address(block), home, is_store);
+        if (segment.tags[block] < needed)
+            poll_packet();
+    }
+    LEAVE();
 }

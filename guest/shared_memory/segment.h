@@ -1,4 +1,4 @@
-/* The shared segment: its blocks, and where each of them has its home. */
+/* The shared segment: its blocks, their homes, protocols and tags. */
 #ifndef NARTHEX_SHARED_MEMORY_SEGMENT_H
 #define NARTHEX_SHARED_MEMORY_SEGMENT_H
 
@@ -6,17 +6,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Blocks are numbered from the segment's start; on the wire a number takes 4 bytes. */
+#include "shared_memory/access_tags.h"
+#include "shared_memory/protocol.h"
+
+/* Blocks are numbered from the segment's start. */
 struct segment {
     char *start;
     size_t bytes;       /* of the segment */
     size_t block_bytes; /* a power of two */
+    int block_shift;    /* its logarithm */
     size_t allocated;   /* bytes handed out so far, from the start */
+    bool is_tagged;     /* on a machine of several nodes */
+    uint8_t *tags;      /* of this node's copies: an enum narthex_tag for each block */
 };
 
 extern struct segment segment;
 
 /* Fails unless the segment has been set up; `function` is the public call that asks. */
 void segment_check_started(const char *function);
+
+/* The home of a block that has been allocated. */
+int segment_home(size_t block);
+
+static inline size_t segment_blocks(void) {
+    return segment.bytes >> segment.block_shift;
+}
+
+static inline size_t segment_block(const void *address) {
+    return (size_t)((const char *)address - segment.start) >> segment.block_shift;
+}
+
+static inline char *segment_address(size_t block) {
+    return segment.start + (block << segment.block_shift);
+}
+
+static inline void segment_set_tag(size_t block, enum narthex_tag tag) {
+    if (segment.tags[block] != tag) {
+        segment.tags[block] = (uint8_t)tag;
+        if (segment.is_tagged)
+            access_tags_set(segment_address(block), tag);
+    }
+}
+
+/* The instruction at `instruction` has made an access to `address` that its tag forbids: returns
+ * when it is allowed. */
+void segment_fault(uintptr_t address, bool is_store, uintptr_t instruction);
 
 #endif

@@ -1,0 +1,74 @@
+#include "shared_memory/directory.h"
+
+#include <stdlib.h>
+
+#include "messaging/narthex.h"
+
+size_t directory_set_words;
+
+static struct directory_entry *entries;
+static uint64_t *sets;
+static struct request *unused;
+
+void directory_start(size_t blocks) {
+    directory_set_words = ((size_t)narthex_nodes() + 63) / 64;
+    entries = calloc(blocks, sizeof *entries);
+    sets = calloc(blocks * directory_set_words, sizeof *sets);
+    narthex_check(entries && sets, "node %d has no memory for a directory of %zu blocks",
+                  narthex_node(), blocks);
+}
+
+struct directory_entry *directory_entry(size_t block) {
+    return &entries[block];
+}
+
+uint64_t *directory_copies(size_t block) {
+    return sets + block * directory_set_words;
+}
+
+bool directory_has_others(const uint64_t *copies, int node, int another) {
+    for (size_t index = 0; index < directory_set_words; index++) {
+        uint64_t rest = copies[index];
+        if ((size_t)node / 64 == index)
+            rest &= ~(UINT64_C(1) << node % 64);
+        if ((size_t)another / 64 == index)
+            rest &= ~(UINT64_C(1) << another % 64);
+        if (rest != 0)
+            return true;
+    }
+    return false;
+}
+
+int directory_only(const uint64_t *copies) {
+    int node = 0;
+    for (; *copies == 0; copies++)
+        node += 64;
+    return node + __builtin_ctzll(*copies);
+}
+
+void directory_wait(struct directory_entry *entry, struct request request) {
+    struct request *added = unused;
+    if (added)
+        unused = added->next;
+    else
+        added = malloc(sizeof *added);
+    narthex_check(added, "node %d has no memory left for requests of shared memory",
+                  narthex_node());
+    *added = request;
+    added->next = NULL;
+    struct request **link = &entry->waiting;
+    while (*link)
+        link = &(*link)->next;
+    *link = added;
+}
+
+bool directory_next(struct directory_entry *entry, struct request *request) {
+    struct request *taken = entry->waiting;
+    if (!taken)
+        return false;
+    entry->waiting = taken->next;
+    *request = *taken;
+    taken->next = unused;
+    unused = taken;
+    return true;
+}
