@@ -11,12 +11,14 @@
 //! 4. `execute`: handlers that jump from one to the next;
 //! 5. [`timing`]: when instructions issue, [`Functional`] or [`InOrder`];
 //! 6. `float/`: the host's arithmetic, and integers where that is not enough;
-//! 7. [`Processor`]: the loop around all of it;
-//! 8. [`linux`]: what a program finds around it.
+//! 7. `access_control`: traps that the program itself handles;
+//! 8. [`Processor`]: the loop around all of it;
+//! 9. [`linux`]: what a program finds around it.
 //!
 //! [`FlatMemory`] is a port without caches; [`assemble`] makes programs for
 //! tests.
 
+mod access_control;
 mod code;
 mod compressed;
 mod config;
@@ -34,10 +36,11 @@ pub mod instruction;
 pub mod linux;
 pub mod timing;
 
+pub use access_control::AccessControl;
 pub use code::Code;
 pub use config::{Config, ConfigError};
 pub use flat_memory::FlatMemory;
 pub use operation::FETCH_BLOCK_BYTES;
 pub use processor::Processor;
-pub use stop::{Fault, FaultKind, Stop};
+pub use stop::{Fault, FaultKind, Stop, Unhandled};
 pub use timing::{Functional, InOrder, Timing};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use narthex_kernel::Time;
 use narthex_memory::Port;
 
+use crate::access_control::{AccessControl, TrapRegisters};
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
@@ -59,6 +60,7 @@ impl<T: Timing> Processor<T> {
             slot_ps: period_ps / timing.width(),
             timing,
             fcsr: 0,
+            trap: TrapRegisters::default(),
             pc: 0,
             t: 0,
             count: 0,
@@ -68,6 +70,13 @@ impl<T: Timing> Processor<T> {
             code: CodeView::new(code),
         };
         Processor { core: Box::new(core), must_execute: false, period_ps }
+    }
+
+    /// The same with these costs of access tags; without, the least possible.
+    pub fn with_access_control(mut self, costs: &AccessControl) -> Self {
+        debug_assert_eq!(costs.problems(), Vec::new());
+        self.core.timing.set_access_control(costs);
+        self
     }
 
     /// Executes instructions up to the local time `until`. No access to memory
@@ -80,13 +89,15 @@ impl<T: Timing> Processor<T> {
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
-            if let Exit::Stop(stop) = self.step_regardless(port) {
-                return self.explain(stop, port);
+            let exit = self.step_regardless(port);
+            if let Some(stop) = self.stop_for(exit, port) {
+                return stop;
             }
         }
         while self.core.t < self.core.until {
-            if let Exit::Stop(stop) = self.execute(port) {
-                return self.explain(stop, port);
+            let exit = self.execute(port);
+            if let Some(stop) = self.stop_for(exit, port) {
+                return stop;
             }
         }
         Stop::Horizon
@@ -98,10 +109,11 @@ impl<T: Timing> Processor<T> {
         self.begin(port);
         let retired = self.retired();
         loop {
-            if let Exit::Stop(stop) = self.step_regardless(port) {
-                return Some(self.explain(stop, port));
+            let exit = self.step_regardless(port);
+            if let Some(stop) = self.stop_for(exit, port) {
+                return Some(stop);
             }
-            // Leaving a block of code retires nothing.
+            // Leaving a block of code, or an access that is refused, retires nothing.
             if self.retired() != retired {
                 return None;
             }
@@ -159,9 +171,25 @@ impl<T: Timing> Processor<T> {
         core.exit
     }
 
+    /// What the owner has to know, if anything: a fault that the program handles
+    /// is none of its business.
+    fn stop_for<P: Port>(&mut self, exit: Exit, port: &mut P) -> Option<Stop> {
+        match exit {
+            Exit::Continue => None,
+            Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
+                Ok(()) => {
+                    self.core.t = self.core.timing.trap(self.core.t);
+                    self.set_pc(self.core.trap.utvec);
+                    None
+                }
+                Err(fault) => Some(self.explain(fault, port)),
+            },
+            Exit::Stop(stop) => Some(stop),
+        }
+    }
+
     /// Adds to a fault where it happened.
-    fn explain<P: Port>(&self, stop: Stop, port: &mut P) -> Stop {
-        let Stop::Fault(Fault { kind, address, .. }) = stop else { return stop };
+    fn explain<P: Port>(&self, Fault { kind, address, .. }: Fault, port: &mut P) -> Stop {
         let pc = self.core.pc;
         let bits = port.code(pc).unwrap_or(0);
         let bits = if bits & 3 == 3 { bits } else { bits & 0xffff };

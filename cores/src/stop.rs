@@ -3,6 +3,7 @@
 use std::fmt;
 
 use narthex_memory::port::AccessFault;
+use narthex_memory::{Tag, TagError};
 
 /// Why `run` came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,39 @@ pub enum FaultKind {
     Load(AccessFault),
     /// A store or an atomic is not allowed.
     Store(AccessFault),
+    /// The tag of its block refuses an access, and no handler can take that.
+    Tag {
+        /// A store or an atomic; otherwise a load.
+        store: bool,
+        /// Where the block begins.
+        block: u64,
+        /// Its tag.
+        tag: Tag,
+        /// Why no handler can.
+        why: Unhandled,
+    },
+    /// A tag cannot be changed.
+    TagChange(TagError),
+}
+
+/// Why no handler can take an access that a tag refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unhandled {
+    /// None is installed.
+    NoHandler,
+    /// It is at work already, for an access to this address.
+    Nested(u64),
+}
+
+impl fmt::Display for Unhandled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unhandled::NoHandler => f.write_str("no handler is installed (utvec is 0)"),
+            Unhandled::Nested(first) => {
+                write!(f, "the handler has not returned yet (uret) from the access to {first:#x}")
+            }
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -65,6 +99,12 @@ impl fmt::Display for Fault {
             FaultKind::Store(why) => {
                 write!(f, "store to {address:#x} at {pc:#x}: {}", reason(why))
             }
+            FaultKind::Tag { store, block, tag, why } => {
+                let access = if store { "store to" } else { "load from" };
+                let tag = tag.as_str();
+                write!(f, "{access} {address:#x} at {pc:#x}: block {block:#x} is tagged {tag}; {why}")
+            }
+            FaultKind::TagChange(why) => write!(f, "change of the tag of {address:#x} at {pc:#x}: {why}"),
         }
     }
 }
@@ -77,6 +117,7 @@ fn reason(fault: AccessFault) -> &'static str {
         AccessFault::Protected => "the page does not allow it",
         AccessFault::Misaligned => "the address is not a multiple of the size",
         AccessFault::Device => "the device refuses this access",
+        AccessFault::Tag(..) => "the access tag of its block does not allow it",
     }
 }
 

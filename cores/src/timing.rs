@@ -16,6 +16,7 @@
 //!
 //! [`Functional`] leaves all that out: each instruction takes one slot.
 
+use crate::access_control::AccessControl;
 use crate::config::Config;
 
 /// How long a result takes.
@@ -77,6 +78,15 @@ pub trait Timing: Send {
     /// A store that issued at `at` occupies the memory port.
     fn occupy_with_store(&mut self, at: u64);
 
+    /// The change of an access tag that issued at `at` occupies the memory port.
+    fn occupy_with_tag_change(&mut self, at: u64);
+
+    /// The first slot of the handler of an access that was refused at `at`.
+    fn trap(&self, at: u64) -> u64;
+
+    /// What access tags cost from now on.
+    fn set_access_control(&mut self, costs: &AccessControl);
+
     /// The result of an instruction that issued at `at` goes to `register`.
     fn produce(&mut self, register: u8, at: u64, class: Class);
 
@@ -129,6 +139,15 @@ impl Timing for Functional {
     #[inline(always)]
     fn occupy_with_store(&mut self, _: u64) {}
 
+    fn occupy_with_tag_change(&mut self, _: u64) {}
+
+    /// A refused access retires nothing, so it takes no slot.
+    fn trap(&self, at: u64) -> u64 {
+        at
+    }
+
+    fn set_access_control(&mut self, _: &AccessControl) {}
+
     #[inline(always)]
     fn produce(&mut self, _: u8, _: u64, _: Class) {}
 
@@ -161,6 +180,10 @@ pub struct InOrder {
     latency_slots: [u64; 8],
     /// For how many slots a store occupies the memory port.
     store_slots: u64,
+    /// For how many slots the change of a tag occupies the memory port.
+    tag_change_slots: u64,
+    /// From the start of a refused access's cycle to its handler's first slot.
+    trap_slots: u64,
     /// From the start of a taken branch's cycle to its target's first slot.
     redirect_slots: u64,
     /// When each [`Unit`] is free.
@@ -195,6 +218,8 @@ impl Timing for InOrder {
             cycle_mask: !(width - 1),
             latency_slots: latencies.map(|cycles| cycles * width),
             store_slots: config.store_cycles * width,
+            tag_change_slots: width,
+            trap_slots: width,
             redirect_slots: (1 + config.branch_taken_cycles) * width,
             free: [0; 3],
             ready: [0; 256],
@@ -227,6 +252,19 @@ impl Timing for InOrder {
     #[inline(always)]
     fn occupy_with_store(&mut self, at: u64) {
         self.free[Unit::Memory as usize] = self.cycle_start(at) + self.store_slots;
+    }
+
+    fn occupy_with_tag_change(&mut self, at: u64) {
+        self.free[Unit::Memory as usize] = self.cycle_start(at) + self.tag_change_slots;
+    }
+
+    fn trap(&self, at: u64) -> u64 {
+        self.cycle_start(at) + self.trap_slots
+    }
+
+    fn set_access_control(&mut self, costs: &AccessControl) {
+        self.tag_change_slots = costs.tag_change_cycles * self.width();
+        self.trap_slots = costs.fault_cycles * self.width();
     }
 
     #[inline(always)]

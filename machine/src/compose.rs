@@ -122,7 +122,8 @@ impl<'a> Blueprint<'a> {
         let mut pages = PageTable::default();
         let devices = self.map_devices(place, &layouts, &mut pages, main);
         let mut memory = self.processor_memory(place.process);
-        let mut processor = Processor::<InOrder>::new(&self.config.processor, self.code.clone());
+        let mut processor = Processor::<InOrder>::new(&self.config.processor, self.code.clone())
+            .with_access_control(&self.config.access_control);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);

@@ -31,6 +31,7 @@ use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use crate::transaction::{BlockData, LARGEST_BLOCK_BYTES, SnoopReply};
 
@@ -112,8 +113,8 @@ pub struct Cache {
     /// does not snarf.
     lost: Vec<u64>,
     states: Vec<u8>,
-    /// Lines whose stores never take the fast way.
-    guarded: Vec<bool>,
+    /// For each line the most that the front may answer, a [`Tag`].
+    allowed: Vec<u8>,
     /// For each set its ways from most to least recently used, four bits each.
     recency: Vec<u64>,
     data: Vec<u8>,
@@ -163,7 +164,7 @@ impl Cache {
             tags: vec![0; lines],
             lost: Vec::new(),
             states: vec![0; lines],
-            guarded: vec![false; lines],
+            allowed: vec![0; lines],
             recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
             data: vec![0; lines * block_bytes],
         }
@@ -307,7 +308,7 @@ impl Cache {
             self.data[start..start + self.block_bytes].copy_from_slice(data);
         }
         self.states[line] = state as u8;
-        self.guarded[line] = false;
+        self.allowed[line] = Tag::Write as u8;
         self.make_most_recent(line);
     }
 
@@ -392,12 +393,14 @@ impl Cache {
         }
     }
 
-    /// Says whether each store to the present block of `address` has to go the
-    /// slow way, where it can be noticed (pages of code).
-    pub fn guard_stores(&mut self, address: u64, guarded: bool) {
-        let line = self.find(address).expect("the block is present");
-        self.guarded[line] = guarded;
-        self.make_most_recent(line);
+    /// Says which accesses to the block of `address`, if it is present, may take
+    /// the fast way; the others go the slow one, where they can be noticed
+    /// (stores to code) or refused (tagged memory).
+    pub fn allow(&mut self, address: u64, most: Tag) {
+        if let Some(line) = self.find(address) {
+            self.allowed[line] = most as u8;
+            self.refresh_front(line);
+        }
     }
 
     fn set_of(&self, address: u64) -> usize {
@@ -441,11 +444,7 @@ impl Cache {
 
     fn set_state(&mut self, line: Line, state: State) {
         self.states[line] = state as u8;
-        let set = line / self.ways;
-        let was_front = self.front[set * FRONT_WORDS + 2] == (line * self.block_bytes) as u64;
-        if was_front {
-            self.write_front(line);
-        }
+        self.refresh_front(line);
         if state == State::Invalid {
             self.tags[line] = 0;
         }
@@ -460,13 +459,23 @@ impl Cache {
         self.write_front(line);
     }
 
+    /// Writes the front row of the line's set anew if it speaks of this line.
+    fn refresh_front(&mut self, line: Line) {
+        let row = line / self.ways * FRONT_WORDS;
+        if self.front[row + 2] == (line * self.block_bytes) as u64 {
+            self.write_front(line);
+        }
+    }
+
     /// Makes the front row of the line's set speak of this line.
     fn write_front(&mut self, line: Line) {
         let state = self.line_state(line);
         let tag = self.tags[line];
         let row = line / self.ways * FRONT_WORDS;
-        self.front[row] = if state.is_readable() { tag } else { 0 };
-        let fast_stores = state == State::Modified && !self.guarded[line];
+        let allowed = self.allowed[line];
+        let fast_loads = state.is_readable() && allowed >= Tag::Read as u8;
+        let fast_stores = state == State::Modified && allowed >= Tag::Write as u8;
+        self.front[row] = if fast_loads { tag } else { 0 };
         self.front[row + 1] = if fast_stores { tag } else { 0 };
         self.front[row + 2] = (line * self.block_bytes) as u64;
     }

@@ -21,11 +21,13 @@
 //! | [`bridge`] | what joins a memory bus and an I/O bus |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
+//! | [`access_tags`] | what a process may do with each block of its tagged memory |
 //! | [`translation`] | from a process's addresses to its node's |
 //!
 //! Nothing here calls a peer: a cache says what it needs, a bus says when, and
 //! whoever composes a node carries the one to the other.
 
+pub mod access_tags;
 pub mod bridge;
 pub mod bus;
 pub mod cache;
@@ -38,6 +40,7 @@ pub mod protocols;
 pub mod transaction;
 pub mod translation;
 
+pub use access_tags::{AccessTags, Tag, TagError};
 pub use port::{AccessFault, Outcome, Port};
 pub use processor_memory::{ProcessorMemory, ProcessorPort};
 pub use transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};

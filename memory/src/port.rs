@@ -12,6 +12,8 @@
 //! handlers, do one compare against the set's most recently used line, and say
 //! nothing but yes or no. Everything else goes through the cold methods.
 
+use crate::access_tags::{Tag, TagError};
+
 /// What became of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
@@ -36,6 +38,8 @@ pub enum AccessFault {
     /// A device register page was accessed in a way that the device refuses
     /// (wrong size, no such register, atomics on uncached pages).
     Device,
+    /// The access tag of the block, which begins at this address, forbids it.
+    Tag(u64, Tag),
 }
 
 /// A processor's view of memory. Addresses are those of its process. Sizes are 1, 2, 4 or 8 bytes; values are
@@ -90,4 +94,15 @@ pub trait Port {
     /// unmapped. A processor drops its decoded code when the count moved
     /// (looked at on FENCE.I only).
     fn code_version(&self) -> u64;
+
+    /// Bytes in a block of the process's tagged memory; zero if it has none, as
+    /// no process has where there is only plain memory.
+    fn tag_block_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Sets the access tag of the block at `block` to the one with this number.
+    fn set_tag(&mut self, _block: u64, _number: u64) -> Result<(), TagError> {
+        Err(TagError::NoMemory)
+    }
 }

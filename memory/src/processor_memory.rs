@@ -21,9 +21,11 @@ mod store_buffer;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 
+use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
@@ -46,6 +48,9 @@ narthex_kernel::statistics! {
         uncached_stores: Counter, "processor_uncached_stores", "accesses", "stores to device registers";
         block_transfers: Counter, "processor_block_transfers", "accesses", "blocks moved between a block buffer and a device";
         snarfed: Counter, "snarfed_blocks", "blocks", "blocks that its caches took in as they passed by on their way home";
+        tag_read_faults: Counter, "tag_read_faults", "accesses", "loads that the access tag of their block refused";
+        tag_write_faults: Counter, "tag_write_faults", "accesses", "stores and atomics that the access tag of their block refused";
+        tag_changes: Counter, "tag_changes", "changes", "access tags that the program set";
         store_buffer_stalls: Counter, "store_buffer_stalls", "accesses", "uncached stores that found the store buffer full";
     }
 }
@@ -123,6 +128,8 @@ pub struct ProcessorMemory {
     instructions: Option<Cache>,
     store_buffer: VecDeque<Uncached>,
     posted_limit: usize,
+    /// None: the process has no tagged memory.
+    tags: Option<AccessTags>,
     /// None: the processor has no block buffers.
     block_buffers: Option<BlockBuffers>,
     supply_time: Duration,
@@ -160,6 +167,7 @@ impl ProcessorMemory {
             instructions: instructions.map(Cache::new),
             store_buffer: VecDeque::with_capacity(posted_limit),
             posted_limit,
+            tags: None,
             block_buffers: None,
             supply_time,
             pending: None,
@@ -224,7 +232,7 @@ impl ProcessorMemory {
         }
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (&self.block_buffers, self.code_version).hash(hasher);
+        (&self.block_buffers, &self.tags, self.code_version).hash(hasher);
     }
 
     /// The port that the processor sees while it runs.
@@ -321,7 +329,10 @@ impl ProcessorMemory {
                 cache.fill(address, request, response.shared, response.data.as_ref());
                 // The store that asked for the block looks at its page once more,
                 // which decides whether the next ones may be fast.
-                cache.guard_stores(address, request != Request::Read);
+                if !instructions {
+                    let most = if request == Request::Read { Tag::Write } else { Tag::Read };
+                    self.allow(address, most);
+                }
                 self.pending = None;
                 true
             }
@@ -377,11 +388,55 @@ impl ProcessorMemory {
         else {
             return;
         };
-        for cache in [Some(&mut self.data), self.instructions.as_mut()].into_iter().flatten() {
-            if cache.snarf(snoop, address, data) {
-                self.statistics.snarfed.increment();
-            }
+        if self.data.snarf(snoop, address, data) {
+            self.statistics.snarfed.increment();
+            self.allow(address, Tag::Write);
         }
+        if let Some(instructions) = &mut self.instructions
+            && instructions.snarf(snoop, address, data)
+        {
+            self.statistics.snarfed.increment();
+        }
+    }
+
+    /// Makes the process's pages in `range`, which no cache holds, tagged memory;
+    /// false if it has some already, or the range or the block is none that can
+    /// be tagged.
+    pub fn tag_memory(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
+        let tags = AccessTags::new(range, block_bytes).filter(|_| self.tags.is_none());
+        let possible = tags.is_some();
+        self.tags = tags.or(self.tags.take());
+        possible
+    }
+
+    /// The first of the blocks that `length` bytes at `address` touch whose tag
+    /// does not allow what is `needed`, with the tag.
+    pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
+        self.tags.as_ref()?.refusing(address, length, needed)
+    }
+
+    /// Lets the fast way to the block of `address` answer at `most` this, and
+    /// nothing that its tags forbid.
+    fn allow(&mut self, address: u64, most: Tag) {
+        let block = self.data.block_of(address);
+        let length = self.data.block_bytes() as u64;
+        let tag = self.tags.as_ref().map_or(Tag::Write, |tags| tags.least(block, length));
+        self.data.allow(block, most.min(tag));
+    }
+
+    /// Changes a tag. The store of a reservation fails that was made before: the
+    /// block may have got new bytes behind its back.
+    fn set_tag(&mut self, block: u64, number: u64) -> Result<(), TagError> {
+        let tags = self.tags.as_mut().ok_or(TagError::NoMemory)?;
+        let tag = Tag::from_number(number).ok_or(TagError::UnknownTag(number))?;
+        tags.set(block, tag)?;
+        let end = block + tags.block_bytes();
+        self.reservation = None;
+        self.statistics.tag_changes.increment();
+        for line in (block..end).step_by(self.data.block_bytes()) {
+            self.allow(line, Tag::Write);
+        }
+        Ok(())
     }
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {

@@ -2,6 +2,7 @@
 
 use narthex_memory::port::{AccessFault, Outcome};
 
+use crate::access_control::TrapRegisters;
 use crate::code::CodeView;
 use crate::float::Flags;
 use crate::float::host::host_fuses;
@@ -52,6 +53,8 @@ pub(crate) struct Core<T> {
     pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
+    /// What handlers of refused accesses know.
+    pub trap: TrapRegisters,
     /// Where the next instruction is.
     pub pc: u64,
     /// The first slot in which it may issue.

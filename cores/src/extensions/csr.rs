@@ -1,18 +1,29 @@
 //! Zicsr and Zicntr: the registers that user mode may read and write.
 //!
-//! User mode has the floating-point flags and rounding mode, and three
-//! counters: cycles, nanoseconds of simulated time, and retired instructions.
+//! User mode has the floating-point flags and rounding mode, the registers of
+//! user-level traps ([`crate::access_control`]), and three counters: cycles,
+//! nanoseconds of simulated time, and retired instructions. One register is the
+//! simulator's own, in the place that the manual leaves to such: `tag`, 0x800.
+//! Written with a block's address and, in the lowest four bits, the number of a
+//! tag, it sets the block's access tag; read, it gives the bytes in a block of
+//! tagged memory, zero where the process has none.
 
 use narthex_memory::Port;
 
 use crate::execute::{Context, Core, instructions};
 use crate::operation::Operation;
 use crate::stop::FaultKind;
-use crate::timing::{Class, Timing};
+use crate::timing::{Class, Timing, Unit};
 
 const FFLAGS: i64 = 0x001;
 const FRM: i64 = 0x002;
 const FCSR: i64 = 0x003;
+const UTVEC: i64 = 0x005;
+const USCRATCH: i64 = 0x040;
+const UEPC: i64 = 0x041;
+const UCAUSE: i64 = 0x042;
+const UTVAL: i64 = 0x043;
+const TAG: i64 = 0x800;
 const CYCLE: i64 = 0xc00;
 const TIME: i64 = 0xc01;
 const INSTRET: i64 = 0xc02;
@@ -28,12 +39,22 @@ instructions! {
         |c| c.csr_immediate(false, |old, operand| old & !operand);
 }
 
+/// The part of what is written to `tag` that is a tag's number; blocks begin at
+/// multiples of at least 16.
+const TAG_NUMBER: u64 = 15;
+
 #[inline(never)]
-fn read<T: Timing>(core: &Core<T>, number: i64, at: u64, count: u64) -> Option<u64> {
+fn read<P: Port, T: Timing>(core: &Core<T>, port: &P, number: i64, at: u64, count: u64) -> Option<u64> {
     let value = match number {
         FFLAGS => u64::from(core.fcsr & 0x1f),
         FRM => u64::from(core.fcsr >> 5),
         FCSR => u64::from(core.fcsr),
+        UTVEC => core.trap.utvec,
+        USCRATCH => core.trap.uscratch,
+        UEPC => core.trap.uepc,
+        UCAUSE => core.trap.ucause,
+        UTVAL => core.trap.utval,
+        TAG => port.tag_block_bytes(),
         CYCLE => at / core.timing.width(),
         TIME => at * core.slot_ps / 1_000,
         INSTRET => core.timing.retired(at, count),
@@ -42,16 +63,32 @@ fn read<T: Timing>(core: &Core<T>, number: i64, at: u64, count: u64) -> Option<u
     Some(value)
 }
 
+/// Whether the register can be written so; otherwise the fault is noted.
 #[inline(never)]
-fn write<T: Timing>(core: &mut Core<T>, number: i64, value: u64) -> Option<()> {
-    let value = value as u32;
+fn write<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, number: i64, value: u64, pc: u64) -> bool {
     match number {
-        FFLAGS => core.set_fcsr(core.fcsr & !0x1f | value & 0x1f),
-        FRM => core.set_fcsr(core.fcsr & 0x1f | (value & 7) << 5),
-        FCSR => core.set_fcsr(value),
-        _ => return None,
+        FFLAGS => core.set_fcsr(core.fcsr & !0x1f | value as u32 & 0x1f),
+        FRM => core.set_fcsr(core.fcsr & 0x1f | (value as u32 & 7) << 5),
+        FCSR => core.set_fcsr(value as u32),
+        // Where instructions can be: at even addresses.
+        UTVEC => core.trap.utvec = value & !1,
+        USCRATCH => core.trap.uscratch = value,
+        UEPC => core.trap.uepc = value & !1,
+        UCAUSE => core.trap.ucause = value,
+        UTVAL => core.trap.utval = value,
+        TAG => {
+            let block = value & !TAG_NUMBER;
+            if let Err(error) = port.set_tag(block, value & TAG_NUMBER) {
+                core.fault(FaultKind::TagChange(error), block);
+                return false;
+            }
+        }
+        _ => {
+            core.fault(FaultKind::IllegalInstruction, pc);
+            return false;
+        }
     }
-    Some(())
+    true
 }
 
 impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
@@ -73,12 +110,21 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
     fn exchange(self, writes: bool, f: impl FnOnce(u64) -> u64) {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
-        let at = self.issue_one(rs1);
-        let Some(old) = read(self.core, immediate, at, self.count) else {
+        let mut at = self.issue_one(rs1);
+        if writes && immediate == TAG {
+            at = self.core.timing.free(at, Unit::Memory);
+        }
+        let Some(old) = read(self.core, self.port, immediate, at, self.count) else {
             return self.illegal(at);
         };
-        if writes && write(self.core, immediate, f(old)).is_none() {
-            return self.illegal(at);
+        if writes {
+            let pc = self.core.pc_of(self.cursor);
+            if !write(self.core, self.port, immediate, f(old), pc) {
+                return self.stop_here(at);
+            }
+            if immediate == TAG {
+                self.core.timing.occupy_with_tag_change(at);
+            }
         }
         self.finish(at, rd, Class::Integer, old);
     }

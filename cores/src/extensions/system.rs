@@ -1,9 +1,10 @@
-//! Environment calls, fences (Zifencei too) and Narthex's ledger markers.
+//! Environment calls, returns from user-level traps (extension N), fences
+//! (Zifencei too) and Narthex's ledger markers.
 
 use narthex_memory::Port;
 
 use crate::execute::{Context, Core, Exit, NO_LINE, horizon, instructions};
-use crate::operation::Operation;
+use crate::operation::{Operation, SINK};
 use crate::stop::{FaultKind, Stop};
 use crate::timing::Timing;
 
@@ -11,6 +12,7 @@ instructions! {
     "marker" "imm[11:0] 00000 010 00000 0010011" => |c| c.marker();
     "ecall" "000000000000 00000 000 00000 1110011" => |c| c.environment_call();
     "ebreak" "000000000001 00000 000 00000 1110011" => |c| c.breakpoint();
+    "uret" "000000000010 00000 000 00000 1110011" => |c| c.return_from_trap();
     "fence" "------------ ----- 000 ----- 0001111" => |c| c.fence();
     "fence.i" "------------ ----- 001 ----- 0001111" => |c| c.fence_instructions();
 }
@@ -34,6 +36,14 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             return horizon(self.core, self.cursor, self.port, t, count, self.table);
         }
         self.stop_behind(Stop::SystemCall, t + 1, T::retire(count));
+    }
+
+    /// Returns from the handler of a refused access, as a jump does.
+    #[inline(always)]
+    fn return_from_trap(mut self) {
+        let at = self.issue_jump(SINK, 0);
+        let target = self.core.trap.leave();
+        self.go_to(at, target);
     }
 
     #[inline(always)]

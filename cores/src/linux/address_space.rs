@@ -60,6 +60,8 @@ pub enum Use {
     Mapping,
     /// The stack.
     Stack,
+    /// Shared memory, whose blocks have access tags.
+    Shared,
     /// Memory and registers of devices, put there by the machine.
     Devices,
 }
@@ -71,6 +73,7 @@ impl fmt::Display for Use {
             Use::Heap => "the heap",
             Use::Mapping => "an mmap region",
             Use::Stack => "the stack",
+            Use::Shared => "the shared memory",
             Use::Devices => "the devices",
         })
     }
@@ -145,6 +148,29 @@ impl AddressSpace {
     /// Adds the stack.
     pub fn add_stack(&mut self, memory: &mut impl GuestMemory) {
         self.add(memory, STACK, Protection::READ_WRITE, Use::Stack);
+    }
+
+    /// Adds shared memory: zeros, each block of `block_bytes` with an access tag,
+    /// which is `none` at first. There is one such area, and it stays.
+    pub fn add_shared(
+        &mut self,
+        memory: &mut impl GuestMemory,
+        address: u64,
+        length: u64,
+        block_bytes: u64,
+    ) -> Result<(), Refusal> {
+        let range = self.exactly(address, length)?;
+        if !self.is_free(&range) {
+            return Err(Refusal::Invalid);
+        }
+        if !self.has_room_for(length) {
+            return Err(Refusal::NoMemory);
+        }
+        if !memory.tag(range.clone(), block_bytes) {
+            return Err(Refusal::Invalid);
+        }
+        self.add(memory, range, Protection::READ_WRITE, Use::Shared);
+        Ok(())
     }
 
     /// Enters into the books what the machine itself has mapped for devices,
@@ -315,14 +341,14 @@ impl AddressSpace {
     }
 
     /// The range, when the program may dispose of it: whole pages, none of
-    /// them among the devices or beyond user space.
+    /// them among the devices, shared or beyond user space.
     fn exactly(&self, address: u64, length: u64) -> Result<Range<u64>, Refusal> {
         let end = address.checked_add(length).filter(|end| *end <= STACK_TOP).ok_or(Refusal::NoMemory)?;
         let range = address..end;
         let sound = address.is_multiple_of(PAGE_BYTES)
             && address >= PAGE_BYTES
             && !overlaps(&range, &(DEVICE_START..DEVICE_END))
-            && self.within(&range).all(|(_, region)| region.purpose != Use::Devices);
+            && self.within(&range).all(|(_, region)| !matches!(region.purpose, Use::Devices | Use::Shared));
         if sound { Ok(range) } else { Err(Refusal::Invalid) }
     }
 

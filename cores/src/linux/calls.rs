@@ -15,6 +15,7 @@ use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, Refusal, STACK_BYTE
 use super::numbers::{name, signal_name};
 use super::{GuestMemory, Protection, fill_random};
 use narthex_kernel::random::Stream;
+use narthex_memory::Tag;
 use std::collections::BTreeSet;
 
 /// The most that one call writes; a program calls again for the rest.
@@ -232,6 +233,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "narthex_report" => self.report(),
             "narthex_fail" => Ok(Effect::Narthex(NarthexCall::Fail(self.text(self.a[0])?)).into()),
             "narthex_region" => self.region(),
+            "narthex_shared" => self.share(),
             _ => Ok(self.unknown()),
         }
     }
@@ -494,6 +496,12 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(Effect::Narthex(NarthexCall::Region { name, begin }).into())
     }
 
+    /// Makes a part of the address space tagged memory: start, length, block.
+    fn share(&mut self) -> Answer {
+        let [address, length, block_bytes, ..] = self.a;
+        done(self.calls.space.add_shared(self.memory, address, length, block_bytes)?)
+    }
+
     fn unknown(&mut self) -> CallResult {
         let name = name(self.number).unwrap_or("unknown");
         let number = self.number;
@@ -511,8 +519,11 @@ impl<M: GuestMemory> Call<'_, M> {
 
     // The program's memory, as far as the program itself may use it.
 
-    fn check(&self, address: u64, length: u64, needed: Protection) -> Result<(), Error> {
-        if self.calls.space.allows(address, length, needed) { Ok(()) } else { Err(EFAULT) }
+    fn check(&mut self, address: u64, length: u64, needed: Protection) -> Result<(), Error> {
+        let tag = if needed.write { Tag::Write } else { Tag::Read };
+        let allowed = self.calls.space.allows(address, length, needed)
+            && self.memory.bytes_tagged(address, length, tag) == length;
+        if allowed { Ok(()) } else { Err(EFAULT) }
     }
 
     fn bytes(&mut self, address: u64, length: u64) -> Result<Vec<u8>, Error> {
@@ -530,7 +541,8 @@ impl<M: GuestMemory> Call<'_, M> {
     /// The text up to its zero byte, or the limit; whatever is not UTF-8 in it
     /// is replaced.
     fn text(&mut self, address: u64) -> Result<String, Error> {
-        let length = self.calls.space.allowed_bytes(address, TEXT_LIMIT_BYTES, Protection::READ);
+        let mapped = self.calls.space.allowed_bytes(address, TEXT_LIMIT_BYTES, Protection::READ);
+        let length = self.memory.bytes_tagged(address, mapped, Tag::Read);
         let bytes = self.bytes(address, length)?;
         let end = bytes.iter().position(|byte| *byte == 0);
         if end.is_none() && length < TEXT_LIMIT_BYTES {

@@ -35,7 +35,9 @@ pub use source::SourceLine;
 pub use start::{Invocation, StartError, Started, start};
 
 use narthex_kernel::random::Stream;
+use narthex_memory::Tag;
 use narthex_memory::port::AccessFault;
+use std::ops::Range;
 
 /// The memory of a node as system calls and the loader see it.
 ///
@@ -58,6 +60,20 @@ pub trait GuestMemory {
     /// Takes the pages of the range away. Their contents are lost: mapped
     /// again, they read as zero. Address and length are whole pages.
     fn unmap(&mut self, address: u64, length: u64);
+
+    /// Gives the blocks of `block_bytes` in the range, which is not mapped yet,
+    /// access tags, all of them `none`. False if that cannot be: the range is not
+    /// whole pages or empty, the block none that can have a tag, a part of the
+    /// memory has tags already, or this memory knows no tags, as plain memory.
+    fn tag(&mut self, _range: Range<u64>, _block_bytes: u64) -> bool {
+        false
+    }
+
+    /// How many of the bytes from `address` on, up to `limit`, access tags let
+    /// the program load from (`needed` is `Read`) or store to (`Write`).
+    fn bytes_tagged(&mut self, _address: u64, limit: u64, _needed: Tag) -> u64 {
+        limit
+    }
 }
 
 /// What a guest may do with a page.

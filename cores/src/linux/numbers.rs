@@ -130,6 +130,7 @@ const CALLS: &[(u64, &str)] = &[
     (0x4e00, "narthex_report"),
     (0x4e01, "narthex_fail"),
     (0x4e02, "narthex_region"),
+    (0x4e03, "narthex_shared"),
 ];
 
 /// The name of a system call, or nothing for a number that Linux hardly uses.

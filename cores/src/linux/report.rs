@@ -84,7 +84,11 @@ impl FaultReport<'_> {
                 Some(format!("instruction {:#010x}; {remedy}", self.fault.bits))
             }
             FaultKind::Breakpoint => Some("the program stopped itself: a failed assertion, or undefined behaviour that the compiler traps".into()),
-            FaultKind::Fetch(_) | FaultKind::Load(_) | FaultKind::Store(_) => {
+            FaultKind::Fetch(_)
+            | FaultKind::Load(_)
+            | FaultKind::Store(_)
+            | FaultKind::Tag { .. }
+            | FaultKind::TagChange(_) => {
                 let address = self.fault.address;
                 Some(match &self.owner {
                     Some(owner) => format!("address     {address:#x} belongs to {owner}"),

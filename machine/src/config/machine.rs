@@ -22,6 +22,8 @@ pub struct MachineConfig {
     pub machine: General,
     /// The processor of every node.
     pub processor: cores::Config,
+    /// What access tags cost the processor.
+    pub access_control: cores::AccessControl,
     /// The processor's data cache.
     pub data_cache: cache::Config,
     /// The processor's instruction cache.
@@ -135,6 +137,7 @@ impl MachineConfig {
             InstructionCache::Cache(config) => config.problems(),
         };
         let tables = [
+            ("access_control", self.access_control.problems()),
             ("data_cache", self.data_cache.problems()),
             ("instruction_cache", instruction_cache),
             ("store_buffer", self.store_buffer.problems()),

@@ -1,12 +1,14 @@
 //! A process's memory as the loader and the system calls see it: coherent,
 //! functional, without time.
 
+use std::ops::Range;
+
 use narthex_cores::linux::{GuestMemory, Protection};
-use narthex_memory::ProcessorMemory;
 use narthex_memory::bridge::Bridge;
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
 use narthex_memory::port::AccessFault;
+use narthex_memory::{ProcessorMemory, Tag};
 
 use narthex_interfaces::Interface;
 
@@ -57,7 +59,7 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         &mut self,
         address: u64,
         length: usize,
-        mut step: impl FnMut(&mut Self, u64, std::ops::Range<usize>) -> Result<(), AccessFault>,
+        mut step: impl FnMut(&mut Self, u64, Range<usize>) -> Result<(), AccessFault>,
     ) -> Result<(), AccessFault> {
         let mut done = 0;
         while done < length {
@@ -141,5 +143,14 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.pages.unmap(address, length);
         let place = self.translated(address);
         self.main.discard(place, length);
+    }
+
+    fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
+        self.caches[self.own].memory().tag_memory(range, block_bytes)
+    }
+
+    fn bytes_tagged(&mut self, address: u64, limit: u64, needed: Tag) -> u64 {
+        let refusing = self.caches[self.own].memory().refusing(address, limit, needed);
+        refusing.map_or(limit, |(block, _)| block.saturating_sub(address))
     }
 }

@@ -1,5 +1,6 @@
 //! The port that a processor sees: it turns accesses into hits, waits and faults.
 
+use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
 use crate::port::{AccessFault, Outcome, Port};
@@ -155,23 +156,37 @@ impl ProcessorPort<'_> {
         }
     }
 
-    /// The page of an access that must not cross a page of another kind.
-    fn page(
-        &self,
-        address: u64,
-        size: usize,
-        check: impl Fn(&PageTable, u64) -> Result<PageAttributes, AccessFault>,
-    ) -> Result<PageAttributes, AccessFault> {
-        let page = check(self.pages, address)?;
-        let misaligned = !address.is_multiple_of(size as u64);
-        if !misaligned {
-            return Ok(page);
+    /// The page of an access that must not cross a page of another kind; its
+    /// tags have been looked at too.
+    fn page(&mut self, address: u64, size: usize, needed: Tag) -> Result<PageAttributes, AccessFault> {
+        let page = self.check_page(address, needed)?;
+        if !address.is_multiple_of(size as u64) {
+            let last = self.check_page(address.wrapping_add(size as u64 - 1), needed)?;
+            if page.kind != PageKind::Cachable || last.kind != PageKind::Cachable {
+                return Err(AccessFault::Misaligned);
+            }
         }
-        let last = check(self.pages, address.wrapping_add(size as u64 - 1))?;
-        if page.kind != PageKind::Cachable || last.kind != PageKind::Cachable {
-            return Err(AccessFault::Misaligned);
-        }
+        self.check_tags(address, size, needed)?;
         Ok(page)
+    }
+
+    fn check_page(&self, address: u64, needed: Tag) -> Result<PageAttributes, AccessFault> {
+        match needed {
+            Tag::Write => self.pages.check_store(address),
+            Tag::Read | Tag::None => self.pages.check_load(address),
+        }
+    }
+
+    /// Refuses, and counts, what the tag of a block forbids.
+    fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
+        let Some((block, tag)) = self.own.refusing(address, size as u64, needed) else {
+            return Ok(());
+        };
+        match needed {
+            Tag::Write => self.own.statistics.tag_write_faults.increment(),
+            Tag::Read | Tag::None => self.own.statistics.tag_read_faults.increment(),
+        }
+        Err(AccessFault::Tag(block, tag))
     }
 
     /// Stores into blocks that may be written. Stores to pages of code are
@@ -179,21 +194,20 @@ impl ProcessorPort<'_> {
     fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
         self.scatter(address, size, value);
         self.own.code_version += u64::from(page.executable);
-        self.own.data.guard_stores(address, page.executable);
-        let last = address.wrapping_add(size as u64 - 1);
-        if self.own.data.block_of(last) != self.own.data.block_of(address) {
-            self.own.data.guard_stores(last, page.executable);
+        let most = if page.executable { Tag::Read } else { Tag::Write };
+        for part in [address, address.wrapping_add(size as u64 - 1)] {
+            self.own.allow(part, most);
         }
     }
 
     /// Checks an atomic access: aligned, cachable, allowed.
-    fn atomic(&self, address: u64, size: usize) -> Result<PageAttributes, AccessFault> {
+    fn atomic(&mut self, address: u64, size: usize, needed: Tag) -> Result<PageAttributes, AccessFault> {
         if !address.is_multiple_of(size as u64) {
             return Err(AccessFault::Misaligned);
         }
         let page = self.pages.check_store(address)?;
         match page.kind {
-            PageKind::Cachable => Ok(page),
+            PageKind::Cachable => self.check_tags(address, size, needed).map(|()| page),
             PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers => Err(AccessFault::Device),
         }
     }
@@ -220,7 +234,7 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        match self.page(address, size, PageTable::check_load) {
+        match self.page(address, size, Tag::Read) {
             Err(fault) => Outcome::Fault(fault),
             Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
             Ok(page) if page.kind == PageKind::BlockBuffers => self.block_buffer_load(address, size),
@@ -230,7 +244,7 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
-        let page = match self.page(address, size, PageTable::check_store) {
+        let page = match self.page(address, size, Tag::Write) {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
@@ -281,7 +295,7 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_reserved(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        if let Err(fault) = self.atomic(address, size) {
+        if let Err(fault) = self.atomic(address, size, Tag::Read) {
             return Outcome::Fault(fault);
         }
         let outcome = self.cachable_load(address, size, Access::Load);
@@ -293,7 +307,7 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn store_conditional(&mut self, address: u64, size: usize, value: u64) -> Outcome<bool> {
-        let page = match self.atomic(address, size) {
+        let page = match self.atomic(address, size, Tag::Write) {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
@@ -311,7 +325,7 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        match self.atomic(address, size) {
+        match self.atomic(address, size, Tag::Write) {
             Err(fault) => Outcome::Fault(fault),
             Ok(_) => self.cachable_load(address, size, Access::Store),
         }
@@ -333,5 +347,14 @@ impl Port for ProcessorPort<'_> {
 
     fn code_version(&self) -> u64 {
         self.own.code_version
+    }
+
+    fn tag_block_bytes(&self) -> u64 {
+        self.own.tags.as_ref().map_or(0, AccessTags::block_bytes)
+    }
+
+    #[cold]
+    fn set_tag(&mut self, block: u64, number: u64) -> Result<(), TagError> {
+        self.own.set_tag(block, number)
     }
 }

@@ -1,0 +1,165 @@
+//! Fine-grain access control: what a process may do with each block of its
+//! tagged memory.
+//!
+//! ```text
+//!   tagged memory   │ block │ block │ block │ block │ ...
+//!   tags            │ write │ none  │ read  │ none  │      set by the process
+//!                               ▲
+//!                     a load here is a fault, which the process handles
+//! ```
+//!
+//! Programs with shared memory on top of messages keep copies of each other's
+//! blocks: a tag says whether the copy here may be read, written, or neither.
+//! The memory system compares it with each load and store, and refuses what it
+//! forbids; software decides what the tags mean and how blocks get here.
+//!
+//! **Without cost on a hit.** Nothing looks here where the cache's front row
+//! answers: the row of a line answers only what the tags of the *whole* line
+//! allow ([`Cache::allow`]), and is told when they change. Blocks of tags may be
+//! smaller than the cache's or larger.
+//!
+//! **Allocation.** All tags are `none` at first and take up memory by the chunk,
+//! once one of a chunk's is changed.
+//!
+//! [`Cache::allow`]: crate::cache::Cache::allow
+
+use std::ops::Range;
+
+use crate::main_memory::PAGE_BYTES;
+
+/// The smallest block that can have a tag of its own.
+pub const SMALLEST_BLOCK_BYTES: u64 = 16;
+/// The largest one.
+pub const LARGEST_BLOCK_BYTES: u64 = 1024;
+
+/// Tags that are allocated together.
+const CHUNK: usize = 4096;
+
+/// What a process may do with a block; a later one allows more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Tag {
+    /// Nothing.
+    None,
+    /// Load from it.
+    Read,
+    /// Load from it and store to it.
+    Write,
+}
+
+impl Tag {
+    /// The tag with this number: 0 none, 1 read, 2 write.
+    pub fn from_number(number: u64) -> Option<Tag> {
+        [Tag::None, Tag::Read, Tag::Write].into_iter().find(|&tag| tag as u64 == number)
+    }
+
+    /// Its name in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Tag::None => "none",
+            Tag::Read => "read",
+            Tag::Write => "write",
+        }
+    }
+}
+
+/// Why a tag cannot be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TagError {
+    /// The process has no tagged memory.
+    #[error("the process has no tagged memory")]
+    NoMemory,
+    /// The block is not in the process's tagged memory.
+    #[error("tagged memory is {start:#x} to {end:#x}")]
+    Outside {
+        /// Where that begins.
+        start: u64,
+        /// Where it ends.
+        end: u64,
+    },
+    /// No block begins there.
+    #[error("the address is not a multiple of the block of {0} bytes")]
+    Misaligned(u64),
+    /// There is no such tag.
+    #[error("there is no tag {0}: allowed are 0 (none), 1 (read) and 2 (write)")]
+    UnknownTag(u64),
+}
+
+/// The tags of a process's tagged memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AccessTags {
+    range: Range<u64>,
+    block_bytes: u64,
+    /// None: every tag in it is `none`.
+    chunks: Vec<Option<Box<[Tag; CHUNK]>>>,
+}
+
+impl AccessTags {
+    /// Tags for the pages in `range`, all of them `none`; nothing if the range
+    /// or the block is none that can be tagged.
+    pub fn new(range: Range<u64>, block_bytes: u64) -> Option<Self> {
+        let possible = SMALLEST_BLOCK_BYTES..=LARGEST_BLOCK_BYTES;
+        let sound = block_bytes.is_power_of_two()
+            && possible.contains(&block_bytes)
+            && [range.start, range.end].iter().all(|bound| bound.is_multiple_of(PAGE_BYTES))
+            && range.start < range.end;
+        sound.then(|| {
+            let blocks = (range.end - range.start) / block_bytes;
+            let chunks = blocks.div_ceil(CHUNK as u64) as usize;
+            AccessTags { range, block_bytes, chunks: vec![None; chunks] }
+        })
+    }
+
+    /// Bytes in a block.
+    pub fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// The blocks with tags that `length` bytes at `address` touch, each with
+    /// its tag. Memory without tags is not among them.
+    fn blocks(&self, address: u64, length: u64) -> impl Iterator<Item = (u64, Tag)> {
+        let first = address.max(self.range.start) & !(self.block_bytes - 1);
+        let end = address.saturating_add(length).min(self.range.end);
+        (first..end).step_by(self.block_bytes as usize).map(|block| (block, self.tag(block)))
+    }
+
+    /// The first of the blocks that `length` bytes at `address` touch whose tag
+    /// does not allow what is `needed`, with the tag.
+    pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
+        self.blocks(address, length).find(|(_, tag)| *tag < needed)
+    }
+
+    /// What may be done with all of the `length` bytes at `address`.
+    pub fn least(&self, address: u64, length: u64) -> Tag {
+        self.blocks(address, length).map(|(_, tag)| tag).min().unwrap_or(Tag::Write)
+    }
+
+    /// Sets the tag of the block at `block`.
+    pub fn set(&mut self, block: u64, tag: Tag) -> Result<(), TagError> {
+        let Range { start, end } = self.range;
+        if !self.range.contains(&block) {
+            return Err(TagError::Outside { start, end });
+        }
+        if !block.is_multiple_of(self.block_bytes) {
+            return Err(TagError::Misaligned(self.block_bytes));
+        }
+        let (chunk, place) = self.place(block);
+        match &mut self.chunks[chunk] {
+            Some(tags) => tags[place] = tag,
+            None if tag == Tag::None => {}
+            none => none.insert(Box::new([Tag::None; CHUNK]))[place] = tag,
+        }
+        Ok(())
+    }
+
+    /// The tag of the block that holds `address`, which is in the range.
+    fn tag(&self, address: u64) -> Tag {
+        let (chunk, place) = self.place(address);
+        self.chunks[chunk].as_ref().map_or(Tag::None, |tags| tags[place])
+    }
+
+    /// In which chunk the tag of an address is, and where in it.
+    fn place(&self, address: u64) -> (usize, usize) {
+        let block = ((address - self.range.start) / self.block_bytes) as usize;
+        (block / CHUNK, block % CHUNK)
+    }
+}
