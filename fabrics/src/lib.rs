@@ -7,14 +7,17 @@
 //! | [`networks`] | how long a frame takes; one network a file |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
 //! | [`port`] | both, as an interface sees them |
+//! | [`message_sizes`] | how large the messages are that it sends |
 //!
-//! A fabric carries packets of any owner: it reads a header's destination and
-//! nothing else.
+//! A fabric carries packets of any owner: a header's destination decides where
+//! they go, and the rest of it is only counted.
 
 pub mod flow_control;
+pub mod message_sizes;
 pub mod networks;
 pub mod packet;
 pub mod port;
 
+pub use message_sizes::{MessageSizes, PacketFormat};
 pub use packet::{Frame, Header, NodeId, Packet, Placement, Rank};
 pub use port::{NetworkPort, ProcessPort};

@@ -72,6 +72,7 @@ pub struct Header(pub u64);
 impl Header {
     /// Bytes that the header takes.
     pub const BYTES: usize = 8;
+    const LAST: u64 = 1 << 55;
     const SENSE: u64 = 1 << 63;
 
     /// The process at the other end: the destination in a packet that is sent,
@@ -83,6 +84,16 @@ impl Header {
     /// Bytes of payload in this packet.
     pub fn payload_bytes(self) -> usize {
         (self.0 >> 16) as usize & 0xff
+    }
+
+    /// Which of its message's packets this is, from 0 on.
+    pub fn index(self) -> u16 {
+        (self.0 >> 40) as u16 & 0x7fff
+    }
+
+    /// Whether this is the last packet of its message.
+    pub fn is_last(self) -> bool {
+        self.0 & Self::LAST != 0
     }
 
     /// The message valid bit of a cachable queue's entry (isca96, Section 2.2).

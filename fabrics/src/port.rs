@@ -19,6 +19,7 @@
 use narthex_kernel::Time;
 
 use crate::flow_control::{Arrival, Emitted, FlowControl, Statistics};
+use crate::message_sizes::{MessageSizes, PacketFormat};
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
 
@@ -31,6 +32,8 @@ pub struct NetworkPort {
     placement: Placement,
     flow: Box<dyn FlowControl>,
     network: Box<dyn Network>,
+    format: PacketFormat,
+    message_sizes: MessageSizes,
     next_sequence: u64,
     last_sender: u8,
     emitted: Emitted,
@@ -49,12 +52,15 @@ impl NetworkPort {
         placement: Placement,
         flow: Box<dyn FlowControl>,
         network: Box<dyn Network>,
+        format: PacketFormat,
     ) -> Self {
         NetworkPort {
             own,
             placement,
             flow,
             network,
+            format,
+            message_sizes: MessageSizes::default(),
             next_sequence: 0,
             last_sender: 0,
             emitted: Emitted::default(),
@@ -90,6 +96,11 @@ impl NetworkPort {
             depart((arrival, destination, frame));
         }
         self.emitted.retry_at.take()
+    }
+
+    /// The messages that the node's processes have sent, by size.
+    pub fn message_sizes(&self) -> &MessageSizes {
+        &self.message_sizes
     }
 
     /// Counts so far.
@@ -162,6 +173,7 @@ impl ProcessPort<'_> {
         let process = self.process();
         let port = &mut *self.port;
         port.last_sender = process;
+        port.message_sizes.record(header, port.format);
         let sequence = port.next_sequence;
         port.next_sequence += 1;
         let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };

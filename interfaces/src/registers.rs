@@ -64,6 +64,15 @@ impl Addresses {
         (process < u64::from(PROCESSES_LIMIT)).then_some(process as u8)
     }
 
+    /// Whether an address is in some process's queues, cachable registers or
+    /// queue pointers: where messages cross from processor to interface.
+    pub fn carries_messages(address: u64) -> bool {
+        Self::process_at(address).is_some_and(|process| {
+            let own = Self::of_process(process);
+            own.pointers().contains(&address) || address >= own.send_queue()
+        })
+    }
+
     /// What is at an address of the region, in words; none if nothing ever is.
     pub fn describe(address: u64) -> Option<String> {
         let process = Self::process_at(address)?;
@@ -313,6 +322,17 @@ mod tests {
         assert_eq!(Addresses::describe(entry).as_deref(), Some("process 1's receive queue"));
         assert_eq!(Addresses::describe(REGISTER_PAGE + 0x10_0000), None);
         assert_eq!(Addresses::process_at(NODE_MEMORY.start), None, "it is nobody's own");
+    }
+
+    #[test]
+    fn messages_cross_in_queues_and_pointers_alone() {
+        let other = Addresses::of_process(1);
+        let carrying =
+            [other.send_tail(), other.receive_head(), other.send_queue(), other.receive_queue() + 64];
+        assert!(carrying.into_iter().all(Addresses::carries_messages));
+        let others =
+            [INFORMATION_PAGE, REGISTER_PAGE, BLOCK_BUFFERS, other.information_page(), NODE_MEMORY.start, 64];
+        assert!(!others.into_iter().any(Addresses::carries_messages));
     }
 
     #[test]

@@ -58,12 +58,49 @@ pub struct Description {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A count, a time in picoseconds or a maximum.
+    /// A count, or a time in picoseconds.
     Number(u64),
+    /// The largest of what was seen.
+    Maximum(u64),
     /// A distribution.
     Distribution(Box<Histogram>),
     /// Counts by name.
     Counts(#[serde(serialize_with = "as_map")] Vec<(String, u64)>),
+}
+
+impl Value {
+    /// Adds what another component has seen under the same name.
+    ///
+    /// # Panics
+    /// If the two are not of the same kind.
+    pub fn merge(&mut self, other: &Value) {
+        match (self, other) {
+            (Value::Number(mine), Value::Number(theirs)) => *mine += theirs,
+            (Value::Maximum(mine), Value::Maximum(theirs)) => *mine = (*mine).max(*theirs),
+            (Value::Distribution(mine), Value::Distribution(theirs)) => mine.merge(theirs),
+            (Value::Counts(mine), Value::Counts(theirs)) => {
+                for ((_, mine), (_, theirs)) in mine.iter_mut().zip(theirs) {
+                    *mine += theirs;
+                }
+            }
+            (mine, theirs) => panic!("{mine:?} and {theirs:?} do not add up"),
+        }
+    }
+
+    /// What came after `earlier`, a former value of the same statistic. None
+    /// where that cannot be told: the extremes of a stretch are lost in those
+    /// of the whole.
+    pub fn since(&self, earlier: &Value) -> Option<Value> {
+        match (self, earlier) {
+            (Value::Number(now), Value::Number(before)) => Some(Value::Number(now - before)),
+            (Value::Counts(now), Value::Counts(before)) => {
+                let counts = now.iter().zip(before);
+                let counts = counts.map(|((name, now), (_, before))| (name.clone(), now - before));
+                Some(Value::Counts(counts.collect()))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn as_map<S: Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -167,7 +204,7 @@ impl Maximum {
 
 impl Statistic for Maximum {
     fn value(&self) -> Value {
-        Value::Number(self.0)
+        Value::Maximum(self.0)
     }
 
     fn merge(&mut self, other: &Self) {
@@ -268,7 +305,7 @@ impl Serialize for Histogram {
     }
 }
 
-/// One count for each member of a category: transactions by kind.
+/// One count for each member of a category: transactions by kind, or time by kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally<C> {
     counts: Box<[u64]>,
@@ -285,7 +322,13 @@ impl<C: Category> Tally<C> {
     /// One more of `category`.
     #[inline]
     pub fn increment(&mut self, category: C) {
-        self.counts[category.index()] += 1;
+        self.add(category, 1);
+    }
+
+    /// `amount` more of `category`.
+    #[inline]
+    pub fn add(&mut self, category: C, amount: u64) {
+        self.counts[category.index()] += amount;
     }
 
     /// How many of `category` so far.
@@ -442,6 +485,31 @@ mod tests {
         assert_eq!((sum.longest_queue.get(), sum.traffic.get(Vehicle::Tram)), (9, 2));
         sum.merge(&Road::default());
         assert_eq!((sum.speeds.minimum(), sum.speeds.maximum()), (Some(0), Some(50)));
+    }
+
+    fn values(road: &Road) -> Vec<Value> {
+        let mut values = Vec::new();
+        road.visit(&mut |_, value| values.push(value));
+        values
+    }
+
+    #[test]
+    fn values_merge_as_the_components_do() {
+        let mut both = a_day();
+        both.merge(&a_day());
+        let mut merged = values(&a_day());
+        merged.iter_mut().zip(&values(&a_day())).for_each(|(mine, theirs)| mine.merge(theirs));
+        assert_eq!(merged, values(&both));
+    }
+
+    #[test]
+    fn what_adds_up_is_known_for_a_stretch_and_extremes_are_not() {
+        let mut both = a_day();
+        both.merge(&a_day());
+        let (all, earlier, day) = (values(&both), values(&a_day()), values(&a_day()));
+        let later: Vec<_> = all.iter().zip(&earlier).map(|(all, earlier)| all.since(earlier)).collect();
+        let expected = [Some(day[0].clone()), Some(day[1].clone()), None, None, Some(day[4].clone())];
+        assert_eq!(later, expected);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
-use narthex_fabrics::{NetworkPort, NodeId, Placement};
+use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
 use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
@@ -88,7 +88,8 @@ impl<'a> Blueprint<'a> {
         let interface = self.build_interface()?;
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
-        let network = NetworkPort::new(id, placement, flow_control, config.network.build());
+        let network =
+            NetworkPort::new(id, placement, flow_control, config.network.build(), self.packet_format());
         let mut main = MainMemory::with_image(self.image.clone());
         let processors = (0..placement.processes)
             .map(|process| self.process(Place { node: id, process }, &interface, &mut main))
@@ -146,6 +147,11 @@ impl<'a> Blueprint<'a> {
 
     fn packet_bytes(&self) -> u64 {
         self.config.messages.packet.as_u64()
+    }
+
+    fn packet_format(&self) -> PacketFormat {
+        let header_bytes = self.config.messages.header.as_u64();
+        PacketFormat { packet_bytes: self.packet_bytes(), header_bytes }
     }
 
     /// The interface of a node.

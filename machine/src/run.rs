@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
 use narthex_cores::linux::{OutputStream, Program};
+use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
@@ -12,11 +13,12 @@ use sha2::{Digest, Sha256};
 
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
+use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
 
 /// The version of the results' layout.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// What whoever started a run sees while it goes on.
 pub enum Progress<'a> {
@@ -175,6 +177,8 @@ fn failure_of(node: &Node) -> Failure {
 /// The result document: everything that is needed to run it again, and all that was counted.
 fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
     let Finished { machine, interface, nodes, end, written } = finished;
+    let mut message_sizes = MessageSizes::default();
+    nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
     json!({
         "schema": SCHEMA_VERSION,
         "version": env!("CARGO_PKG_VERSION"),
@@ -187,6 +191,7 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
         "simulated_ps": end.as_ps(),
         "reports": of_processes(nodes, reports_of),
         "regions": of_processes(nodes, regions_of),
+        "message_sizes": sizes_json(&message_sizes),
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
         "output": written.lines,
     })
@@ -219,11 +224,12 @@ fn reports_of(process: &Process) -> Vec<Value> {
 
 fn regions_of(process: &Process) -> Vec<Value> {
     let region = |region: &Region| {
-        json!({
-            "name": region.name,
-            "begin_ps": region.begin.as_ps(),
-            "end_ps": region.end.map(|end| end.as_ps()),
-        })
+        let mut entry = json!({ "name": region.name, "begin_ps": region.begin.as_ps(), "end_ps": null });
+        if let (Some((end, counts)), Some(fields)) = (&region.end, entry.as_object_mut()) {
+            fields.insert("end_ps".into(), end.as_ps().into());
+            fields.extend(counts.to_json());
+        }
+        entry
     };
     process.regions.iter().map(region).collect()
 }

@@ -185,6 +185,7 @@ narthex_kernel::statistics! {
         block_loads: Counter, "bus_block_loads", "transactions", "blocks loaded from a device into a block buffer";
         block_stores: Counter, "bus_block_stores", "transactions", "blocks stored from a block buffer to a device";
         occupied: TimeTotal, "bus_occupied", "ps", "time during which the bus was not free";
+        occupied_by_kind: Tally<Kind>, "bus_occupied_by_kind", "ps", "that time by the kind of transaction, without what a bridge held the bus for";
     }
 }
 
@@ -284,6 +285,7 @@ impl Bus {
     /// else than the bus says how long that is.
     pub fn carried(&mut self, kind: Kind, occupied: Duration) {
         self.statistics.count(kind);
+        self.statistics.occupied_by_kind.add(kind, occupied.as_ps());
         self.held(occupied);
     }
 
@@ -351,6 +353,7 @@ mod tests {
         assert_eq!(bus.release(end), None);
         assert_eq!(bus.statistics.reads.get(), 1);
         assert_eq!(bus.statistics.occupied.get(), Duration::from_ns(136));
+        assert_eq!(bus.statistics.occupied_by_kind.get(Kind::Read), 136_000);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! cache, its instruction cache, a network interface. Main memory is not an
 //! agent: it never asks, it is the home of every address that no device claims.
 
-use narthex_kernel::Duration;
+use narthex_kernel::{Category, Duration};
 
 use crate::protocols::Snoop;
 
@@ -103,6 +103,19 @@ pub enum Kind {
     BlockLoad,
     /// A processor stores a whole block from its block buffer to a device.
     BlockStore,
+}
+
+/// Time and transactions are counted by kind.
+impl Category for Kind {
+    const COUNT: usize = Kind::ALL.len();
+
+    fn index(self) -> usize {
+        Kind::index(self)
+    }
+
+    fn name(index: usize) -> String {
+        Kind::ALL[index].name().to_owned()
+    }
 }
 
 impl Kind {

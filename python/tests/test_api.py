@@ -39,7 +39,7 @@ def test_the_same_run_gives_the_same_bytes(result):
 
 
 def test_the_document_can_be_run_again(result):
-    assert result.document["schema"] == 2
+    assert result.document["schema"] == 3
     assert len(result.document["binary_sha256"]) == 64
     assert result.document["machine"]["bus"]["clock"]
     assert json.loads(result.to_json()) == result.document

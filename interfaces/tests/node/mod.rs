@@ -7,7 +7,9 @@ mod uncached;
 use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
+use narthex_fabrics::{
+    Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
+};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
 use narthex_interfaces::models::MODELS;
@@ -138,6 +140,7 @@ impl Node {
             main.write(address, &word.to_le_bytes());
         }
         let placement = Placement { nodes: 2, processes: process + 1 };
+        let format = PacketFormat { packet_bytes: PACKET_BYTES, header_bytes: 8 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         Node {
             attachment: interface.attachment,
@@ -150,7 +153,13 @@ impl Node {
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
             main,
             interface: built,
-            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build()),
+            network: NetworkPort::new(
+                NodeId(number),
+                placement,
+                flow.build(placement),
+                network.build(),
+                format,
+            ),
             layouts,
             timers: Vec::new(),
             frames: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Statistics};
 use narthex_fabrics::networks::Network;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, Placement, Rank};
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, Placement, Rank};
 use narthex_kernel::{Duration, Time};
 
 use super::explore::Violation;
@@ -18,6 +18,9 @@ pub const PEER: Rank = Rank(1);
 
 /// Two nodes of a process each; only one of them is there.
 const PLACEMENT: Placement = Placement { nodes: 2, processes: 1 };
+
+/// What messages are counted by; nobody asks for the counts.
+const FORMAT: PacketFormat = PacketFormat { packet_bytes: 256, header_bytes: 8 };
 
 /// Most packets that the network has room for at a time, and most that wait for
 /// the interface to take them.
@@ -74,7 +77,7 @@ impl Environment {
     /// The port through which a half sees the network during one step.
     pub fn port(&self) -> NetworkPort {
         let gate = Gate { room: self.room, waiting: self.waiting.clone(), statistics: Statistics::default() };
-        NetworkPort::new(NodeId(0), PLACEMENT, Box::new(gate), Box::new(Wire))
+        NetworkPort::new(NodeId(0), PLACEMENT, Box::new(gate), Box::new(Wire), FORMAT)
     }
 
     /// Takes over what a half did with the port; `judge` looks at each packet

@@ -1,5 +1,6 @@
 //! The bus at work: who is granted, who snoops, who supplies.
 
+use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
@@ -204,7 +205,23 @@ impl Node {
         };
         let moves_block = transaction.kind.fetches_block() || transaction.kind.carries_block();
         let supplier = owner.or_else(|| moves_block.then(|| self.home_supplier(transaction.address)));
+        self.count_supply(transaction, supplier);
         Answer { response: Response { data, value: 0, shared: snooped.shares }, delay, supplier }
+    }
+
+    /// Counts where a processor's block of the interface came from.
+    fn count_supply(&mut self, transaction: &Transaction, supplier: Option<Supplier>) {
+        let is_processors = matches!(self.agent(transaction.agent), Agent::Unit(_));
+        if is_processors
+            && transaction.kind.fetches_block()
+            && Addresses::carries_messages(transaction.address)
+        {
+            match supplier {
+                Some(Supplier::MainMemory) => self.statistics.from_memory.increment(),
+                Some(Supplier::Agent(Agent::Side(_))) => self.statistics.from_interface.increment(),
+                Some(Supplier::Agent(Agent::Unit(_))) | None => {}
+            }
+        }
     }
 
     /// The home of an address, as a supplier.

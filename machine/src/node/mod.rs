@@ -30,6 +30,7 @@
 //! anything else happens at that instant, so that a block that was fetched is
 //! used before it can be taken away again.
 
+pub mod counts;
 mod halves;
 mod interconnect;
 mod io_bus;
@@ -63,8 +64,9 @@ use journal::{Edge, FrameNote, Journal};
 use io_bus::IoBus;
 use private_bus::PrivateBus;
 
+pub use counts::Region;
 pub use interconnect::Agent;
-pub use process::{Ended, Output, Process, Region, Report};
+pub use process::{Ended, Output, Process, Report};
 
 /// What can happen at a node.
 #[derive(Debug)]
@@ -170,6 +172,8 @@ pub struct Node {
     departures: Vec<Departure>,
     timers: Vec<Time>,
     faults: Vec<RegisterFault>,
+    /// Where processors' blocks of the interface came from.
+    statistics: counts::Statistics,
     /// System calls and deliveries: what shows that the run gets somewhere.
     progress: u64,
     /// What happened here, where somebody wants to know.
@@ -232,6 +236,7 @@ impl Node {
             departures: Vec::new(),
             timers: Vec::new(),
             faults: Vec::new(),
+            statistics: counts::Statistics::default(),
             progress: 0,
             journal: None,
         }

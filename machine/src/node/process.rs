@@ -9,6 +9,8 @@ use narthex_cores::linux::{OutputStream, SystemCalls};
 use narthex_kernel::Time;
 use narthex_memory::pages::PageTable;
 
+use super::counts::Region;
+
 /// What a process has besides its processor.
 #[derive(Debug)]
 pub struct Process {
@@ -68,15 +70,4 @@ pub struct Report {
     pub value: f64,
     /// In which unit.
     pub unit: String,
-}
-
-/// A stretch of time that a program marked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Region {
-    /// Its name.
-    pub name: String,
-    /// When it began.
-    pub begin: Time,
-    /// When it ended; none if the program ended first.
-    pub end: Option<Time>,
 }

@@ -11,8 +11,8 @@ use narthex_interfaces::registers::Addresses;
 use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
-use super::process::{Ended, Output, Region, Report};
-use super::{Node, State};
+use super::process::{Ended, Output, Report};
+use super::{Node, Region, State};
 use crate::activity::{Activity, Occupation};
 
 /// The number of the register that holds a system call's number.
@@ -62,12 +62,14 @@ impl Node {
             }
             Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
-                process.regions.push(Region { name, begin: now, end: None });
+                let counts = self.counts(index, now);
+                self.processes[index].regions.push(Region::new(name, now, counts));
             }
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
+                let counts = self.counts(index, now);
                 let open = |region: &&mut Region| region.name == name && region.end.is_none();
-                match process.regions.iter_mut().rev().find(open) {
-                    Some(region) => region.end = Some(now),
+                match self.processes[index].regions.iter_mut().rev().find(open) {
+                    Some(region) => region.close(now, &counts),
                     None => self.fail(index, &format!("the region {name:?} ends, but has not begun")),
                 }
             }

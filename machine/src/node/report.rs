@@ -7,9 +7,9 @@ use narthex_cores::linux::address_space::Use;
 use narthex_interfaces::Interface;
 use narthex_interfaces::places::{Place, Shape, place_of};
 use narthex_kernel::Time;
-use narthex_kernel::statistics::StatisticSet;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::counts::{ledger_json, sizes_json, statistics_json};
 use super::process::Ended;
 use super::{Node, State};
 
@@ -41,8 +41,7 @@ impl Node {
                     },
                     "retired": unit.processor.retired(),
                     "cycles": unit.processor.cycles(),
-                    "ledger_ps": unit.ledger.totals().filter(|(_, time)| !time.is_zero())
-                        .map(|(name, time)| (name, json!(time.as_ps()))).collect::<Map<_, _>>(),
+                    "ledger_ps": ledger_json(unit.ledger.totals()),
                 })
             })
             .collect();
@@ -50,25 +49,9 @@ impl Node {
             "node": self.id.0,
             "processors": processors,
             "touched_pages": self.main.touched_pages(),
-            "statistics": self.statistics(),
+            "statistics": statistics_json(&self.statistics()),
+            "message_sizes": sizes_json(self.message_sizes()),
         })
-    }
-
-    /// Every statistic of the node by name.
-    fn statistics(&self) -> Map<String, Value> {
-        let mut sets: Vec<&dyn StatisticSet> = vec![&self.bus.statistics, self.network.statistics()];
-        sets.extend(self.units.iter().map(|unit| &unit.memory.statistics as &dyn StatisticSet));
-        sets.extend(self.interface.sides.iter().map(|side| side.statistics()));
-        let mut all = Map::new();
-        sets.into_iter().for_each(|set| add_all(&mut all, "", set));
-        if let Some(io) = &self.io {
-            add_all(&mut all, "io_", &io.bus.statistics);
-            add_all(&mut all, "", &io.bridge.statistics);
-        }
-        if let Some(private) = &self.private {
-            add_all(&mut all, "private_", &private.bus.statistics);
-        }
-        all
     }
 
     /// What an address of the first process is, in words.
@@ -112,21 +95,4 @@ impl Node {
         let _ = write!(text, "  flow control: {}", self.network.describe());
         text
     }
-}
-
-/// Adds every statistic of a set, its name behind the prefix.
-fn add_all(all: &mut Map<String, Value>, prefix: &str, set: &dyn StatisticSet) {
-    set.visit(&mut |description, value| {
-        let value = serde_json::to_value(value).expect("statistics are plain numbers");
-        add(all, &format!("{prefix}{}", description.name), value);
-    });
-}
-
-/// Adds a statistic, summing numbers that several processors share.
-fn add(all: &mut Map<String, Value>, name: &str, value: Value) {
-    let sum = match (all.get(name).and_then(Value::as_u64), value.as_u64()) {
-        (Some(before), Some(more)) => json!(before + more),
-        _ => value,
-    };
-    all.insert(name.to_owned(), sum);
 }

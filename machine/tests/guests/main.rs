@@ -15,6 +15,7 @@ mod no_progress;
 mod overflow;
 mod packets;
 mod processes;
+mod regions;
 mod timing;
 mod traffic;
 

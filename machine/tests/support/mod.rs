@@ -1,13 +1,14 @@
 //! What tests and benches of whole machines share: guest programs without a
 //! compiler, and runs of them.
 //!
-//! A guest is written in the notation of [`narthex_cores::assemble`], with three
+//! A guest is written in the notation of [`narthex_cores::assemble`], with a few
 //! more lines:
 //!
 //! | line | meaning |
 //! | --- | --- |
 //! | `report NAME, REGISTER` | reports the register's integer, up to 53 bits, under that name |
 //! | `report_word NAME, REGISTER` | reports all 64 bits; see [`reported_word`] |
+//! | `region_begin NAME`, `region_end NAME` | marks a region |
 //! | `exit CODE` | ends the program |
 //!
 //! They are system calls and use a0 to a3, a7 and fa0. The code begins at
@@ -37,6 +38,8 @@ const DATA_BYTES: u64 = 0x1_0000;
 const EXIT: u64 = 93;
 /// Narthex's number of the system call that reports a figure.
 const REPORT: u64 = 0x4e00;
+/// Narthex's number of the system call that marks a region.
+const REGION: u64 = 0x4e02;
 
 /// An ELF file with the program.
 pub fn program(source: &str) -> Vec<u8> {
@@ -66,6 +69,8 @@ fn expand(line: &str, names: &mut Vec<u8>) -> String {
             let (name, register) = operands(rest);
             report(&name, &register, names)
         }
+        Some(("region_begin", name)) => region(name, 1, names),
+        Some(("region_end", name)) => region(name, 0, names),
         Some(("report_word", rest)) => {
             let (name, register) = operands(rest);
             let upper = report(&format!("{name}.upper"), "a3", names);
@@ -77,11 +82,22 @@ fn expand(line: &str, names: &mut Vec<u8>) -> String {
     .replace(';', "\n")
 }
 
+/// The address of a name.
+fn place(name: &str, names: &mut Vec<u8>) -> u64 {
+    let address = NAMES + names.len() as u64;
+    names.extend(name.trim().as_bytes());
+    names.push(0);
+    address
+}
+
+/// The system call that marks an edge of a region.
+fn region(name: &str, edge: u64, names: &mut Vec<u8>) -> String {
+    format!("li a0, {}; li a1, {edge}; li a7, {REGION}; ecall", place(name, names))
+}
+
 /// The system call that reports a register's integer.
 fn report(name: &str, register: &str, names: &mut Vec<u8>) -> String {
-    let address = NAMES + names.len() as u64;
-    names.extend(name.as_bytes());
-    names.push(0);
+    let address = place(name, names);
     format!(
         "fcvt.d.l fa0, {register}; fmv.x.d a1, fa0; li a0, {address}; li a2, {NAMES}; li a7, {REPORT}; ecall"
     )

@@ -1,0 +1,153 @@
+//! What a node has counted: at the end of a run, and in a stretch of it.
+//!
+//! Ledgers and statistics only ever grow, so a stretch of time needs no counters
+//! of its own. A region takes them down where it begins and again where it ends;
+//! the difference is the region's, and its ledger adds up to its length to the
+//! picosecond as the whole one does.
+//!
+//! ```text
+//!   begin ──────────── end
+//!     Counts A           Counts B        region: B since A
+//! ```
+//!
+//! The ledger is that of the process's processor. Statistics and messages are the
+//! node's. What takes time is counted where it begins: a transaction belongs to
+//! the region in which the bus was granted.
+
+use narthex_fabrics::MessageSizes;
+use narthex_kernel::statistics::{StatisticSet, Value};
+use narthex_kernel::{Duration, Time};
+use serde_json::{Map, json};
+
+use super::Node;
+
+narthex_kernel::statistics! {
+    /// Which way messages come to the processor, and where from (hpca98, Section
+    /// 6.2.2, counts "main memory to processor cache transactions").
+    pub struct Statistics {
+        from_memory: Counter, "interface_blocks_from_memory", "transactions", "blocks of the interface's queues, registers and pointers that main memory supplied to a processor's cache";
+        from_interface: Counter, "interface_blocks_from_interface", "transactions", "those that the interface supplied from its own cache, memory or registers";
+    }
+}
+
+/// What was counted up to an instant, or during a stretch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Counts {
+    ledger: Vec<(String, Duration)>,
+    statistics: Vec<(String, Value)>,
+    message_sizes: MessageSizes,
+}
+
+impl Counts {
+    /// What came after `earlier`, former counts of the same process.
+    fn since(&self, earlier: &Counts) -> Counts {
+        let ledger = self.ledger.iter().zip(&earlier.ledger);
+        let statistics = self.statistics.iter().zip(&earlier.statistics);
+        Counts {
+            ledger: ledger.map(|((name, now), (_, before))| (name.clone(), *now - *before)).collect(),
+            statistics: statistics
+                .filter_map(|((name, now), (_, before))| Some((name.clone(), now.since(before)?)))
+                .collect(),
+            message_sizes: self.message_sizes.since(&earlier.message_sizes),
+        }
+    }
+
+    /// As results have it.
+    pub fn to_json(&self) -> Map<String, serde_json::Value> {
+        let parts = [
+            ("ledger_ps", ledger_json(self.ledger.iter().cloned())),
+            ("statistics", statistics_json(&self.statistics)),
+            ("message_sizes", sizes_json(&self.message_sizes)),
+        ];
+        parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect()
+    }
+}
+
+/// A named stretch of time that a program marked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub begin: Time,
+    /// What was counted until then.
+    before: Counts,
+    /// When it ended, and what was counted in it; none if the program ended first.
+    pub end: Option<(Time, Counts)>,
+}
+
+impl Region {
+    /// One that begins now.
+    pub fn new(name: String, begin: Time, before: Counts) -> Self {
+        Region { name, begin, before, end: None }
+    }
+
+    /// It ends now.
+    pub fn close(&mut self, end: Time, now: &Counts) {
+        self.end = Some((end, now.since(&self.before)));
+    }
+}
+
+impl Node {
+    /// What the process's processor and the node have counted up to `now`, the
+    /// processor's present instant.
+    pub(super) fn counts(&mut self, process: usize, now: Time) -> Counts {
+        let ledger = &mut self.units[process].ledger;
+        ledger.close(now);
+        Counts {
+            ledger: ledger.totals().collect(),
+            statistics: self.statistics(),
+            message_sizes: self.network.message_sizes().clone(),
+        }
+    }
+
+    /// Every statistic of the node by name. Those of the same name, which
+    /// several processors have, are joined.
+    pub(super) fn statistics(&self) -> Vec<(String, Value)> {
+        let mut sets: Vec<(&str, &dyn StatisticSet)> =
+            vec![("", &self.statistics), ("", &self.bus.statistics), ("", self.network.statistics())];
+        sets.extend(self.units.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
+        sets.extend(self.interface.sides.iter().map(|side| ("", side.statistics())));
+        if let Some(io) = &self.io {
+            sets.extend([("io_", &io.bus.statistics as &dyn StatisticSet), ("", &io.bridge.statistics)]);
+        }
+        if let Some(private) = &self.private {
+            sets.push(("private_", &private.bus.statistics));
+        }
+        let mut all = vec![("messages_sent".into(), Value::Number(self.network.message_sizes().total()))];
+        for (prefix, set) in sets {
+            set.visit(&mut |description, value| {
+                join(&mut all, format!("{prefix}{}", description.name), &value)
+            });
+        }
+        all
+    }
+
+    /// The messages that the node has sent, by size.
+    pub fn message_sizes(&self) -> &MessageSizes {
+        self.network.message_sizes()
+    }
+}
+
+fn join(all: &mut Vec<(String, Value)>, name: String, value: &Value) {
+    match all.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, joined)) => joined.merge(value),
+        None => all.push((name, value.clone())),
+    }
+}
+
+/// The categories in which any time was spent.
+pub(super) fn ledger_json(totals: impl Iterator<Item = (String, Duration)>) -> serde_json::Value {
+    let spent = totals.filter(|(_, time)| !time.is_zero());
+    spent.map(|(name, time)| (name, json!(time.as_ps()))).collect::<Map<_, _>>().into()
+}
+
+pub(super) fn statistics_json(statistics: &[(String, Value)]) -> serde_json::Value {
+    let json = |value| serde_json::to_value(value).expect("statistics are plain data");
+    statistics.iter().map(|(name, value)| (name.clone(), json(value))).collect::<Map<_, _>>().into()
+}
+
+/// The number of messages of each size, smallest first.
+pub fn sizes_json(sizes: &MessageSizes) -> serde_json::Value {
+    sizes.iter().map(|(bytes, messages)| json!({ "bytes": bytes, "messages": messages })).collect()
+}
