@@ -134,6 +134,7 @@ __attribute__((constructor)) static void start(void) {
     sender.start(machine);
     receiver.start(machine);
     barrier_start();
+    collectives_start();
 }
 
 int narthex_node(void) {
@@ -214,7 +215,7 @@ static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, si
     for (; bytes > payload_bytes; bytes -= payload_bytes) {
         send_packet(header, payload, payload_bytes);
         payload += payload_bytes;
-        header += UINT64_C(1) << 40;
+        header += HEADER_NEXT_INDEX;
     }
     send_packet(header | HEADER_LAST, payload, bytes);
 }
@@ -234,14 +235,35 @@ static OUT_OF_LINE void check_arguments(int destination, int handler, const void
                   bytes);
 }
 
+static inline uint64_t new_header(int destination, int handler) {
+    return (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
+}
+
 void send_message(int destination, int handler, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
-    uint64_t header =
-        (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
+    uint64_t header = new_header(destination, handler);
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
     else
         send_in_packets(header, payload, bytes);
+    LEAVE();
+}
+
+void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
+                const void *payload, size_t bytes) {
+    _Alignas(uint64_t) char first[PACKET_PAYLOAD_LIMIT];
+    size_t room = payload_bytes - preamble_bytes;
+    size_t part = bytes < room ? bytes : room;
+    ENTER(ACTIVITY_SEND);
+    copy(first, preamble, preamble_bytes);
+    copy(first + preamble_bytes, payload, part);
+    uint64_t header = new_header(destination, handler);
+    if (part == bytes) {
+        send_packet(header | HEADER_LAST, first, preamble_bytes + part);
+    } else {
+        send_packet(header, first, payload_bytes);
+        send_in_packets(header + HEADER_NEXT_INDEX, (const char *)payload + part, bytes - part);
+    }
     LEAVE();
 }
 
@@ -399,11 +421,19 @@ static OUT_OF_LINE int receive_arrivals(uint64_t header) {
     return messages;
 }
 
+static OUT_OF_LINE void fail_in_handler(const char *function) {
+    narthex_fail("node %d calls %s inside a handler; return from the handler instead", node,
+                 function);
+}
+
+void check_outside_handler(const char *function) {
+    if (in_handler)
+        fail_in_handler(function);
+}
+
 int narthex_poll(void) {
     if (in_handler)
-        narthex_fail("node %d calls narthex_poll or narthex_barrier inside a handler; return "
-                     "from the handler instead",
-                     node);
+        fail_in_handler("narthex_poll");
     int messages = 0;
     ENTER(ACTIVITY_POLL);
     uint64_t header = next_header();

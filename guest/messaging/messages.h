@@ -5,13 +5,23 @@
 
 #include "messaging/narthex.h"
 
-#define HANDLER_BARRIER NARTHEX_HANDLERS
+/* Numbers below these belong to guest/shared_memory. */
+enum { HANDLER_BARRIER = 248, HANDLER_COLLECTIVE };
 
 /* As narthex_register_handler and narthex_send, for any number up to 255 and without checks. */
 void set_handler(int number, narthex_handler *function);
 void send_message(int destination, int handler, const void *payload, size_t bytes);
 
-/* Prepares the barrier, before main. */
+/* Sends a message whose payload is the `preamble_bytes` (at most 8) bytes at `preamble` and then
+ * the `bytes` bytes at `payload`; of the latter only those in the first packet are copied. */
+void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
+                const void *payload, size_t bytes);
+
+/* Fails if a handler is running, in which `function` must not be called. */
+void check_outside_handler(const char *function);
+
+/* Prepare the library's parts, before main. */
 void barrier_start(void);
+void collectives_start(void);
 
 #endif

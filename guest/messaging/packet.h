@@ -25,6 +25,9 @@
 #define PACKETS_PER_MESSAGE_LIMIT 32768
 #define HEADER_EXTRA_BYTES 4 /* of a larger header */
 #define HEADER_BYTES_SHIFT 16
+#define HEADER_NEXT_INDEX                                                                          \
+    (UINT64_C(1) << 40) /* to add: the header of the message's next packet                         \
+                         */
 #define HEADER_LAST (UINT64_C(1) << 55)
 #define HEADER_SENSE_SHIFT 63
 
