@@ -98,4 +98,8 @@ extern const struct receive_driver receive_loopback[HEADER_VARIANTS], receive_fi
     receive_cachable_queue[HEADER_VARIANTS], receive_cachable_register[HEADER_VARIANTS],
     receive_block_buffer[HEADER_VARIANTS], receive_user_level_dma[HEADER_VARIANTS];
 
+/* The driver with a number of the information page; fails if this program has none. */
+struct send_driver pick_send_driver(uint64_t number, int variant);
+struct receive_driver pick_receive_driver(uint64_t number, int variant);
+
 #endif

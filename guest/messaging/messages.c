@@ -16,6 +16,7 @@
  * receive overhead and buffering are told apart (runtime/marker.h). */
 #include <stdlib.h>
 
+#include "messaging/arrangement.h"
 #include "messaging/buffers.h"
 #include "messaging/copy.h"
 #include "messaging/driver.h"
@@ -45,12 +46,8 @@ struct saved_packet {
 struct partial_message {
     struct partial_message *next;
     struct buffer *buffer;
-    uint64_t key;    /* source and message id */
-    size_t used;     /* end of the last byte placed so far */
-    size_t received; /* packets so far */
-    size_t packets;  /* of the message; 0 until its last packet has come */
-    size_t index;    /* of the packet that comes next if they come in order */
-    size_t offset;   /* where its payload goes: kept, because a multiplication takes 17 cycles */
+    uint64_t key; /* source and message id */
+    struct arrangement arrangement;
 };
 
 static const struct narthex_information *machine;
@@ -68,50 +65,6 @@ static size_t largest_bytes; /* of a message in parts so far: the next one gets 
                                 that its buffer need not grow packet by packet */
 
 /* Starting */
-
-static OUT_OF_LINE _Noreturn void fail_driver(const char *half, uint64_t number) {
-    narthex_fail("node %d: to %s over this network interface takes driver %llu, which this program "
-                 "does not have: compile it again",
-                 node, half, (unsigned long long)number);
-}
-
-static struct send_driver pick_send_driver(uint64_t number, int variant) {
-    switch (number) {
-    case DRIVER_LOOPBACK:
-        return send_loopback[variant];
-    case DRIVER_FIFO:
-        return send_fifo[variant];
-    case DRIVER_CACHABLE_QUEUE:
-        return send_cachable_queue[variant];
-    case DRIVER_CACHABLE_REGISTER:
-        return send_cachable_register[variant];
-    case DRIVER_BLOCK_BUFFER:
-        return send_block_buffer[variant];
-    case DRIVER_USER_LEVEL_DMA:
-        return send_user_level_dma[variant];
-    default:
-        fail_driver("send", number);
-    }
-}
-
-static struct receive_driver pick_receive_driver(uint64_t number, int variant) {
-    switch (number) {
-    case DRIVER_LOOPBACK:
-        return receive_loopback[variant];
-    case DRIVER_FIFO:
-        return receive_fifo[variant];
-    case DRIVER_CACHABLE_QUEUE:
-        return receive_cachable_queue[variant];
-    case DRIVER_CACHABLE_REGISTER:
-        return receive_cachable_register[variant];
-    case DRIVER_BLOCK_BUFFER:
-        return receive_block_buffer[variant];
-    case DRIVER_USER_LEVEL_DMA:
-        return receive_user_level_dma[variant];
-    default:
-        fail_driver("receive", number);
-    }
-}
 
 /* Runs before main, so that the calls need not ask whether the library has started. */
 __attribute__((constructor)) static void start(void) {
@@ -191,11 +144,15 @@ static void save_packet(uint64_t header) {
     saved_end = &packet->next;
 }
 
+/* Packets of channels need not be saved: their place is known. */
 static void save_arrivals(void) {
     uint64_t header;
     ENTER(ACTIVITY_BUFFERING);
     while ((header = receiver.arrived()) != 0)
-        save_packet(header);
+        if (header & HEADER_CHANNEL)
+            receiver.receive(channel_place(header), header_bytes(header));
+        else
+            save_packet(header);
     LEAVE();
 }
 
@@ -240,18 +197,25 @@ static OUT_OF_LINE void check_arguments(int destination, int handler, const void
                   bytes);
 }
 
-static inline uint64_t new_header(int destination, int handler) {
-    return (uint64_t)destination | (uint64_t)handler << 24 | (uint64_t)next_message++ << 32;
-}
-
-void send_message(int destination, int handler, const void *payload, size_t bytes) {
+static inline void send_all(uint64_t header, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
-    uint64_t header = new_header(destination, handler);
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
     else
         send_in_packets(header, payload, bytes);
     LEAVE();
+}
+
+static inline uint64_t new_header(int destination, int handler) {
+    return (uint64_t)destination | header_of(handler, next_message++);
+}
+
+void send_packets(int destination, uint64_t header, const void *payload, size_t bytes) {
+    send_all((uint64_t)destination | header, payload, bytes);
+}
+
+void send_message(int destination, int handler, const void *payload, size_t bytes) {
+    send_all(new_header(destination, handler), payload, bytes);
 }
 
 void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
@@ -361,35 +325,26 @@ static inline struct partial_message *find_partial(uint64_t header) {
     return partial && partial->key == key ? partial : search_partial(header, key);
 }
 
-/* Where the packet's payload goes in its message. */
-static inline size_t place(struct partial_message *message, uint64_t header) {
-    size_t index = header_index(header);
-    size_t offset = index == message->index ? message->offset : index * payload_bytes;
-    message->index = index + 1;
-    message->offset = offset + payload_bytes;
-    return offset;
-}
-
-/* Adds a packet to its message; returns 1 when that completed the message, which is then handled.
- */
+/* Takes in a packet that is not a message by itself; returns 1 when it completed one, which is then
+ * handled. */
 static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *from) {
+    size_t bytes = header_bytes(header);
+    if (header & HEADER_CHANNEL) {
+        receiver.receive(channel_place(header), bytes);
+        return 0;
+    }
     struct partial_message *message = find_partial(header);
-    size_t offset = place(message, header);
-    size_t end = offset + header_bytes(header);
-    if (end > message->buffer->capacity)
-        message->buffer = buffer_grow(message->buffer, message->used, end);
-    fetch(buffer_data(message->buffer) + offset, from, header_bytes(header));
-    if (end > message->used)
-        message->used = end;
-    message->received += 1;
-    if (header_is_last(header))
-        message->packets = header_index(header) + 1;
-    if (message->received != message->packets)
+    size_t used = message->arrangement.bytes;
+    size_t offset = arrange(&message->arrangement, header, payload_bytes);
+    if (offset + bytes > message->buffer->capacity)
+        message->buffer = buffer_grow(message->buffer, used, offset + bytes);
+    fetch(buffer_data(message->buffer) + offset, from, bytes);
+    if (!is_complete(&message->arrangement))
         return 0;
     end_partial(message);
-    if (message->used > largest_bytes)
-        largest_bytes = message->used;
-    handle(header, message->buffer, message->used);
+    if (message->arrangement.bytes > largest_bytes)
+        largest_bytes = message->arrangement.bytes;
+    handle(header, message->buffer, message->arrangement.bytes);
     return 1;
 }
 

@@ -9,7 +9,12 @@
 
 /* The handler numbers of shared memory, and of the library itself. */
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
-enum { HANDLER_BARRIER = 248, HANDLER_COLLECTIVE };
+enum {
+    HANDLER_BARRIER = 248,
+    HANDLER_COLLECTIVE,
+    HANDLER_CHANNEL, /* packets for a channel's first slot; those for its second follow */
+    HANDLER_CHANNEL_RELEASE = HANDLER_CHANNEL + 2
+};
 
 /* As narthex_register_handler and narthex_send, for any number up to 255 and without checks. */
 void set_handler(int number, narthex_handler *function);
@@ -19,6 +24,12 @@ void send_message(int destination, int handler, const void *payload, size_t byte
  * the `bytes` bytes at `payload`; of the latter only those in the first packet are copied. */
 void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
                 const void *payload, size_t bytes);
+
+/* Sends a message with all that `header` says but peer, index and length. */
+void send_packets(int destination, uint64_t header, const void *payload, size_t bytes);
+
+/* Enters an arriving packet with HEADER_CHANNEL and returns where its payload goes. */
+char *channel_place(uint64_t header);
 
 /* Fails if a handler is running, in which `function` must not be called. */
 void check_outside_handler(const char *function);

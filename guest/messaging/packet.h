@@ -7,7 +7,8 @@
  *        32-39  message id: counts the source's messages, wraps
  *        40-54  the packet's index within its message
  *           55  last packet of the message
- *        56-62  zero
+ *           56  packet of a channel: copied to its place, never handled (messaging/channels.c)
+ *        57-62  zero
  *           63  sense: the message valid bit of a cachable queue
  *
  * A machine may state a larger header (`header_bytes` of the information page): cni-isca96 has 12
@@ -29,7 +30,13 @@
     (UINT64_C(1) << 40) /* to add: the header of the message's next packet                         \
                          */
 #define HEADER_LAST (UINT64_C(1) << 55)
+#define HEADER_CHANNEL (UINT64_C(1) << 56)
 #define HEADER_SENSE_SHIFT 63
+
+/* The header of a message's first packet, still without peer and length. */
+static inline uint64_t header_of(int handler, unsigned message) {
+    return (uint64_t)handler << 24 | (uint64_t)message << 32;
+}
 
 static inline int header_peer(uint64_t header) {
     return (int)(header & 0xffff);
@@ -55,9 +62,9 @@ static inline bool header_is_last(uint64_t header) {
     return header & HEADER_LAST;
 }
 
-/* Whether the packet is a whole message. */
+/* Whether the packet is a whole message to a handler. */
 static inline bool header_is_alone(uint64_t header) {
-    return (header & (UINT64_C(0x7fff) << 40 | HEADER_LAST)) == HEADER_LAST;
+    return (header & (UINT64_C(0x7fff) << 40 | HEADER_LAST | HEADER_CHANNEL)) == HEADER_LAST;
 }
 
 #endif
