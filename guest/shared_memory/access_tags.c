@@ -42,6 +42,7 @@ __attribute__((naked, aligned(4))) static void trap(void) {
                     "csrr a0, 0x043\n"
                     "csrr a1, 0x042\n"
                     "addi a1, a1, -5\n"
+                    "snez a1, a1\n"
                     "call segment_fault\n"
                     "ld s0, 304(sp)\n"
                     "ld t0, 288(sp)\n"

@@ -30,6 +30,7 @@ mod places;
 pub mod port;
 pub mod processor;
 pub mod report;
+pub mod shared_memory;
 pub mod step;
 pub mod world;
 

@@ -1,0 +1,113 @@
+//! The model checker of shared memory's invalidation protocol: every
+//! interleaving of a few nodes' loads, stores and messages.
+//!
+//! ```text
+//!     node 0, the home          node 1            node 2
+//!     copy, directory, queue    copy, held        copy, held
+//!           |                     |                 |
+//!     ======+=====================+=================+====== messages, in any order
+//! ```
+//!
+//! The table is the file that the guest library includes ([`table`]). From every
+//! state, everything happens that can happen next: any node loads or stores, and
+//! any of the messages under way arrives. Loads and stores have no end; what is
+//! proven of all that follows from any of them is named in [`PROPERTIES`].
+//!
+//! One block is explored, because the table never speaks of two. The messages
+//! that the library keeps in its own queues (those held, and requests that have
+//! waited) are messages under way here, and may arrive in any order too.
+
+pub mod step;
+pub mod table;
+pub mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::hash::Hash;
+use std::time::Instant;
+
+use super::digest::Digest;
+use super::explore::{NO_TRAP, System, Violation, explore};
+use super::report::{Explored, InterfaceReport};
+use step::{NO_EXCLUDED, ONE_ASKED, SENDABLE, Step};
+use table::Table;
+use world::{AGREES, Happening, ONE_WRITER, READS_LAST, World};
+
+/// What is proven when every state has been visited.
+pub const PROPERTIES: [&str; 7] = [ONE_WRITER, READS_LAST, NO_EXCLUDED, SENDABLE, ONE_ASKED, AGREES, NO_TRAP];
+
+/// The largest number of nodes that can be checked in reasonable time.
+pub const LARGEST_NODES: u8 = 5;
+
+/// A table to be checked on so many nodes.
+struct CheckedTable<'a> {
+    table: &'a Table,
+    nodes: u8,
+}
+
+/// Explores every interleaving of `nodes` nodes, of which one is the home, up to
+/// `limit` states.
+pub fn check_table(
+    table: &Table,
+    nodes: u8,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> InterfaceReport {
+    let started = Instant::now();
+    let exploration = explore(&mut CheckedTable { table, nodes }, limit, observe);
+    let counter_example = exploration.counter_example.clone();
+    let holds = exploration.complete && counter_example.is_none();
+    InterfaceReport {
+        interface: "shared memory".into(),
+        form: format!("{nodes} nodes, one block, messages that overtake each other"),
+        without: None,
+        states: exploration.states,
+        complete: exploration.complete,
+        proven: if holds { PROPERTIES.to_vec() } else { Vec::new() },
+        explorations: vec![Explored { traffic: "loads and stores without end".into(), exploration }],
+        counter_example,
+        elapsed_us: started.elapsed().as_micros() as u64,
+    }
+}
+
+impl System for CheckedTable<'_> {
+    type State = World;
+    type Event = Happening;
+
+    fn start(&mut self) -> Result<World, Violation> {
+        let world = World::first(self.table, self.nodes);
+        world.check(self.table).map(|()| world)
+    }
+
+    fn events(&self, world: &World) -> Vec<Happening> {
+        world.happenings(self.table)
+    }
+
+    fn next(
+        &mut self,
+        world: &World,
+        happening: Happening,
+        story: Option<&mut String>,
+    ) -> Result<World, Violation> {
+        Step { table: self.table, world: world.clone(), story }.run(happening)
+    }
+
+    fn digest(&self, world: &World) -> u128 {
+        let mut digest = Digest::default();
+        world.hash(&mut digest);
+        digest.value()
+    }
+
+    fn is_final(&self, world: &World) -> bool {
+        world.is_quiet()
+    }
+
+    fn progress(&self, _: &World) -> u64 {
+        0
+    }
+
+    fn describe(&self, world: &World) -> String {
+        world.describe(self.table)
+    }
+}
