@@ -163,3 +163,68 @@ impl AccessTags {
         (block / CHUNK, block % CHUNK)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 0x2000_0000;
+
+    #[test]
+    fn an_untouched_segment_of_half_a_gigabyte_has_no_tags_in_memory() {
+        let mut tags = AccessTags::new(START..START + (512 << 20), 16).expect("sound");
+        tags.set(START + (300 << 20), Tag::None).unwrap();
+        assert_eq!(tags.chunks.iter().flatten().count(), 0);
+        tags.set(START + (300 << 20), Tag::Read).unwrap();
+        assert_eq!(tags.chunks.iter().flatten().count(), 1);
+        assert_eq!(tags.least(START + (300 << 20), 16), Tag::Read);
+        assert_eq!(tags.least(START + (300 << 20), 17), Tag::None);
+    }
+
+    #[test]
+    fn an_access_across_blocks_needs_the_tags_of_all_of_them() {
+        let mut tags = AccessTags::new(START..START + 0x1000, 32).expect("sound");
+        tags.set(START, Tag::Write).unwrap();
+        tags.set(START + 32, Tag::Read).unwrap();
+        assert_eq!(tags.refusing(START + 28, 8, Tag::Read), None);
+        assert_eq!(tags.refusing(START + 28, 8, Tag::Write), Some((START + 32, Tag::Read)));
+        assert_eq!(tags.refusing(START + 60, 8, Tag::Read), Some((START + 64, Tag::None)));
+        assert_eq!(tags.refusing(START + 24, 8, Tag::Write), None);
+    }
+
+    #[test]
+    fn memory_around_the_tagged_one_may_be_written() {
+        let tags = AccessTags::new(START..START + 0x1000, 64).expect("sound");
+        assert_eq!(tags.least(START - 64, 64), Tag::Write);
+        assert_eq!(tags.least(START + 0x1000, 64), Tag::Write);
+        assert_eq!(tags.refusing(START - 4, 8, Tag::Read), Some((START, Tag::None)));
+        assert_eq!(tags.refusing(START + 0xffc, 8, Tag::Read), Some((START + 0xfc0, Tag::None)));
+        assert_eq!(tags.least(u64::MAX - 7, 8), Tag::Write);
+    }
+
+    #[test]
+    fn only_whole_pages_and_blocks_of_16_to_1024_bytes_can_be_tagged() {
+        for block_bytes in [16, 32, 64, 128, 256, 512, 1024] {
+            assert!(AccessTags::new(START..START + 0x1000, block_bytes).is_some(), "{block_bytes}");
+        }
+        for block_bytes in [0, 8, 24, 2048, 1 << 63] {
+            assert!(AccessTags::new(START..START + 0x1000, block_bytes).is_none(), "{block_bytes}");
+        }
+        for range in [START..START, START + 64..START + 0x1000, START..START + 0x1040] {
+            assert!(AccessTags::new(range.clone(), 64).is_none(), "{range:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_that_cannot_be_set_is_refused_in_words() {
+        let mut tags = AccessTags::new(START..START + 0x1000, 64).expect("sound");
+        let words = |result: Result<(), TagError>| result.unwrap_err().to_string();
+        assert_eq!(words(tags.set(START + 0x1000, Tag::Read)), "tagged memory is 0x20000000 to 0x20001000");
+        assert_eq!(
+            words(tags.set(START + 16, Tag::Read)),
+            "the address is not a multiple of the block of 64 bytes"
+        );
+        assert_eq!(Tag::from_number(2), Some(Tag::Write));
+        assert_eq!(Tag::from_number(3), None);
+    }
+}

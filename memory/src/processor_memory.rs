@@ -18,14 +18,14 @@
 pub mod block_buffers;
 mod port;
 mod store_buffer;
+mod tagged_memory;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use narthex_kernel::Duration;
 
-use crate::access_tags::{AccessTags, Tag, TagError};
+use crate::access_tags::{AccessTags, Tag};
 use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
@@ -397,46 +397,6 @@ impl ProcessorMemory {
         {
             self.statistics.snarfed.increment();
         }
-    }
-
-    /// Makes the process's pages in `range`, which no cache holds, tagged memory;
-    /// false if it has some already, or the range or the block is none that can
-    /// be tagged.
-    pub fn tag_memory(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
-        let tags = AccessTags::new(range, block_bytes).filter(|_| self.tags.is_none());
-        let possible = tags.is_some();
-        self.tags = tags.or(self.tags.take());
-        possible
-    }
-
-    /// The first of the blocks that `length` bytes at `address` touch whose tag
-    /// does not allow what is `needed`, with the tag.
-    pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
-        self.tags.as_ref()?.refusing(address, length, needed)
-    }
-
-    /// Lets the fast way to the block of `address` answer at `most` this, and
-    /// nothing that its tags forbid.
-    fn allow(&mut self, address: u64, most: Tag) {
-        let block = self.data.block_of(address);
-        let length = self.data.block_bytes() as u64;
-        let tag = self.tags.as_ref().map_or(Tag::Write, |tags| tags.least(block, length));
-        self.data.allow(block, most.min(tag));
-    }
-
-    /// Changes a tag. The store of a reservation fails that was made before: the
-    /// block may have got new bytes behind its back.
-    fn set_tag(&mut self, block: u64, number: u64) -> Result<(), TagError> {
-        let tags = self.tags.as_mut().ok_or(TagError::NoMemory)?;
-        let tag = Tag::from_number(number).ok_or(TagError::UnknownTag(number))?;
-        tags.set(block, tag)?;
-        let end = block + tags.block_bytes();
-        self.reservation = None;
-        self.statistics.tag_changes.increment();
-        for line in (block..end).step_by(self.data.block_bytes()) {
-            self.allow(line, Tag::Write);
-        }
-        Ok(())
     }
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {

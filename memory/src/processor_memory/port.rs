@@ -195,8 +195,10 @@ impl ProcessorPort<'_> {
         self.scatter(address, size, value);
         self.own.code_version += u64::from(page.executable);
         let most = if page.executable { Tag::Read } else { Tag::Write };
-        for part in [address, address.wrapping_add(size as u64 - 1)] {
-            self.own.allow(part, most);
+        self.own.allow(address, most);
+        let last = address.wrapping_add(size as u64 - 1);
+        if self.own.data.block_of(last) != self.own.data.block_of(address) {
+            self.own.allow(last, most);
         }
     }
 

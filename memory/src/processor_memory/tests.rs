@@ -1,5 +1,7 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
+mod tagged_memory;
+
 use super::*;
 use crate::pages::PageAttributes;
 use crate::port::{AccessFault, Outcome, Port};

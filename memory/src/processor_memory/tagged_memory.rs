@@ -1,0 +1,54 @@
+//! The tagged memory of a processor's process: its tags, and what they let the
+//! cache's front row answer.
+//!
+//! Invariant: the front row of a line answers nothing that the tag of any of
+//! its blocks forbids. So a line's rights are set when it comes in (a miss, a
+//! snarfed block) and when a tag of it changes; a hit looks at no tag.
+
+use std::ops::Range;
+
+use crate::access_tags::{AccessTags, Tag, TagError};
+
+use super::ProcessorMemory;
+
+impl ProcessorMemory {
+    /// Makes the process's pages in `range`, which no cache holds, tagged memory;
+    /// false if it has some already, or the range or the block is none that can
+    /// be tagged.
+    pub fn tag_memory(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
+        let tags = AccessTags::new(range, block_bytes).filter(|_| self.tags.is_none());
+        let possible = tags.is_some();
+        self.tags = tags.or(self.tags.take());
+        possible
+    }
+
+    /// The first of the blocks that `length` bytes at `address` touch whose tag
+    /// does not allow what is `needed`, with the tag.
+    pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
+        self.tags.as_ref()?.refusing(address, length, needed)
+    }
+
+    /// Lets the fast way to the block of `address` answer at `most` this, and
+    /// nothing that its tags forbid.
+    pub(super) fn allow(&mut self, address: u64, most: Tag) {
+        let block = self.data.block_of(address);
+        let length = self.data.block_bytes() as u64;
+        let tag = self.tags.as_ref().map_or(Tag::Write, |tags| tags.least(block, length));
+        self.data.allow(block, most.min(tag));
+    }
+
+    /// Changes a tag. The store of a reservation fails that was made before: the
+    /// block may have got new bytes behind its back.
+    pub(super) fn set_tag(&mut self, block: u64, number: u64) -> Result<(), TagError> {
+        let tags = self.tags.as_mut().ok_or(TagError::NoMemory)?;
+        let tag = Tag::from_number(number).ok_or(TagError::UnknownTag(number))?;
+        tags.set(block, tag)?;
+        let end = block + tags.block_bytes();
+        self.reservation = None;
+        self.statistics.tag_changes.increment();
+        for line in (block..end).step_by(self.data.block_bytes()) {
+            self.allow(line, Tag::Write);
+        }
+        Ok(())
+    }
+}
