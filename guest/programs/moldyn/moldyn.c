@@ -1,0 +1,432 @@
+/* Molecular dynamics of a simple liquid, with the structure of CHARMM's non-bonded force
+ * calculation (cni-isca96 Section 4.2; ni-design-hpca98 Section 5.2).
+ *
+ *     moldyn [PARTICLES [ITERATIONS [REBUILD]]]        by default 2048, 30 and 20
+ *
+ * Particles in a periodic box attract and repel each other as Lennard-Jones has it, up to a
+ * cut-off. Which pairs can be that near is listed every REBUILD iterations. Each node owns a part
+ * of the particles and about as large a part of the pairs. An iteration:
+ *
+ *     move own particles      positions are in shared memory: others' copies are invalidated
+ *     barrier
+ *     list own pairs          every REBUILD iterations; reads all positions
+ *     forces of own pairs     on both particles, whoever owns them; reads positions near by
+ *     bulk reduction          a ring adds the nodes' forces, one node's particles a step
+ *     speed own particles up
+ *
+ * The ring. Node n's particles are summed up by a message that starts at node n + 1 and visits all
+ * others; all nodes' messages travel at once, so each node sends one a step, always to the same
+ * neighbour (four nodes; in brackets, whose particles):
+ *
+ *     step 1:  0 --[3]--> 1 --[0]--> 2 --[1]--> 3 --[2]--> 0
+ *     step 2:  0 --[2]--> 1 --[3]--> 2 --[0]--> 3 --[1]--> 0
+ *     step 3:  0 --[1]--> 1 --[2]--> 2 --[3]--> 3 --[0]--> 0
+ *
+ * A node's sums are complete only when every node is through with its forces, so the particles may
+ * move then without another barrier.
+ *
+ * Forces and energies are added as whole numbers of 2^-32 (Lennard-Jones units): such sums do not
+ * depend on their order, so the result is the same to the last bit on any number of nodes, and
+ * action equals reaction exactly. Checked are that, the momentum, the energy, and that no particle
+ * has moved so far that the list may miss a pair. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../arguments.h"
+#include "../exact.h"
+#include "../measure.h"
+#include "../pattern.h"
+#include "messaging/channels.h"
+#include "messaging/collectives.h"
+#include "shared_memory/shared_memory.h"
+
+/* The liquid, in Lennard-Jones units: argon near its triple point. README.md says why these. */
+#define DENSITY 0.8442
+#define START_TEMPERATURE 1.444 /* half of it becomes potential energy as the lattice melts */
+#define CUT_OFF 2.5
+#define SKIN 0.3 /* how much farther away listed pairs may be */
+#define TIME_STEP 0.002
+#define ENERGY_TOLERANCE 1e-3 /* share of the kinetic energy; see README.md */
+#define MOMENTUM_TOLERANCE 1e-9
+
+enum {
+    SEED = 2048,
+    CELL_PARTICLES = 4, /* of a face-centred cubic lattice */
+    LEAST_CELLS = 4,    /* a side: the box has to be wider than two cut-offs */
+    MOST_CELLS = 16,
+    BLOCK_BYTES = 128,       /* of shared memory: Table 4 shows messages of 128 bytes and header */
+    PARTICLES_PER_UNIT = 16, /* the fewest that fill whole blocks: 384 bytes */
+    PAIRS_PER_PARTICLE = 96, /* room in the list; about 40 are used */
+    POLL_CANDIDATES = 128,   /* looked at between polls, about a microsecond */
+    CHANNEL = 1
+};
+
+typedef double vector[3];
+
+/* A multiple of 2^-32. */
+typedef int64_t fixed;
+#define FIXED_ONE 0x1p32
+
+/* What one iteration leaves behind on a node; summed over the nodes by the check. */
+struct record {
+    fixed potential, kinetic;
+    fixed force[3];
+};
+
+static int node, nodes;
+static int particles, iterations, rebuild;
+static int share;              /* particles of a node; the last ones may have fewer */
+static int own_first, own_end; /* this node's */
+static double box, half_box;   /* side of the periodic box */
+
+static vector *position;             /* of all particles, in shared memory */
+static vector *velocity;             /* of own particles */
+static vector *listed_position;      /* of own particles, when the list was made */
+static fixed (*force)[3];            /* on all particles, from own pairs */
+static int *pair_start, *pair_other; /* own particle i's pairs are pair_start[i] .. [i + 1] - 1 */
+static struct record *records;
+static struct narthex_channel *next, *previous;
+
+/* Preparing */
+
+static int find_cells(void) {
+    for (int cells = LEAST_CELLS; cells <= MOST_CELLS; cells++)
+        if (CELL_PARTICLES * cells * cells * cells == particles)
+            return cells;
+    narthex_fail("moldyn: %d particles do not fill a lattice; allowed are 4*k*k*k for k from %d to "
+                 "%d: 256, 500, 864, 1372, 2048, ...",
+                 particles, LEAST_CELLS, MOST_CELLS);
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static void divide_particles(void) {
+    int units = (particles + PARTICLES_PER_UNIT - 1) / PARTICLES_PER_UNIT;
+    share = (units + nodes - 1) / nodes * PARTICLES_PER_UNIT;
+    own_first = smaller(node * share, particles);
+    own_end = smaller(own_first + share, particles);
+}
+
+static void *allocate(size_t count, size_t bytes) {
+    void *memory = calloc(count + 1, bytes); /* nodes may own nothing */
+    narthex_check(memory, "node %d has no memory for %zu times %zu bytes", node, count, bytes);
+    return memory;
+}
+
+static void allocate_all(void) {
+    size_t own = (size_t)(own_end - own_first), all = (size_t)(share * nodes);
+    narthex_shared_start(all * sizeof(vector), BLOCK_BYTES);
+    position = narthex_shared_allocate(all * sizeof(vector), 0, (size_t)share * sizeof(vector));
+    velocity = allocate(own, sizeof *velocity);
+    listed_position = allocate(own, sizeof *listed_position);
+    force = allocate(all, sizeof *force);
+    pair_start = allocate(own + 1, sizeof *pair_start);
+    pair_other = allocate(own * PAIRS_PER_PARTICLE, sizeof *pair_other);
+    records = allocate((size_t)iterations, sizeof *records);
+}
+
+static void open_ring(void) {
+    size_t bytes = (size_t)share * sizeof *force;
+    if (nodes > 1) {
+        next = narthex_channel_to((node + 1) % nodes, CHANNEL, bytes);
+        previous = narthex_channel_from((node + nodes - 1) % nodes, CHANNEL, bytes);
+    }
+}
+
+/* Own particles take their places in the lattice, which goes cell by cell. */
+static void place_particles(int cells) {
+    static const vector basis[CELL_PARTICLES] = {{0, 0, 0}, {0, .5, .5}, {.5, 0, .5}, {.5, .5, 0}};
+    double side = box / cells;
+    for (int i = own_first; i < own_end; i++) {
+        int cell = i / CELL_PARTICLES;
+        int at[3] = {cell / (cells * cells), cell / cells % cells, cell % cells};
+        for (int axis = 0; axis < 3; axis++)
+            position[i][axis] = (at[axis] + 0.25 + basis[i % CELL_PARTICLES][axis]) * side;
+    }
+}
+
+static double random_centred(uint64_t *state) {
+    return (double)(random_next(state) >> 11) * 0x1p-53 - 0.5;
+}
+
+/* Evenly distributed velocities of the starting temperature, without a common drift. Every node
+ * draws all of them and keeps its own. */
+static void draw_velocities(void) {
+    double spread = __builtin_sqrt(12 * START_TEMPERATURE);
+    vector mean = {0, 0, 0};
+    uint64_t state = random_start(SEED, 0);
+    for (int i = 0; i < particles; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            double drawn = spread * random_centred(&state);
+            mean[axis] += drawn / particles;
+            if (i >= own_first && i < own_end)
+                velocity[i - own_first][axis] = drawn;
+        }
+    for (int i = 0; i < own_end - own_first; i++)
+        for (int axis = 0; axis < 3; axis++)
+            velocity[i][axis] -= mean[axis];
+}
+
+static void prepare(void) {
+    int cells = find_cells();
+    box = cells * __builtin_cbrt(CELL_PARTICLES / DENSITY);
+    half_box = box / 2;
+    divide_particles();
+    allocate_all();
+    open_ring();
+    place_particles(cells);
+    draw_velocities();
+}
+
+/* The list of pairs */
+
+/* A distance along an axis, to the nearest of a particle's periodic images. */
+static inline double nearest(double distance) {
+    if (distance > half_box)
+        return distance - box;
+    if (distance < -half_box)
+        return distance + box;
+    return distance;
+}
+
+static inline bool is_near(const vector a, const vector b) {
+    const double reach = CUT_OFF + SKIN;
+    double x = nearest(a[0] - b[0]);
+    if (x > reach || x < -reach)
+        return false;
+    double y = nearest(a[1] - b[1]), z = nearest(a[2] - b[2]);
+    return x * x + y * y + z * z < reach * reach;
+}
+
+/* Lists the pairs of `i` with every other particle from `from` to before `end`, behind the `count`
+ * listed so far; returns how many there are now. */
+static int list_candidates(int i, int from, int end, int count) {
+    const vector here = {position[i][0], position[i][1], position[i][2]};
+    for (int stretch = from; stretch < end; stretch += 2 * POLL_CANDIDATES) {
+        int stretch_end = smaller(end, stretch + 2 * POLL_CANDIDATES);
+        for (int j = stretch; j < stretch_end; j += 2)
+            if (is_near(here, position[j]))
+                pair_other[count++] = j;
+        narthex_poll();
+    }
+    return count;
+}
+
+/* A pair belongs to its first particle if their numbers differ by an odd number, else to its
+ * second: so all particles have about as many. */
+static void list_pairs(void) {
+    int count = 0;
+    for (int i = own_first; i < own_end; i++) {
+        pair_start[i - own_first] = count;
+        count = list_candidates(i, i % 2, i, count);
+        count = list_candidates(i, i + 1, particles, count);
+        narthex_check(count <= (i - own_first + 1) * PAIRS_PER_PARTICLE,
+                      "node %d: more than %d pairs a particle", node, PAIRS_PER_PARTICLE);
+    }
+    pair_start[own_end - own_first] = count;
+    memcpy(listed_position, position + own_first, (size_t)(own_end - own_first) * sizeof(vector));
+}
+
+/* Fails if two particles may have come near each other that are not in the list. */
+static void check_list(void) {
+    for (int i = own_first; i < own_end; i++) {
+        double moved = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            double along = nearest(position[i][axis] - listed_position[i - own_first][axis]);
+            moved += along * along;
+        }
+        narthex_check(moved <= SKIN * SKIN / 4,
+                      "node %d: particle %d has moved by %g since the pairs were listed, more than "
+                      "half the skin of %g: list them more often than every %d iterations",
+                      node, i, __builtin_sqrt(moved), SKIN, rebuild);
+    }
+}
+
+/* Forces */
+
+static inline fixed to_fixed(double value) {
+    return (fixed)(value * FIXED_ONE);
+}
+
+/* Adds the forces between `i` and its listed partners; returns their potential energy, which is
+ * shifted to be zero at the cut-off. */
+static fixed add_forces_of(int i, const int *other, const int *end) {
+    const double inverse_cut_off = 1 / (CUT_OFF * CUT_OFF);
+    const double cut_off_6 = inverse_cut_off * inverse_cut_off * inverse_cut_off;
+    const double shift = 4 * cut_off_6 * (cut_off_6 - 1);
+    const double x_here = position[i][0], y_here = position[i][1], z_here = position[i][2];
+    fixed x_sum = 0, y_sum = 0, z_sum = 0, potential = 0;
+    for (; other != end; other++) {
+        const double *there = position[*other];
+        double x = nearest(x_here - there[0]);
+        double y = nearest(y_here - there[1]);
+        double z = nearest(z_here - there[2]);
+        double square = x * x + y * y + z * z;
+        if (square >= CUT_OFF * CUT_OFF)
+            continue;
+        double inverse = 1 / square;
+        double inverse_6 = inverse * inverse * inverse;
+        double strength = 48 * inverse * inverse_6 * (inverse_6 - 0.5) * FIXED_ONE;
+        fixed x_force = (fixed)(strength * x);
+        fixed y_force = (fixed)(strength * y);
+        fixed z_force = (fixed)(strength * z);
+        fixed *reaction = force[*other];
+        x_sum += x_force;
+        y_sum += y_force;
+        z_sum += z_force;
+        reaction[0] -= x_force;
+        reaction[1] -= y_force;
+        reaction[2] -= z_force;
+        potential += to_fixed(4 * inverse_6 * (inverse_6 - 1) - shift);
+    }
+    force[i][0] += x_sum;
+    force[i][1] += y_sum;
+    force[i][2] += z_sum;
+    return potential;
+}
+
+/* Computes the forces of all own pairs; returns their potential energy. */
+static fixed compute_forces(void) {
+    fixed potential = 0;
+    memset(force, 0, (size_t)(share * nodes) * sizeof *force);
+    for (int i = own_first; i < own_end; i++) {
+        const int *start = pair_start + (i - own_first);
+        potential += add_forces_of(i, pair_other + start[0], pair_other + start[1]);
+        narthex_poll();
+    }
+    return potential;
+}
+
+/* The bulk reduction */
+
+static void add(fixed *to, const fixed *values, int count) {
+    for (int index = 0; index < count; index++)
+        to[index] += values[index];
+}
+
+static void reduce_forces(void) {
+    for (int step = 1; step < nodes; step++) {
+        int sent = (node + nodes - step) % nodes, received = (sent + nodes - 1) % nodes;
+        narthex_channel_send(next, force[sent * share], (size_t)share * sizeof *force);
+        add(force[received * share], narthex_channel_receive(previous, NULL), 3 * share);
+        narthex_channel_release(previous);
+    }
+}
+
+/* Motion, by the velocity Verlet method */
+
+/* Own velocities change by half a step under the present forces. */
+static void accelerate(void) {
+    const double half_step = TIME_STEP / 2 / FIXED_ONE;
+    for (int i = own_first; i < own_end; i++)
+        for (int axis = 0; axis < 3; axis++)
+            velocity[i - own_first][axis] += half_step * (double)force[i][axis];
+}
+
+static double into_box(double place) {
+    if (place >= box)
+        return place - box;
+    return place < 0 ? place + box : place;
+}
+
+static void move(void) {
+    for (int i = own_first; i < own_end; i++)
+        for (int axis = 0; axis < 3; axis++)
+            position[i][axis] =
+                into_box(position[i][axis] + TIME_STEP * velocity[i - own_first][axis]);
+}
+
+static struct record take_record(fixed potential) {
+    struct record record = {.potential = potential};
+    for (int i = own_first; i < own_end; i++) {
+        const double *v = velocity[i - own_first];
+        record.kinetic += to_fixed((v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) / 2);
+        add(record.force, force[i], 3);
+    }
+    return record;
+}
+
+/* The forces of the lattice's particles cancel, so the first step starts with none. */
+static void simulate(void) {
+    for (int iteration = 0; iteration < iterations; iteration++) {
+        accelerate();
+        move();
+        narthex_barrier();
+        if (iteration % rebuild == 0)
+            list_pairs();
+        fixed potential = compute_forces();
+        reduce_forces();
+        accelerate();
+        records[iteration] = take_record(potential);
+        if ((iteration + 1) % rebuild == 0 || iteration + 1 == iterations)
+            check_list();
+    }
+}
+
+/* Checking */
+
+static double total_energy(const struct record *record) {
+    return (double)(record->potential + record->kinetic) / FIXED_ONE;
+}
+
+static void check_momentum(void) {
+    vector momentum = {0, 0, 0};
+    for (int i = 0; i < own_end - own_first; i++)
+        for (int axis = 0; axis < 3; axis++)
+            momentum[axis] += velocity[i][axis];
+    narthex_all_reduce(momentum, 3, NARTHEX_DOUBLE, NARTHEX_SUM);
+    for (int axis = 0; axis < 3; axis++)
+        narthex_check(__builtin_fabs(momentum[axis]) < MOMENTUM_TOLERANCE * particles,
+                      "the momentum along axis %d is %g instead of 0", axis, momentum[axis]);
+}
+
+static void check_records(void) {
+    const struct record *first = records;
+    double kinetic = (double)first->kinetic / FIXED_ONE, drift = 0;
+    for (int iteration = 0; iteration < iterations; iteration++) {
+        const struct record *record = records + iteration;
+        for (int axis = 0; axis < 3; axis++)
+            narthex_check(record->force[axis] == 0,
+                          "iteration %d: the forces along axis %d add up to %g instead of 0",
+                          iteration, axis, (double)record->force[axis] / FIXED_ONE);
+        double change = __builtin_fabs(total_energy(record) - total_energy(first)) / kinetic;
+        drift = change > drift ? change : drift;
+    }
+    narthex_check(drift < ENERGY_TOLERANCE,
+                  "the total energy has changed by %g of the kinetic energy, more than %g", drift,
+                  ENERGY_TOLERANCE);
+    if (node == 0)
+        narthex_report("energy drift", drift, "of the kinetic energy");
+}
+
+static void check_and_report(void) {
+    int64_t pairs = pair_start[own_end - own_first];
+    narthex_all_reduce(&pairs, 1, NARTHEX_INT64, NARTHEX_SUM);
+    narthex_all_reduce(records, (size_t)iterations * sizeof *records / sizeof(fixed), NARTHEX_INT64,
+                       NARTHEX_SUM);
+    check_momentum();
+    check_records();
+    if (node != 0)
+        return;
+    const struct record *last = records + iterations - 1;
+    narthex_report("total energy", total_energy(last) / particles, "a particle");
+    narthex_report("temperature", (double)last->kinetic / FIXED_ONE / particles * 2 / 3, "");
+    narthex_report("listed pairs", (double)pairs, "pairs");
+}
+
+int main(int count, char **values) {
+    node = narthex_node();
+    nodes = narthex_nodes();
+    particles = (int)argument(count, values, 1, "particles", 1, 1000000, 2048);
+    iterations = (int)argument(count, values, 2, "iterations", 1, 10000, 30);
+    rebuild = (int)argument(count, values, 3, "rebuild", 1, 10000, 20);
+    prepare();
+    measure_begin();
+    simulate();
+    measure_end();
+    check_and_report();
+    return 0;
+}
