@@ -3,7 +3,7 @@
  * default shared-memory protocol).
  *
  *     barnes [BODIES [STEPS [WARM-UP]]]
- *                        by default 16384 bodies, 2 steps after 1 to warm up
+ *                        by default 16384 bodies, 1 step after 1 to warm up
  *
  * A step: build an octree of all bodies, cut it into zones of equal cost, compute the force on each
  * body of the zone by a walk through the tree, advance the bodies (leapfrog). The tree and the
@@ -87,8 +87,8 @@ static void start(uint32_t total) {
 }
 
 int main(int count, char **values) {
-    long total = argument(count, values, 1, "bodies", 64, 262144, 16384);
-    long steps = argument(count, values, 2, "steps", 1, 1000, 2);
+    long total = argument(count, values, 1, "bodies", 256, 262144, 16384);
+    long steps = argument(count, values, 2, "steps", 1, 1000, 1);
     long warm_up = argument(count, values, 3, "warm-up", 0, 1000, 1);
     start((uint32_t)total);
     struct totals first = {0}, last = {0};

@@ -9,16 +9,14 @@
 #endif
 #include "bodies.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "../pattern.h"
+#include "../random_numbers.h"
 #include "shared_memory/shared_memory.h"
 
 #define SEED UINT64_C(1998)
 #define INNER_MASS 0.999 /* the outermost thousandth, which reaches to infinity, is left out */
-#define LENGTH_SCALE 0.58904862254808621 /* 3 pi / 16: virial units */
+#define LENGTH_SCALE 0.58904862254808621  /* 3 pi / 16: virial units */
 #define VELOCITY_SCALE 1.3029400317411197 /* 1 / sqrt(length scale) */
 #define LARGEST_COORDINATE 32.0           /* beyond the outermost radius, 38.7 length scales */
 
@@ -26,32 +24,13 @@ enum { KEY_LEVELS = 10, KEY_DIGIT_BITS = 15, BLOCK_POINTS = 4 };
 
 struct bodies bodies;
 
-/* Random numbers */
-
-static double uniform(uint64_t *state) {
-    return (double)(random_next(state) >> 11) * 0x1p-53;
-}
-
-/* Scales a random direction to `length`. */
-static void isotropic(uint64_t *state, double length, double vector[3]) {
-    double square;
-    do {
-        square = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            vector[axis] = 2 * uniform(state) - 1;
-            square += vector[axis] * vector[axis];
-        }
-    } while (square > 1 || square < 0x1p-20);
-    double factor = length / sqrt(square);
-    for (int axis = 0; axis < 3; axis++)
-        vector[axis] *= factor;
-}
+/* Positions and velocities */
 
 /* The largest of three uniform numbers. */
 static double cube_root_of_mass(uint64_t *state) {
     double largest = 0;
     for (int draw = 0; draw < 3; draw++) {
-        double number = uniform(state);
+        double number = random_uniform(state);
         largest = number > largest ? number : largest;
     }
     return largest;
@@ -64,22 +43,22 @@ static double draw_position(uint64_t *state, double position[3]) {
         root = cube_root_of_mass(state);
     while (root * root * root > INNER_MASS);
     double radius = root / sqrt(1 - root * root);
-    isotropic(state, radius * LENGTH_SCALE, position);
+    random_direction(state, radius * LENGTH_SCALE, position);
     return radius;
 }
 
 /* A speed in units of the escape speed: density q^2 (1 - q^2)^(7/2), which is below 0.1. */
 static double draw_speed(uint64_t *state) {
     for (;;) {
-        double speed = uniform(state), left = 1 - speed * speed;
-        if (0.1 * uniform(state) < speed * speed * left * left * left * sqrt(left))
+        double speed = random_uniform(state), left = 1 - speed * speed;
+        if (0.1 * random_uniform(state) < speed * speed * left * left * left * sqrt(left))
             return speed;
     }
 }
 
 static void draw_velocity(uint64_t *state, double radius, double velocity[3]) {
     double escape = sqrt(2 / sqrt(1 + radius * radius));
-    isotropic(state, draw_speed(state) * escape * VELOCITY_SCALE, velocity);
+    random_direction(state, draw_speed(state) * escape * VELOCITY_SCALE, velocity);
 }
 
 /* The first zones */
@@ -88,8 +67,8 @@ static void draw_velocity(uint64_t *state, double radius, double velocity[3]) {
 static uint32_t key_of(const double position[3]) {
     uint32_t key = 0, coordinate[3];
     for (int axis = 0; axis < 3; axis++)
-        coordinate[axis] = (uint32_t)((position[axis] / LARGEST_COORDINATE + 1) *
-                                      (double)(1 << (KEY_LEVELS - 1)));
+        coordinate[axis] =
+            (uint32_t)((position[axis] / LARGEST_COORDINATE + 1) * (double)(1 << (KEY_LEVELS - 1)));
     for (int level = KEY_LEVELS - 1; level >= 0; level--)
         for (int axis = 2; axis >= 0; axis--)
             key = key << 1 | (coordinate[axis] >> level & 1);

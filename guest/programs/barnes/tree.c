@@ -164,7 +164,8 @@ static child join(const struct cube *cube, child there, child item) {
     return item;
 }
 
-/* Puts `item` into an octant unless a cell is there; returns what is there then, if it is a cell. */
+/* Puts `item` into an octant unless a cell is there; returns what is there then, if it is a cell.
+ */
 static child settle(uint32_t cell, int octant, const struct cube *inner, child item) {
     child *slot = &tree.cells[cell].children[octant];
     if (*slot != NOTHING && !is_body(*slot))

@@ -1,9 +1,9 @@
 /* The octree, in shared memory.
  *
- * A cell is a cube that holds two bodies or more; each of its eight octants is empty, one body, or a
- * cell again. So the tree follows from the positions alone, whoever builds it and in whatever order.
- * A cell fills one block of shared memory: nodes that change different cells do not disturb each
- * other. */
+ * A cell is a cube that holds two bodies or more; each of its eight octants is empty, one body, or
+ * a cell again. So the tree follows from the positions alone, whoever builds it and in whatever
+ * order. A cell fills one block of shared memory: nodes that change different cells do not disturb
+ * each other. */
 #ifndef BARNES_TREE_H
 #define BARNES_TREE_H
 
@@ -26,7 +26,7 @@ static inline bool is_body(child item) {
 
 struct cell {
     _Alignas(BLOCK_BYTES) struct point centre; /* mass, and centre of mass */
-    int64_t cost;        /* of its bodies */
+    int64_t cost;                              /* of its bodies */
     child children[8];
     int32_t stale; /* something below has changed since mass, centre and cost were computed */
 };
