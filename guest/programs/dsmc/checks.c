@@ -18,9 +18,10 @@
 #define ENERGY_BOUND 1e-6
 #define MOMENTUM_BOUND 1e-6
 
-#define MAXWELL_KURTOSIS (5.0 / 3)     /* mean fourth power of the speed over the square's square */
-#define MAXWELL_SPEED 0.92131773192356 /* sqrt(8 / (3 pi)): mean speed where the mean square is 1  \
-                                        */
+#define MAXWELL_KURTOSIS (5.0 / 3) /* mean fourth power of the speed over the square's square */
+#define MAXWELL_SPEED                                                                              \
+    0.92131773192356 /* sqrt(8 / (3 pi)): mean speed where the mean square is 1                    \
+                      */
 
 static void sum_over_nodes(void *values, size_t bytes) {
     narthex_all_reduce(values, bytes / sizeof(double), NARTHEX_DOUBLE, NARTHEX_SUM);
@@ -84,19 +85,21 @@ static void check_collisions(double molecules_of_all, double collisions, int ite
                   "%g collisions; kinetic theory expects %g", collisions, expected);
 }
 
-/* From one speed for all (1) towards Maxwell's distribution (5/3), by half in four iterations at
+/* From one speed for all (1) towards Maxwell's distribution (5/3), by half in six iterations at
  * least. */
 static void check_distribution(double kurtosis, double molecules_of_all, int iterations) {
-    double bound = (MAXWELL_KURTOSIS - 1) * exp2(-iterations / 4.0) + 8 / sqrt(molecules_of_all);
+    double bound = (MAXWELL_KURTOSIS - 1) * exp2(-iterations / 6.0) + 8 / sqrt(molecules_of_all);
     narthex_check(fabs(kurtosis - MAXWELL_KURTOSIS) < bound,
                   "the kurtosis of the speeds is %g; Maxwell's distribution has %g", kurtosis,
                   MAXWELL_KURTOSIS);
 }
 
-/* The temperatures of flight and rotation start equal and stay so. */
+/* The temperatures of flight and rotation start equal. While all molecules have one speed, those
+ * that collide bring 0.6 of energy along and not the 0.667 of equilibrium, so that rotation loses
+ * up to 5 % at first. */
 static void check_equipartition(double flight, double rotation, double molecules_of_all) {
     double ratio = rotation / (flight * 2 / 3);
-    narthex_check(fabs(ratio - 1) < 0.01 + 4 / sqrt(molecules_of_all),
+    narthex_check(fabs(ratio - 1) < 0.05 + 4 / sqrt(molecules_of_all),
                   "the rotation has %g of the flight's temperature", ratio);
 }
 
