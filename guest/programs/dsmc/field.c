@@ -1,0 +1,133 @@
+/* Producers and consumers. After each iteration a node adds up its molecules in private sums and
+ * writes the averages to shared memory; after a barrier it reads those of the cells next to its
+ * own, of which other nodes have the outermost. The copies that they read are what the next
+ * writing invalidates. */
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+#include "field.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "grid.h"
+#include "molecules.h"
+#include "narthex.h"
+#include "shared_memory/shared_memory.h"
+
+enum { BLOCK_STATES = BLOCK_BYTES / sizeof(struct state), PAGE_BYTES = 4096, POLL_CELLS = 4 };
+
+/* Sums over molecules and iterations. */
+struct sums {
+    double count, momentum[3], energy, rotation;
+};
+
+static struct state *field; /* `part` cells a node */
+static size_t part;
+static struct sums *sums; /* of this node's cells */
+
+void field_create(void) {
+    size_t nodes = (size_t)narthex_nodes();
+    part = (grid.most + BLOCK_STATES - 1) / BLOCK_STATES * BLOCK_STATES;
+    size_t bytes = nodes * part * sizeof(struct state);
+    narthex_shared_start((bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, BLOCK_BYTES);
+    field = narthex_shared_allocate(bytes, 0, part * sizeof(struct state));
+    sums = calloc(part, sizeof *sums);
+    narthex_check(sums, "node %d has no memory for %zu cells", narthex_node(), part);
+}
+
+static struct state *state_of(uint32_t cell) {
+    return &field[grid.node[cell] * part + grid.node_place[cell]];
+}
+
+/* Producing */
+
+static void add_molecules(struct sums *cell, const struct molecule *list, uint32_t count) {
+    cell->count += count;
+    for (uint32_t index = 0; index < count; index++) {
+        for (int axis = 0; axis < 3; axis++) {
+            double velocity = list[index].velocity[axis];
+            cell->momentum[axis] += velocity;
+            cell->energy += velocity * velocity / 2;
+        }
+        cell->rotation += list[index].rotation;
+    }
+}
+
+/* A cell that no molecule has visited yet has no temperature. */
+static struct state average(const struct sums *cell, int iterations) {
+    struct state state = {0};
+    if (cell->count == 0)
+        return state;
+    double kinetic = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        double velocity = cell->momentum[axis] / cell->count;
+        kinetic += velocity * velocity / 2;
+        state.velocity[axis] = (float)velocity;
+    }
+    double density = cell->count / iterations;
+    double temperature = (cell->energy / cell->count - kinetic) * (2.0 / 3);
+    state.density = (float)density;
+    state.temperature = (float)temperature;
+    state.rotation = (float)(cell->rotation / cell->count);
+    state.pressure = (float)(density * temperature);
+    state.free_path = (float)(1 / (sqrt(2.0) * gas_cross_section() * density));
+    return state;
+}
+
+void field_publish(int iterations) {
+    for (uint32_t place = 0; place < grid.own_count; place++) {
+        uint32_t begin = molecules.start[place], end = molecules.start[place + 1];
+        add_molecules(&sums[place], molecules.all + begin, end - begin);
+        *state_of(grid.own[place]) = average(&sums[place], iterations);
+        if (place % POLL_CELLS == 0)
+            narthex_poll();
+    }
+}
+
+/* Consuming */
+
+/* The cell next to this one along an axis; at a wall, the cell itself. */
+static uint32_t neighbour(const int here[3], int axis, int step) {
+    int there[3] = {here[0], here[1], here[2]}, last = grid.cells[axis] - 1;
+    there[axis] += step;
+    if (there[axis] < 0)
+        there[axis] = axis == 0 ? last : 0;
+    else if (there[axis] > last)
+        there[axis] = axis == 0 ? 0 : last;
+    return grid_cell(there[0], there[1], there[2]);
+}
+
+static double square(double value) {
+    return value * value;
+}
+
+static double knudsen(uint32_t cell, const int here[3]) {
+    const struct state *state = state_of(cell);
+    double density = 0, temperature = 0; /* squares of twice their gradients */
+    if (state->temperature <= 0)
+        return 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const struct state *before = state_of(neighbour(here, axis, -1));
+        const struct state *behind = state_of(neighbour(here, axis, 1));
+        density += square((double)behind->density - before->density);
+        temperature += square((double)behind->temperature - before->temperature);
+    }
+    double by_density = sqrt(density) / state->density;
+    double by_temperature = sqrt(temperature) / state->temperature;
+    return state->free_path * fmax(by_density, by_temperature) / 2;
+}
+
+double field_knudsen(void) {
+    double sum = 0;
+    uint32_t place = 0;
+    int plane = grid.cells[1] * grid.cells[2];
+    for (; place < grid.own_count; place++) {
+        int cell = (int)grid.own[place], rest = cell % plane;
+        int here[3] = {cell / plane, rest / grid.cells[2], rest % grid.cells[2]};
+        sum += knudsen(grid.own[place], here);
+        if (place % POLL_CELLS == 0)
+            narthex_poll();
+    }
+    return sum;
+}

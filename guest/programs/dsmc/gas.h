@@ -1,0 +1,35 @@
+/* The gas: molecules of two atoms, hard spheres that also turn.
+ *
+ * Units: a molecule's mass, a cell's edge, the speed with which all molecules start. The mean free
+ * path is a cell's edge, and a molecule crosses a third of a cell in an iteration. */
+#ifndef DSMC_GAS_H
+#define DSMC_GAS_H
+
+#include <stdint.h>
+
+#define TIME_STEP (1.0 / 3)
+
+/* 36 bytes: a message of 44 with its header. */
+struct molecule {
+    float position[3], velocity[3];
+    float rotation; /* energy of the rotation about two axes */
+    uint32_t name;  /* 0 .. molecules-1, for life */
+    uint32_t cell;
+};
+
+/* Molecule `name` as it starts, in `cell`. */
+struct molecule gas_create(uint32_t name, uint32_t cell);
+
+/* The gas has `per_cell` molecules in a cell, on average. */
+void gas_start(int per_cell);
+
+/* The area that two molecules must not come within. */
+double gas_cross_section(void);
+
+/* Lets the `count` molecules of a cell collide for an iteration and returns how often they did.
+ * `*fastest` is the largest relative speed that this cell has met so far. Results depend on the
+ * molecules' order, not on the node. */
+uint32_t gas_collide(struct molecule *molecules, uint32_t count, uint32_t iteration,
+                     double *fastest);
+
+#endif
