@@ -109,6 +109,15 @@ impl AccessTags {
         })
     }
 
+    /// Gives the pages in `range` tags, for a process that has none so far; false
+    /// if it has, or the range or the block is none that can be tagged.
+    pub fn add_to(process: &mut Option<AccessTags>, range: Range<u64>, block_bytes: u64) -> bool {
+        let tags = AccessTags::new(range, block_bytes).filter(|_| process.is_none());
+        let possible = tags.is_some();
+        *process = tags.or(process.take());
+        possible
+    }
+
     /// Bytes in a block.
     pub fn block_bytes(&self) -> u64 {
         self.block_bytes
@@ -126,6 +135,11 @@ impl AccessTags {
     /// does not allow what is `needed`, with the tag.
     pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
         self.blocks(address, length).find(|(_, tag)| *tag < needed)
+    }
+
+    /// How many of the bytes from `address` on, up to `limit`, tags let be used so.
+    pub fn allowed_bytes(&self, address: u64, limit: u64, needed: Tag) -> u64 {
+        self.refusing(address, limit, needed).map_or(limit, |(block, _)| block.saturating_sub(address))
     }
 
     /// What may be done with all of the `length` bytes at `address`.

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! 0x0000_1000 ┌──────────────┐
-//!             │ program      │ segments of the ELF file, then the heap (brk), upward
+//!             │ program      │ segments of the ELF file, then the heap (brk), upward;
+//!             │              │ shared memory, where the program wants it
 //! 0x5000_0000 ├──────────────┤
 //!             │ devices      │ information page, registers and queues of the network interface
 //! 0x6000_0000 ├──────────────┤
@@ -577,6 +578,38 @@ mod tests {
         assert_eq!(space.map(&mut memory, wanted, 1, Protection::READ), Err(Refusal::Invalid));
         assert_eq!(space.unmap(&mut memory, DEVICE_START, 1), Err(Refusal::Invalid));
         assert_eq!(space.protect(&mut memory, DEVICE_START, 1, Protection::READ), Err(Refusal::Invalid));
+    }
+
+    #[test]
+    fn shared_memory_is_zeros_that_stay_and_there_is_one_of_it() {
+        let (mut space, mut memory) = space();
+        let shared = 0x2000_0000;
+        for (address, length, block_bytes, refusal) in [
+            (shared, PAGE_BYTES, 8, Refusal::Invalid),
+            (shared, PAGE_BYTES, 2048, Refusal::Invalid),
+            (shared, PAGE_BYTES, 48, Refusal::Invalid),
+            (shared + 64, PAGE_BYTES, 64, Refusal::Invalid),
+            (shared, PAGE_BYTES + 64, 64, Refusal::Invalid),
+            (shared, 0, 64, Refusal::Invalid),
+            (0x10_0000, PAGE_BYTES, 64, Refusal::Invalid),
+            (DEVICE_START - PAGE_BYTES, 2 * PAGE_BYTES, 64, Refusal::Invalid),
+            (shared, MEMORY_LIMIT_BYTES, 64, Refusal::Invalid),
+            (0x1_0000_0000, MEMORY_LIMIT_BYTES, 64, Refusal::NoMemory),
+        ] {
+            let refused = space.add_shared(&mut memory, address, length, block_bytes);
+            assert_eq!(refused, Err(refusal), "{length:#x} at {address:#x} in blocks of {block_bytes}");
+        }
+        assert!(memory.tags.is_none());
+        assert_eq!(space.add_shared(&mut memory, shared, 2 * PAGE_BYTES, 64), Ok(()));
+        assert!(space.allows(shared, 2 * PAGE_BYTES, Protection::READ_WRITE));
+        assert_eq!(space.place(shared).to_string(), "in the shared memory (read and write only)");
+        let second = space.add_shared(&mut memory, shared + 2 * PAGE_BYTES, PAGE_BYTES, 64);
+        assert_eq!(second, Err(Refusal::Invalid));
+        assert_eq!(space.unmap(&mut memory, shared, PAGE_BYTES), Err(Refusal::Invalid));
+        assert_eq!(space.discard(&mut memory, shared, PAGE_BYTES), Err(Refusal::Invalid));
+        assert_eq!(space.protect(&mut memory, shared, PAGE_BYTES, Protection::READ), Err(Refusal::Invalid));
+        let wanted = Wanted::Exactly(shared);
+        assert_eq!(space.map(&mut memory, wanted, 1, Protection::READ), Err(Refusal::Invalid));
     }
 
     #[test]

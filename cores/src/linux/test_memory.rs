@@ -2,12 +2,16 @@
 
 use super::{GuestMemory, PAGE_BYTES, Protection};
 use narthex_memory::port::AccessFault;
+use narthex_memory::{AccessTags, Tag};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// Pages by address, with their protection.
+/// Pages by address, with their protection, and tags of some.
 #[derive(Default)]
 pub(crate) struct TestMemory {
     pages: BTreeMap<u64, (Protection, Vec<u8>)>,
+    /// Those that a program asked for.
+    pub(crate) tags: Option<AccessTags>,
 }
 
 impl TestMemory {
@@ -69,5 +73,13 @@ impl GuestMemory for TestMemory {
         for page in address / PAGE_BYTES..(address + length) / PAGE_BYTES {
             self.pages.remove(&page);
         }
+    }
+
+    fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
+        AccessTags::add_to(&mut self.tags, range, block_bytes)
+    }
+
+    fn bytes_tagged(&mut self, address: u64, limit: u64, needed: Tag) -> u64 {
+        self.tags.as_ref().map_or(limit, |tags| tags.allowed_bytes(address, limit, needed))
     }
 }

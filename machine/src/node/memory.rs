@@ -150,7 +150,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     }
 
     fn bytes_tagged(&mut self, address: u64, limit: u64, needed: Tag) -> u64 {
-        let refusing = self.caches[self.own].memory().refusing(address, limit, needed);
-        refusing.map_or(limit, |(block, _)| block.saturating_sub(address))
+        let tags = self.caches[self.own].memory().tags();
+        tags.map_or(limit, |tags| tags.allowed_bytes(address, limit, needed))
     }
 }

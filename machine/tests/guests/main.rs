@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod access_tags;
 mod attachments;
 mod bad_requests;
 mod cachable_registers;

@@ -179,9 +179,8 @@ impl ProcessorPort<'_> {
 
     /// Refuses, and counts, what the tag of a block forbids.
     fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
-        let Some((block, tag)) = self.own.refusing(address, size as u64, needed) else {
-            return Ok(());
-        };
+        let refusing = self.own.tags().and_then(|tags| tags.refusing(address, size as u64, needed));
+        let Some((block, tag)) = refusing else { return Ok(()) };
         match needed {
             Tag::Write => self.own.statistics.tag_write_faults.increment(),
             Tag::Read | Tag::None => self.own.statistics.tag_read_faults.increment(),
@@ -352,7 +351,7 @@ impl Port for ProcessorPort<'_> {
     }
 
     fn tag_block_bytes(&self) -> u64 {
-        self.own.tags.as_ref().map_or(0, AccessTags::block_bytes)
+        self.own.tags().map_or(0, AccessTags::block_bytes)
     }
 
     #[cold]

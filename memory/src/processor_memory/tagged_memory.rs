@@ -16,16 +16,12 @@ impl ProcessorMemory {
     /// false if it has some already, or the range or the block is none that can
     /// be tagged.
     pub fn tag_memory(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
-        let tags = AccessTags::new(range, block_bytes).filter(|_| self.tags.is_none());
-        let possible = tags.is_some();
-        self.tags = tags.or(self.tags.take());
-        possible
+        AccessTags::add_to(&mut self.tags, range, block_bytes)
     }
 
-    /// The first of the blocks that `length` bytes at `address` touch whose tag
-    /// does not allow what is `needed`, with the tag.
-    pub fn refusing(&self, address: u64, length: u64, needed: Tag) -> Option<(u64, Tag)> {
-        self.tags.as_ref()?.refusing(address, length, needed)
+    /// The process's tags, if it has tagged memory.
+    pub fn tags(&self) -> Option<&AccessTags> {
+        self.tags.as_ref()
     }
 
     /// Lets the fast way to the block of `address` answer at `most` this, and

@@ -153,6 +153,31 @@ fn a_program_reports_results_and_failed_checks() {
 }
 
 #[test]
+fn shared_memory_is_out_of_reach_of_calls_as_far_as_its_tags_say() {
+    const SHARED: u64 = 0x2000_0000;
+    let mut process = Process::new();
+    assert_eq!(process.value(0x4e03, &[SHARED, 8192, 24]), -EINVAL.0);
+    assert_eq!(process.value(0x4e03, &[DATA, 4096, 64]), -EINVAL.0);
+    assert_eq!(process.value(0x4e03, &[SHARED, 8192, 64]), 0);
+    assert_eq!(process.value(0x4e03, &[SHARED + 8192, 4096, 64]), -EINVAL.0);
+    process.put(SHARED, b"hello\0");
+    let tags = |process: &mut Process, tag| {
+        let shared = process.memory.tags.as_mut().expect("there is shared memory");
+        shared.set(SHARED, tag).expect("a block");
+    };
+    assert_eq!(process.value(64, &[1, SHARED, 5]), -EFAULT.0);
+    tags(&mut process, Tag::Read);
+    assert_eq!(process.value(64, &[1, SHARED, 5]), 5);
+    assert_eq!(process.value(64, &[1, SHARED + 60, 5]), -EFAULT.0);
+    // A text ends with its zero byte: what lies behind does not matter.
+    let failed = Effect::Narthex(NarthexCall::Fail("hello".into()));
+    assert_eq!(process.call(0x4e01, &[SHARED]).effect, Some(failed));
+    assert_eq!(process.value(278, &[SHARED, 8, 0]), -EFAULT.0);
+    tags(&mut process, Tag::Write);
+    assert_eq!(process.value(278, &[SHARED, 8, 0]), 8);
+}
+
+#[test]
 fn random_bytes_are_the_same_in_every_run() {
     let bytes = || {
         let mut process = Process::new();
