@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use narthex_machine::{Failure, RunRequest};
 
+use crate::support::messages::LIBRARY;
 use crate::support::{alone, failure, fixed_hpca98, reported, reported_by, result, statistic, with};
 use crate::timing::assert_costs;
 
@@ -147,20 +148,28 @@ fn what_was_stored_before_a_block_was_closed_is_there_when_it_is_open_again() {
 #[test]
 fn each_process_of_a_node_has_tags_of_its_own() {
     let request = with(alone("hpca98"), "machine.processors_per_node=2");
-    // Only the second process, whose rank is 1, closes its block again.
+    // The process whose rank (s8) is 1 closes its block, and is refused there.
     let source = format!(
-        "{HANDLER}{}
-        mv    s3, zero
-        csrrs s4, 0x043, zero
-        ld    a0, 0(s9)
+        "
+        call  start
+        {HANDLER}{}
+        beqz  s8, open
+        csrrw zero, 0x800, s9
+    open:
+        li    t2, 1000               # until both have
+    wait:
+        addi  t2, t2, -1
+        bnez  t2, wait
+        ld    a0, 8(s9)
         csrrs s4, 0x043, zero
         report refused, s4
-        exit 0",
+        exit 0
+        {LIBRARY}",
         tagged(2)
     );
     let document = result(&request, &source);
-    assert_eq!([0, 1].map(|process| reported_by(&document, (0, process), "refused")), [0, 0]);
-    assert_eq!(statistic(&document, 0, "tag_changes"), 4);
+    let refused = [0, 1].map(|process| reported_by(&document, (0, process), "refused"));
+    assert_eq!(refused, [0, SHARED as i64 + 8]);
 }
 
 /// The message of a run that ends in a fault.
