@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "messaging/narthex.h"
+#include "shared_memory/segment.h"
 
 size_t directory_set_words;
 
@@ -12,10 +13,8 @@ static struct request *unused;
 
 void directory_start(size_t blocks) {
     directory_set_words = ((size_t)narthex_nodes() + 63) / 64;
-    entries = calloc(blocks, sizeof *entries);
-    sets = calloc(blocks * directory_set_words, sizeof *sets);
-    narthex_check(entries && sets, "node %d has no memory for a directory of %zu blocks",
-                  narthex_node(), blocks);
+    entries = segment_memory(blocks * sizeof *entries);
+    sets = segment_memory(blocks * directory_set_words * sizeof *sets);
 }
 
 struct directory_entry *directory_entry(size_t block) {

@@ -5,8 +5,6 @@
  * number of the block: 12 bytes with the header. Data messages have the block behind it. */
 #include "shared_memory/invalidation.h"
 
-#include <stdlib.h>
-
 #include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "runtime/marker.h"
@@ -301,9 +299,7 @@ static void fault(void *address, int home, int is_store) {
 const struct narthex_protocol invalidation_protocol = {begin, fault};
 
 void invalidation_start(void) {
-    block_states = calloc(segment_blocks(), sizeof *block_states);
-    narthex_check(block_states, "node %d has no memory for the states of %zu blocks",
-                  narthex_node(), segment_blocks());
+    block_states = segment_memory(segment_blocks() * sizeof *block_states);
     directory_start(segment_blocks());
     set_handler(HANDLER_SHARED_MEMORY, arrive);
 }

@@ -3,7 +3,7 @@
 #include "shared_memory/segment.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "messaging/messages.h"
 #include "runtime/marker.h"
@@ -62,11 +62,10 @@ static void check_start(size_t bytes, size_t block_bytes) {
                   node, block_bytes, SMALLEST_BLOCK, LARGEST_BLOCK);
 }
 
-/* One node has all blocks to itself: ordinary memory will do. */
-static void *ordinary_memory(size_t bytes) {
-    void *memory = aligned_alloc(PAGE_BYTES, bytes);
-    if (memory)
-        memset(memory, 0, bytes);
+void *segment_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    narthex_check(memory != MAP_FAILED, "node %d has no %zu bytes for narthex_shared_start",
+                  narthex_node(), bytes);
     return memory;
 }
 
@@ -75,12 +74,10 @@ void narthex_shared_start(size_t bytes, size_t block_bytes) {
     segment.bytes = round_up(bytes, PAGE_BYTES);
     segment.block_bytes = block_bytes;
     segment.block_shift = logarithm(block_bytes);
-    segment.tags = calloc(segment_blocks(), sizeof *segment.tags);
+    segment.tags = segment_memory(segment_blocks() * sizeof *segment.tags);
     segment.is_tagged = narthex_nodes() > 1;
     segment.start = segment.is_tagged ? access_tags_start(segment.bytes, block_bytes)
-                                      : ordinary_memory(segment.bytes);
-    narthex_check(segment.tags && segment.start,
-                  "node %d has no %zu bytes for narthex_shared_start", narthex_node(), bytes);
+                                      : segment_memory(segment.bytes);
     invalidation_start();
     narthex_barrier();
 }

@@ -25,6 +25,9 @@ extern struct segment segment;
 /* Fails unless the segment has been set up; `function` is the public call that asks. */
 void segment_check_started(const char *function);
 
+/* `bytes` bytes that are zero and cost nothing until they are touched. */
+void *segment_memory(size_t bytes);
+
 /* The home of a block that has been allocated. */
 int segment_home(size_t block);
 
