@@ -20,7 +20,7 @@ struct directory_entry {
     int requester;           /* whose request is being served */
 };
 
-/* Sets of nodes have this many words each. */
+/* Sets of nodes have this many words each, a power of two. */
 extern size_t directory_set_words;
 
 /* Prepares entries for all blocks. */

@@ -5,8 +5,6 @@
  * number of the block: 12 bytes with the header. Data messages have the block behind it. */
 #include "shared_memory/invalidation.h"
 
-#include <stdlib.h>
-
 #include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "runtime/marker.h"
@@ -24,14 +22,17 @@ enum state {
 enum side { SIDE_NONE, SIDE_CACHE, SIDE_HOME };
 enum rest { REST_NONE, REST_RESTS, REST_WAITS };
 
-#define STATE(side, name, tag, rest) {#name, SIDE_##side, NARTHEX_TAG_##tag, REST_##rest},
+#define STATE(side, name, tag, rest) {SIDE_##side, NARTHEX_TAG_##tag, REST_##rest, 0},
 static const struct {
-    const char *name;
-    enum side side;
-    enum narthex_tag tag;
-    enum rest rest;
+    uint8_t side, tag, rest, padding; /* whose size is a power of two: indexing needs no product */
 } states[STATES] = {
-    {"NOWHERE", SIDE_NONE, NARTHEX_TAG_NONE, REST_NONE},
+    {SIDE_NONE, NARTHEX_TAG_NONE, REST_NONE, 0},
+#include "shared_memory/protocols/invalidation.def"
+};
+
+#define STATE(side, name, tag, rest) #name,
+static const char *const state_names[STATES] = {
+    "NOWHERE",
 #include "shared_memory/protocols/invalidation.def"
 };
 
@@ -65,13 +66,13 @@ enum action {
     REPEAT_HELD
 };
 
-enum { ACTIONS_LIMIT = 4 };
+enum { ACTIONS_LIMIT = 7, COLUMNS = 16 };
 
 #define ROW(state, event, next, ...) [state][EVENT_##event] = {next, {__VA_ARGS__}},
 static const struct row {
     uint8_t next;
     uint8_t actions[ACTIONS_LIMIT];
-} rows[STATES][EVENTS_COUNT] = {
+} rows[STATES][COLUMNS] = {
 #include "shared_memory/protocols/invalidation.def"
 };
 
@@ -140,10 +141,10 @@ static void act(enum action action, const struct happening *happening) {
     case NO_ACTION:
         break;
     case SEND_READ_REQUEST:
-        send_word(segment_home(block), EVENT_READ_REQUEST, block);
+        send_word(segment.homes[block], EVENT_READ_REQUEST, block);
         break;
     case SEND_WRITE_REQUEST:
-        send_word(segment_home(block), EVENT_WRITE_REQUEST, block);
+        send_word(segment.homes[block], EVENT_WRITE_REQUEST, block);
         break;
     case SEND_ACKNOWLEDGEMENT:
         send_word(happening->source, EVENT_ACKNOWLEDGEMENT, block);
@@ -198,7 +199,7 @@ static _Noreturn void fail_excluded(const struct happening *happening) {
         "node %d: shared memory's protocol excludes %s from node %d for the block at %p in "
         "state %s: the nodes have made different allocations",
         narthex_node(), event_names[happening->event], happening->source,
-        (void *)segment_address(happening->block), states[block_states[happening->block]].name);
+        (void *)segment_address(happening->block), state_names[block_states[happening->block]]);
 }
 
 static void serve_waiting(struct directory_entry *entry) {
@@ -301,9 +302,7 @@ static void fault(void *address, int home, int is_store) {
 const struct narthex_protocol invalidation_protocol = {begin, fault};
 
 void invalidation_start(void) {
-    block_states = calloc(segment_blocks(), sizeof *block_states);
-    narthex_check(block_states, "node %d has no memory for the states of %zu blocks",
-                  narthex_node(), segment_blocks());
+    block_states = segment_memory(segment_blocks() * sizeof *block_states);
     directory_start(segment_blocks());
     set_handler(HANDLER_SHARED_MEMORY, arrive);
 }

@@ -3,7 +3,7 @@
 #include "shared_memory/segment.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "messaging/messages.h"
 #include "runtime/marker.h"
@@ -19,8 +19,6 @@ struct allocation {
     struct allocation *previous;
     const struct narthex_protocol *protocol;
     size_t begin, end; /* offsets in the segment */
-    size_t chunk_bytes;
-    int home; /* of the first chunk */
 };
 
 struct segment segment;
@@ -62,11 +60,10 @@ static void check_start(size_t bytes, size_t block_bytes) {
                   node, block_bytes, SMALLEST_BLOCK, LARGEST_BLOCK);
 }
 
-/* One node has all blocks to itself: ordinary memory will do. */
-static void *ordinary_memory(size_t bytes) {
-    void *memory = aligned_alloc(PAGE_BYTES, bytes);
-    if (memory)
-        memset(memory, 0, bytes);
+void *segment_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    narthex_check(memory != MAP_FAILED, "node %d has no %zu bytes for narthex_shared_start",
+                  narthex_node(), bytes);
     return memory;
 }
 
@@ -75,12 +72,11 @@ void narthex_shared_start(size_t bytes, size_t block_bytes) {
     segment.bytes = round_up(bytes, PAGE_BYTES);
     segment.block_bytes = block_bytes;
     segment.block_shift = logarithm(block_bytes);
-    segment.tags = calloc(segment_blocks(), sizeof *segment.tags);
+    segment.homes = segment_memory(segment_blocks() * sizeof *segment.homes);
+    segment.tags = segment_memory(segment_blocks() * sizeof *segment.tags);
     segment.is_tagged = narthex_nodes() > 1;
     segment.start = segment.is_tagged ? access_tags_start(segment.bytes, block_bytes)
-                                      : ordinary_memory(segment.bytes);
-    narthex_check(segment.tags && segment.start,
-                  "node %d has no %zu bytes for narthex_shared_start", narthex_node(), bytes);
+                                      : segment_memory(segment.bytes);
     invalidation_start();
     narthex_barrier();
 }
@@ -109,11 +105,18 @@ static void check_allocation(const struct narthex_protocol *protocol, size_t byt
                   node, bytes, segment.bytes - segment.allocated, segment.bytes);
 }
 
-static int home_in(const struct allocation *allocation, size_t offset) {
-    if (allocation->chunk_bytes == 0)
-        return allocation->home;
-    size_t chunk = (offset - allocation->begin) / allocation->chunk_bytes;
-    return (int)(((size_t)allocation->home + chunk) % (size_t)narthex_nodes());
+/* Gives every block of the allocation its home, and its beginning under the protocol. */
+static void begin_blocks(const struct allocation *allocation, int home, size_t chunk_bytes) {
+    size_t chunk_end = chunk_bytes == 0 ? allocation->end : allocation->begin + chunk_bytes;
+    for (size_t offset = allocation->begin; offset != allocation->end;
+         offset += segment.block_bytes) {
+        if (offset == chunk_end) {
+            chunk_end += chunk_bytes;
+            home = (home + 1) % narthex_nodes();
+        }
+        segment.homes[offset >> segment.block_shift] = (uint16_t)home;
+        allocation->protocol->begin(segment.start + offset, home);
+    }
 }
 
 void *narthex_shared_allocate_under(const struct narthex_protocol *protocol, size_t bytes, int home,
@@ -124,15 +127,9 @@ void *narthex_shared_allocate_under(const struct narthex_protocol *protocol, siz
                   narthex_node());
     size_t begin = segment.allocated;
     segment.allocated += round_up(bytes, segment.block_bytes);
-    *allocation = (struct allocation){.previous = allocations,
-                                      .protocol = protocol,
-                                      .begin = begin,
-                                      .end = segment.allocated,
-                                      .chunk_bytes = chunk_bytes,
-                                      .home = home};
+    *allocation = (struct allocation){allocations, protocol, begin, segment.allocated};
     allocations = allocation;
-    for (size_t offset = begin; offset != segment.allocated; offset += segment.block_bytes)
-        protocol->begin(segment.start + offset, home_in(allocation, offset));
+    begin_blocks(allocation, home, chunk_bytes);
     narthex_barrier(); /* before anybody asks for a block that is not allocated yet */
     return segment.start + begin;
 }
@@ -161,13 +158,8 @@ static const struct allocation *owner_of(const void *address, const char *functi
 }
 
 int narthex_shared_home(const void *address) {
-    const struct allocation *allocation = owner_of(address, "narthex_shared_home");
-    return home_in(allocation, (size_t)((const char *)address - segment.start));
-}
-
-int segment_home(size_t block) {
-    size_t offset = block << segment.block_shift;
-    return home_in(find_allocation(offset), offset);
+    owner_of(address, "narthex_shared_home");
+    return segment.homes[segment_block(address)];
 }
 
 void narthex_set_tag(void *block, enum narthex_tag tag) {
@@ -208,7 +200,7 @@ void segment_fault(uintptr_t address, bool is_store, uintptr_t instruction) {
     const struct allocation *allocation = find_allocation(offset);
     check_fault(allocation, address, is_store ? "stores to" : "loads from", instruction);
     size_t block = offset >> segment.block_shift;
-    int home = home_in(allocation, offset);
+    int home = segment.homes[block];
     enum narthex_tag needed = is_store ? NARTHEX_TAG_WRITE : NARTHEX_TAG_READ;
     while (segment.tags[block] < needed) {
         allocation->protocol->fault(segment_address(block), home, is_store);

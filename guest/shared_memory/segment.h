@@ -17,7 +17,9 @@ struct segment {
     int block_shift;    /* its logarithm */
     size_t allocated;   /* bytes handed out so far, from the start */
     bool is_tagged;     /* on a machine of several nodes */
-    uint8_t *tags;      /* of this node's copies: an enum narthex_tag for each block */
+    /* For each block: its home, and the tag of this node's copy (an enum narthex_tag). */
+    uint16_t *homes;
+    uint8_t *tags;
 };
 
 extern struct segment segment;
@@ -25,8 +27,8 @@ extern struct segment segment;
 /* Fails unless the segment has been set up; `function` is the public call that asks. */
 void segment_check_started(const char *function);
 
-/* The home of a block that has been allocated. */
-int segment_home(size_t block);
+/* `bytes` bytes that are zero and cost nothing until they are touched. */
+void *segment_memory(size_t bytes);
 
 static inline size_t segment_blocks(void) {
     return segment.bytes >> segment.block_shift;
