@@ -29,7 +29,6 @@
  * depend on their order, so the result is the same to the last bit on any number of nodes, and
  * action equals reaction exactly. Checked are that, the momentum, the energy, and that no particle
  * has moved so far that the list may miss a pair. */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,13 +38,12 @@
 #include "../pattern.h"
 #include "messaging/channels.h"
 #include "messaging/collectives.h"
+#include "pairs.h"
 #include "shared_memory/shared_memory.h"
 
 /* The liquid, in Lennard-Jones units: argon near its triple point. README.md says why these. */
 #define DENSITY 0.8442
 #define START_TEMPERATURE 1.444 /* half of it becomes potential energy as the lattice melts */
-#define CUT_OFF 2.5
-#define SKIN 0.3 /* how much farther away listed pairs may be */
 #define TIME_STEP 0.002
 #define ENERGY_TOLERANCE 1e-3 /* share of the kinetic energy; see README.md */
 #define MOMENTUM_TOLERANCE 1e-9
@@ -57,16 +55,8 @@ enum {
     MOST_CELLS = 16,
     BLOCK_BYTES = 128,       /* of shared memory: Table 4 shows messages of 128 bytes and header */
     PARTICLES_PER_UNIT = 16, /* the fewest that fill whole blocks: 384 bytes */
-    PAIRS_PER_PARTICLE = 96, /* room in the list; about 40 are used */
-    POLL_CANDIDATES = 128,   /* looked at between polls, about a microsecond */
     CHANNEL = 1
 };
-
-typedef double vector[3];
-
-/* A multiple of 2^-32. */
-typedef int64_t fixed;
-#define FIXED_ONE 0x1p32
 
 /* What one iteration leaves behind on a node; summed over the nodes by the check. */
 struct record {
@@ -78,15 +68,14 @@ static int node, nodes;
 static int particles, iterations, rebuild;
 static int share;              /* particles of a node; the last ones may have fewer */
 static int own_first, own_end; /* this node's */
-static double box, half_box;   /* side of the periodic box */
+static double box;             /* side of the periodic box */
 
-static vector *position;             /* of all particles, in shared memory */
-static vector *velocity;             /* of own particles */
-static vector *listed_position;      /* of own particles, when the list was made */
-static fixed (*force)[3];            /* on all particles, from own pairs */
-static int *pair_start, *pair_other; /* own particle i's pairs are pair_start[i] .. [i + 1] - 1 */
+static vector *position;  /* of all particles, in shared memory */
+static vector *velocity;  /* of own particles */
+static fixed (*force)[3]; /* on all particles, from own pairs */
 static struct record *records;
 static struct narthex_channel *next, *previous;
+static uint64_t reduction_ns; /* in the bulk reduction so far, with waiting for other nodes */
 
 /* Preparing */
 
@@ -121,10 +110,7 @@ static void allocate_all(void) {
     narthex_shared_start(all * sizeof(vector), BLOCK_BYTES);
     position = narthex_shared_allocate(all * sizeof(vector), 0, (size_t)share * sizeof(vector));
     velocity = allocate(own, sizeof *velocity);
-    listed_position = allocate(own, sizeof *listed_position);
     force = allocate(all, sizeof *force);
-    pair_start = allocate(own + 1, sizeof *pair_start);
-    pair_other = allocate(own * PAIRS_PER_PARTICLE, sizeof *pair_other);
     records = allocate((size_t)iterations, sizeof *records);
 }
 
@@ -173,131 +159,12 @@ static void draw_velocities(void) {
 static void prepare(void) {
     int cells = find_cells();
     box = cells * __builtin_cbrt(CELL_PARTICLES / DENSITY);
-    half_box = box / 2;
     divide_particles();
     allocate_all();
+    pairs_start(position, particles, own_first, own_end, box);
     open_ring();
     place_particles(cells);
     draw_velocities();
-}
-
-/* The list of pairs */
-
-/* A distance along an axis, to the nearest of a particle's periodic images. */
-static inline double nearest(double distance) {
-    if (distance > half_box)
-        return distance - box;
-    if (distance < -half_box)
-        return distance + box;
-    return distance;
-}
-
-static inline bool is_near(const vector a, const vector b) {
-    const double reach = CUT_OFF + SKIN;
-    double x = nearest(a[0] - b[0]);
-    if (x > reach || x < -reach)
-        return false;
-    double y = nearest(a[1] - b[1]), z = nearest(a[2] - b[2]);
-    return x * x + y * y + z * z < reach * reach;
-}
-
-/* Lists the pairs of `i` with every other particle from `from` to before `end`, behind the `count`
- * listed so far; returns how many there are now. */
-static int list_candidates(int i, int from, int end, int count) {
-    const vector here = {position[i][0], position[i][1], position[i][2]};
-    for (int stretch = from; stretch < end; stretch += 2 * POLL_CANDIDATES) {
-        int stretch_end = smaller(end, stretch + 2 * POLL_CANDIDATES);
-        for (int j = stretch; j < stretch_end; j += 2)
-            if (is_near(here, position[j]))
-                pair_other[count++] = j;
-        narthex_poll();
-    }
-    return count;
-}
-
-/* A pair belongs to its first particle if their numbers differ by an odd number, else to its
- * second: so all particles have about as many. */
-static void list_pairs(void) {
-    int count = 0;
-    for (int i = own_first; i < own_end; i++) {
-        pair_start[i - own_first] = count;
-        count = list_candidates(i, i % 2, i, count);
-        count = list_candidates(i, i + 1, particles, count);
-        narthex_check(count <= (i - own_first + 1) * PAIRS_PER_PARTICLE,
-                      "node %d: more than %d pairs a particle", node, PAIRS_PER_PARTICLE);
-    }
-    pair_start[own_end - own_first] = count;
-    memcpy(listed_position, position + own_first, (size_t)(own_end - own_first) * sizeof(vector));
-}
-
-/* Fails if two particles may have come near each other that are not in the list. */
-static void check_list(void) {
-    for (int i = own_first; i < own_end; i++) {
-        double moved = 0;
-        for (int axis = 0; axis < 3; axis++) {
-            double along = nearest(position[i][axis] - listed_position[i - own_first][axis]);
-            moved += along * along;
-        }
-        narthex_check(moved <= SKIN * SKIN / 4,
-                      "node %d: particle %d has moved by %g since the pairs were listed, more than "
-                      "half the skin of %g: list them more often than every %d iterations",
-                      node, i, __builtin_sqrt(moved), SKIN, rebuild);
-    }
-}
-
-/* Forces */
-
-static inline fixed to_fixed(double value) {
-    return (fixed)(value * FIXED_ONE);
-}
-
-/* Adds the forces between `i` and its listed partners; returns their potential energy, which is
- * shifted to be zero at the cut-off. */
-static fixed add_forces_of(int i, const int *other, const int *end) {
-    const double inverse_cut_off = 1 / (CUT_OFF * CUT_OFF);
-    const double cut_off_6 = inverse_cut_off * inverse_cut_off * inverse_cut_off;
-    const double shift = 4 * cut_off_6 * (cut_off_6 - 1);
-    const double x_here = position[i][0], y_here = position[i][1], z_here = position[i][2];
-    fixed x_sum = 0, y_sum = 0, z_sum = 0, potential = 0;
-    for (; other != end; other++) {
-        const double *there = position[*other];
-        double x = nearest(x_here - there[0]);
-        double y = nearest(y_here - there[1]);
-        double z = nearest(z_here - there[2]);
-        double square = x * x + y * y + z * z;
-        if (square >= CUT_OFF * CUT_OFF)
-            continue;
-        double inverse = 1 / square;
-        double inverse_6 = inverse * inverse * inverse;
-        double strength = 48 * inverse * inverse_6 * (inverse_6 - 0.5) * FIXED_ONE;
-        fixed x_force = (fixed)(strength * x);
-        fixed y_force = (fixed)(strength * y);
-        fixed z_force = (fixed)(strength * z);
-        fixed *reaction = force[*other];
-        x_sum += x_force;
-        y_sum += y_force;
-        z_sum += z_force;
-        reaction[0] -= x_force;
-        reaction[1] -= y_force;
-        reaction[2] -= z_force;
-        potential += to_fixed(4 * inverse_6 * (inverse_6 - 1) - shift);
-    }
-    force[i][0] += x_sum;
-    force[i][1] += y_sum;
-    force[i][2] += z_sum;
-    return potential;
-}
-
-/* Computes the forces of all own pairs; returns their potential energy. */
-static fixed compute_forces(void) {
-    fixed potential = 0;
-    memset(force, 0, (size_t)(share * nodes) * sizeof *force);
-    for (int i = own_first; i < own_end; i++) {
-        const int *start = pair_start + (i - own_first);
-        potential += add_forces_of(i, pair_other + start[0], pair_other + start[1]);
-        narthex_poll();
-    }
-    return potential;
 }
 
 /* The bulk reduction */
@@ -308,12 +175,14 @@ static void add(fixed *to, const fixed *values, int count) {
 }
 
 static void reduce_forces(void) {
+    uint64_t since_ns = narthex_time_ns();
     for (int step = 1; step < nodes; step++) {
         int sent = (node + nodes - step) % nodes, received = (sent + nodes - 1) % nodes;
         narthex_channel_send(next, force[sent * share], (size_t)share * sizeof *force);
         add(force[received * share], narthex_channel_receive(previous, NULL), 3 * share);
         narthex_channel_release(previous);
     }
+    reduction_ns += narthex_time_ns() - since_ns;
 }
 
 /* Motion, by the velocity Verlet method */
@@ -356,13 +225,14 @@ static void simulate(void) {
         move();
         narthex_barrier();
         if (iteration % rebuild == 0)
-            list_pairs();
-        fixed potential = compute_forces();
+            pairs_list();
+        memset(force, 0, (size_t)(share * nodes) * sizeof *force);
+        fixed potential = pairs_add_forces(force);
         reduce_forces();
         accelerate();
         records[iteration] = take_record(potential);
         if ((iteration + 1) % rebuild == 0 || iteration + 1 == iterations)
-            check_list();
+            pairs_check(rebuild);
     }
 }
 
@@ -403,7 +273,7 @@ static void check_records(void) {
 }
 
 static void check_and_report(void) {
-    int64_t pairs = pair_start[own_end - own_first];
+    int64_t pairs = pairs_count();
     narthex_all_reduce(&pairs, 1, NARTHEX_INT64, NARTHEX_SUM);
     narthex_all_reduce(records, (size_t)iterations * sizeof *records / sizeof(fixed), NARTHEX_INT64,
                        NARTHEX_SUM);
@@ -412,6 +282,7 @@ static void check_and_report(void) {
     if (node != 0)
         return;
     const struct record *last = records + iterations - 1;
+    narthex_report("bulk reduction", (double)reduction_ns, "ns");
     narthex_report("total energy", total_energy(last) / particles, "a particle");
     narthex_report("temperature", (double)last->kinetic / FIXED_ONE / particles * 2 / 3, "");
     narthex_report("listed pairs", (double)pairs, "pairs");

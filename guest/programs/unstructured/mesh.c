@@ -36,7 +36,9 @@ enum { SEED = 9428, DIRECTIONS = 7, CORNERS = 8, TETRAHEDRA = 6, NONE = -1 };
 /* While the mesh is made: the whole mesh, numbered as its points are. */
 static struct {
     int sides[3], count;
-    int strides[3]; /* from a vertex to the next along an axis */
+    int strides[3];       /* from a vertex to the next along an axis */
+    int offsets[CORNERS]; /* from a vertex to the corners of the cube above it: a bit an axis */
+    uint8_t *last_axes;   /* along which a vertex is the last, as bits */
     vector *points;
     int *owners;
     int *local;          /* a vertex's number in this node's part, or NONE */
@@ -91,16 +93,12 @@ static double jitter(int vertex, int axis) {
     return is_on_surface(vertex, axis) ? 0 : JITTER * ((double)drawn * 0x1p-52 - 1);
 }
 
-static void place_points(const int sides[3]) {
-    memcpy(whole.sides, sides, sizeof whole.sides);
-    whole.strides[2] = 1;
-    whole.strides[1] = sides[2];
-    whole.strides[0] = sides[1] * sides[2];
-    whole.count = sides[0] * whole.strides[0];
-    whole.points = allocate((size_t)whole.count, sizeof *whole.points);
-    for (int vertex = 0; vertex < whole.count; vertex++)
-        for (int axis = 0; axis < 3; axis++)
-            whole.points[vertex][axis] = place_on(vertex, axis) + jitter(vertex, axis);
+/* The axes along which a vertex is the last, as bits. */
+static uint8_t last_axes(int vertex) {
+    int axes = 0;
+    for (int axis = 0; axis < 3; axis++)
+        axes |= (place_on(vertex, axis) == whole.sides[axis] - 1) << axis;
+    return (uint8_t)axes;
 }
 
 /* From a vertex to the corner of a cube above it: a bit for each axis. */
@@ -109,12 +107,26 @@ static int offset_to(int corner) {
            (corner >> 2 & 1) * whole.strides[2];
 }
 
+static void place_points(const int sides[3]) {
+    memcpy(whole.sides, sides, sizeof whole.sides);
+    whole.strides[2] = 1;
+    whole.strides[1] = sides[2];
+    whole.strides[0] = sides[1] * sides[2];
+    whole.count = sides[0] * whole.strides[0];
+    whole.points = allocate((size_t)whole.count, sizeof *whole.points);
+    whole.last_axes = allocate((size_t)whole.count, sizeof *whole.last_axes);
+    for (int corner = 0; corner < CORNERS; corner++)
+        whole.offsets[corner] = offset_to(corner);
+    for (int vertex = 0; vertex < whole.count; vertex++) {
+        whole.last_axes[vertex] = last_axes(vertex);
+        for (int axis = 0; axis < 3; axis++)
+            whole.points[vertex][axis] = place_on(vertex, axis) + jitter(vertex, axis);
+    }
+}
+
 /* The vertex an edge leads to, or NONE. */
 static int other_end(int vertex, int direction) {
-    for (int axis = 0; axis < 3; axis++)
-        if (direction >> axis & 1 && place_on(vertex, axis) == whole.sides[axis] - 1)
-            return NONE;
-    return vertex + offset_to(direction);
+    return whole.last_axes[vertex] & direction ? NONE : vertex + whole.offsets[direction];
 }
 
 /* Who has what */
@@ -200,7 +212,8 @@ static void list_edge(struct mesh *mesh, int a, int b, int direction) {
 static void add_area(struct mesh *mesh, int lowest, const int *corners, const int *vertices,
                      const int *abcd, double sign) {
     int a = abcd[0], b = abcd[1], c = abcd[2], d = abcd[3];
-    int edge = whole.edge[(lowest + offset_to(corners[a])) * CORNERS + (corners[b] ^ corners[a])];
+    int edge =
+        whole.edge[(lowest + whole.offsets[corners[a]]) * CORNERS + (corners[b] ^ corners[a])];
     if (edge == NONE)
         return;
     vector middle, along, area;
@@ -247,7 +260,7 @@ static void add_tetrahedron(struct mesh *mesh, int lowest, const int *axes) {
     int corners[4] = {0}, vertices[4] = {lowest};
     for (int step = 0; step < 3; step++) {
         corners[step + 1] = corners[step] | 1 << axes[step];
-        vertices[step + 1] = lowest + offset_to(corners[step + 1]);
+        vertices[step + 1] = lowest + whole.offsets[corners[step + 1]];
     }
     double volume = volume_of(vertices);
     for (int pair = 0; pair < 6; pair++)
@@ -264,7 +277,7 @@ static bool has_own_corner(int lowest) {
     if (other_end(lowest, DIRECTIONS) == NONE)
         return false;
     for (int corner = 0; corner < CORNERS; corner++)
-        if (is_own(lowest + offset_to(corner)))
+        if (is_own(lowest + whole.offsets[corner]))
             return true;
     return false;
 }
@@ -314,6 +327,7 @@ struct mesh mesh_make(const int sides[3]) {
     mesh.edges = 0;
     for_edges(&mesh, list_edge);
     measure_geometry(&mesh);
+    free(whole.last_axes);
     free(whole.points);
     free(whole.owners);
     free(whole.local);

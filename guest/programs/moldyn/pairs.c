@@ -1,0 +1,153 @@
+/* The list of pairs (Verlet's), and Lennard-Jones forces.
+ *
+ * Every pair of particles is looked at when the list is made; a pair is listed if it is nearer than
+ * the cut-off and a skin, so the list holds until a particle has moved by half of the skin. */
+#include "pairs.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../exact.h"
+#include "narthex.h"
+
+enum {
+    PAIRS_PER_PARTICLE = 96, /* room in the list; about 40 are used */
+    POLL_CANDIDATES = 128    /* looked at between polls, about a microsecond */
+};
+
+static const vector *positions;
+static int particles, own_first, own_end;
+static double box, half_box;
+static vector *listed_positions;     /* of own particles, when the list was made */
+static int *pair_start, *pair_other; /* own particle i's are pair_start[i] .. [i + 1] - 1 */
+
+void pairs_start(const vector *all, int count, int first, int end, double side) {
+    size_t own = (size_t)(end - first);
+    positions = all;
+    particles = count;
+    own_first = first;
+    own_end = end;
+    box = side;
+    half_box = side / 2;
+    listed_positions = calloc(own + 1, sizeof *listed_positions);
+    pair_start = calloc(own + 1, sizeof *pair_start);
+    pair_other = calloc(own * PAIRS_PER_PARTICLE + 1, sizeof *pair_other);
+    narthex_check(listed_positions && pair_start && pair_other,
+                  "node %d has no memory for the pairs of %zu particles", narthex_node(), own);
+}
+
+/* A distance along an axis, to the nearest of a particle's periodic images. */
+static inline double nearest(double distance) {
+    if (distance > half_box)
+        return distance - box;
+    if (distance < -half_box)
+        return distance + box;
+    return distance;
+}
+
+static inline bool is_near(const vector a, const vector b) {
+    const double reach = CUT_OFF + SKIN;
+    double x = nearest(a[0] - b[0]);
+    if (x > reach || x < -reach)
+        return false;
+    double y = nearest(a[1] - b[1]), z = nearest(a[2] - b[2]);
+    return x * x + y * y + z * z < reach * reach;
+}
+
+static void list(int place, int other) {
+    narthex_check(place < (own_end - own_first) * PAIRS_PER_PARTICLE,
+                  "node %d: more than %d pairs a particle", narthex_node(), PAIRS_PER_PARTICLE);
+    pair_other[place] = other;
+}
+
+/* Lists the pairs of `i` with every other particle from `from` to before `end`, behind the `count`
+ * listed so far; returns how many there are now. */
+static int list_candidates(int i, int from, int end, int count) {
+    const vector here = {positions[i][0], positions[i][1], positions[i][2]};
+    for (int stretch = from; stretch < end; stretch += 2 * POLL_CANDIDATES) {
+        int stretch_end = stretch + 2 * POLL_CANDIDATES < end ? stretch + 2 * POLL_CANDIDATES : end;
+        for (int j = stretch; j < stretch_end; j += 2)
+            if (is_near(here, positions[j]))
+                list(count++, j);
+        narthex_poll();
+    }
+    return count;
+}
+
+/* A pair belongs to its first particle if their numbers differ by an odd number, else to its
+ * second: so all particles have about as many. */
+void pairs_list(void) {
+    int count = 0;
+    for (int i = own_first; i < own_end; i++) {
+        pair_start[i - own_first] = count;
+        count = list_candidates(i, i % 2, i, count);
+        count = list_candidates(i, i + 1, particles, count);
+    }
+    pair_start[own_end - own_first] = count;
+    memcpy(listed_positions, positions + own_first, (size_t)(own_end - own_first) * sizeof(vector));
+}
+
+int pairs_count(void) {
+    return pair_start[own_end - own_first];
+}
+
+void pairs_check(int rebuild) {
+    for (int i = own_first; i < own_end; i++) {
+        double moved = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            double along = nearest(positions[i][axis] - listed_positions[i - own_first][axis]);
+            moved += along * along;
+        }
+        narthex_check(moved <= SKIN * SKIN / 4,
+                      "node %d: particle %d has moved by %g since the pairs were listed, more than "
+                      "half the skin of %g: list them more often than every %d iterations",
+                      narthex_node(), i, __builtin_sqrt(moved), SKIN, rebuild);
+    }
+}
+
+/* Adds the forces between `i` and its listed partners; returns their potential energy. */
+static fixed add_forces_of(fixed (*force)[3], int i, const int *other, const int *end) {
+    const double inverse_cut_off = 1 / (CUT_OFF * CUT_OFF);
+    const double cut_off_6 = inverse_cut_off * inverse_cut_off * inverse_cut_off;
+    const double shift = 4 * cut_off_6 * (cut_off_6 - 1);
+    const double x_here = positions[i][0], y_here = positions[i][1], z_here = positions[i][2];
+    fixed x_sum = 0, y_sum = 0, z_sum = 0, potential = 0;
+    for (; other != end; other++) {
+        const double *there = positions[*other];
+        double x = nearest(x_here - there[0]);
+        double y = nearest(y_here - there[1]);
+        double z = nearest(z_here - there[2]);
+        double square = x * x + y * y + z * z;
+        if (square >= CUT_OFF * CUT_OFF)
+            continue;
+        double inverse = 1 / square;
+        double inverse_6 = inverse * inverse * inverse;
+        double strength = 48 * inverse * inverse_6 * (inverse_6 - 0.5) * FIXED_ONE;
+        fixed x_force = (fixed)(strength * x);
+        fixed y_force = (fixed)(strength * y);
+        fixed z_force = (fixed)(strength * z);
+        fixed *reaction = force[*other];
+        x_sum += x_force;
+        y_sum += y_force;
+        z_sum += z_force;
+        reaction[0] -= x_force;
+        reaction[1] -= y_force;
+        reaction[2] -= z_force;
+        potential += to_fixed(4 * inverse_6 * (inverse_6 - 1) - shift);
+    }
+    force[i][0] += x_sum;
+    force[i][1] += y_sum;
+    force[i][2] += z_sum;
+    return potential;
+}
+
+fixed pairs_add_forces(fixed (*force)[3]) {
+    fixed potential = 0;
+    for (int i = own_first; i < own_end; i++) {
+        const int *start = pair_start + (i - own_first);
+        potential += add_forces_of(force, i, pair_other + start[0], pair_other + start[1]);
+        narthex_poll();
+    }
+    return potential;
+}

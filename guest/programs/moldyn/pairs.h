@@ -1,0 +1,43 @@
+/* The pairs of particles that a node computes: which they are, and their forces.
+ *
+ * All lengths are in Lennard-Jones units, and positions lie in a periodic box. */
+#ifndef NARTHEX_MOLDYN_PAIRS_H
+#define NARTHEX_MOLDYN_PAIRS_H
+
+#include <stdint.h>
+
+/* Forces vanish beyond this distance. README.md says why these. */
+#define CUT_OFF 2.5
+/* How much farther away listed pairs may be. */
+#define SKIN 0.3
+
+typedef double vector[3];
+
+/* A multiple of 2^-32. */
+typedef int64_t fixed;
+#define FIXED_ONE 0x1p32
+
+static inline fixed to_fixed(double value) {
+    return (fixed)(value * FIXED_ONE);
+}
+
+/* This node computes pairs of the particles `first` .. `end` - 1, of `particles` in a cubic box of
+ * side `box`, which are at `positions` whenever a function below is called. Fails without memory.
+ */
+void pairs_start(const vector *positions, int particles, int first, int end, double box);
+
+/* Lists the pairs that are so near that they may come within the cut-off. Polls. */
+void pairs_list(void);
+
+/* Their number. */
+int pairs_count(void);
+
+/* Fails if two particles may have come within the cut-off that are not in the list, which is made
+ * every `rebuild` iterations. */
+void pairs_check(int rebuild);
+
+/* Adds the forces of listed pairs to those of both particles in `force`, which has room for all
+ * particles; returns their potential energy, shifted to be zero at the cut-off. Polls. */
+fixed pairs_add_forces(fixed (*force)[3]);
+
+#endif
