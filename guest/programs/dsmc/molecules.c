@@ -14,6 +14,7 @@
 #include "molecules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "grid.h"
 #include "messaging/collectives.h"
@@ -28,10 +29,10 @@ static uint32_t arrived, capacity;
 static int32_t *outgoing, *incoming; /* molecules to and from each node */
 
 static void arrive(int source, const void *payload, size_t bytes) {
-    narthex_check(bytes == sizeof(struct molecule) && arrived < capacity,
+    narthex_check(bytes == MOLECULE_BYTES && arrived < capacity,
                   "node %d: node %d sent %zu bytes, after %u molecules", narthex_node(), source,
                   bytes, arrived);
-    arrivals[arrived++] = *(const struct molecule *)payload;
+    memcpy(&arrivals[arrived++], payload, MOLECULE_BYTES);
 }
 
 static void *allocate(size_t count, size_t bytes) {
@@ -105,7 +106,7 @@ static void move_all(void) {
         if (node == self) {
             molecules.all[kept++] = *molecule;
         } else {
-            narthex_send(node, ARRIVE, molecule, sizeof *molecule);
+            narthex_send(node, ARRIVE, molecule, MOLECULE_BYTES);
             outgoing[node]++;
         }
         if (index % POLL_MOLECULES == 0)
