@@ -35,21 +35,28 @@ static void arrive(int source, const void *payload, size_t bytes) {
     memcpy(&arrivals[arrived++], payload, MOLECULE_BYTES);
 }
 
-static void *allocate(size_t count, size_t bytes) {
-    void *memory = calloc(count, bytes);
-    narthex_check(memory, "node %d has no memory for %zu molecules", narthex_node(), count);
+static void *check_memory(void *memory) {
+    narthex_check(memory, "node %d has no memory for %u molecules", narthex_node(), capacity);
     return memory;
+}
+
+static struct molecule *allocate_molecules(void) {
+    return check_memory(malloc(capacity * sizeof(struct molecule)));
+}
+
+static void *allocate_counts(size_t count) {
+    return check_memory(calloc(count, sizeof(uint32_t)));
 }
 
 void molecules_create(int per_cell) {
     size_t nodes = (size_t)narthex_nodes();
     capacity = grid.total * (uint32_t)per_cell; /* all might meet on one node */
-    molecules.all = allocate(capacity, sizeof(struct molecule));
-    sorted = allocate(capacity, sizeof(struct molecule));
-    arrivals = allocate(capacity, sizeof(struct molecule));
-    molecules.start = allocate(grid.own_count + 1, sizeof *molecules.start);
-    outgoing = allocate(nodes, sizeof *outgoing);
-    incoming = allocate(nodes, sizeof *incoming);
+    molecules.all = allocate_molecules();
+    sorted = allocate_molecules();
+    arrivals = allocate_molecules();
+    molecules.start = allocate_counts(grid.own_count + 1);
+    outgoing = allocate_counts(nodes);
+    incoming = allocate_counts(nodes);
     for (uint32_t place = 0; place < grid.own_count; place++) {
         for (int index = 0; index < per_cell; index++) {
             uint32_t name = grid.own[place] * (uint32_t)per_cell + (uint32_t)index;
