@@ -22,9 +22,44 @@ struct sums {
     double count, momentum[3], energy, rotation;
 };
 
+/* The states before and behind a cell along each axis. */
+struct surroundings {
+    const struct state *before[3], *behind[3];
+};
+
 static struct state *field; /* `part` cells a node */
 static size_t part;
-static struct sums *sums; /* of this node's cells */
+
+/* Of this node's cells. */
+static struct state *own;
+static struct sums *sums;
+static struct surroundings *surroundings;
+
+static const struct state *state_of(uint32_t cell) {
+    return &field[grid.node[cell] * part + grid.node_place[cell]];
+}
+
+/* The cell next to this one along an axis; at a wall, the cell itself. */
+static uint32_t neighbour(const int here[3], int axis, int step) {
+    int there[3] = {here[0], here[1], here[2]}, last = grid.cells[axis] - 1;
+    there[axis] += step;
+    if (there[axis] < 0)
+        there[axis] = axis == 0 ? last : 0;
+    else if (there[axis] > last)
+        there[axis] = axis == 0 ? 0 : last;
+    return grid_cell(there[0], there[1], there[2]);
+}
+
+static struct surroundings surroundings_of(uint32_t cell) {
+    struct surroundings result;
+    int plane = grid.cells[1] * grid.cells[2], rest = (int)cell % plane;
+    int here[3] = {(int)cell / plane, rest / grid.cells[2], rest % grid.cells[2]};
+    for (int axis = 0; axis < 3; axis++) {
+        result.before[axis] = state_of(neighbour(here, axis, -1));
+        result.behind[axis] = state_of(neighbour(here, axis, 1));
+    }
+    return result;
+}
 
 void field_create(void) {
     size_t nodes = (size_t)narthex_nodes();
@@ -32,12 +67,13 @@ void field_create(void) {
     size_t bytes = nodes * part * sizeof(struct state);
     narthex_shared_start((bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, BLOCK_BYTES);
     field = narthex_shared_allocate(bytes, 0, part * sizeof(struct state));
+    own = field + (size_t)narthex_node() * part;
     sums = calloc(part, sizeof *sums);
-    narthex_check(sums, "node %d has no memory for %zu cells", narthex_node(), part);
-}
-
-static struct state *state_of(uint32_t cell) {
-    return &field[grid.node[cell] * part + grid.node_place[cell]];
+    surroundings = calloc(part, sizeof *surroundings);
+    narthex_check(sums && surroundings, "node %d has no memory for %zu cells", narthex_node(),
+                  part);
+    for (uint32_t place = 0; place < grid.own_count; place++)
+        surroundings[place] = surroundings_of(grid.own[place]);
 }
 
 /* Producing */
@@ -79,7 +115,7 @@ void field_publish(int iterations) {
     for (uint32_t place = 0; place < grid.own_count; place++) {
         uint32_t begin = molecules.start[place], end = molecules.start[place + 1];
         add_molecules(&sums[place], molecules.all + begin, end - begin);
-        *state_of(grid.own[place]) = average(&sums[place], iterations);
+        own[place] = average(&sums[place], iterations);
         if (place % POLL_CELLS == 0)
             narthex_poll();
     }
@@ -87,45 +123,28 @@ void field_publish(int iterations) {
 
 /* Consuming */
 
-/* The cell next to this one along an axis; at a wall, the cell itself. */
-static uint32_t neighbour(const int here[3], int axis, int step) {
-    int there[3] = {here[0], here[1], here[2]}, last = grid.cells[axis] - 1;
-    there[axis] += step;
-    if (there[axis] < 0)
-        there[axis] = axis == 0 ? last : 0;
-    else if (there[axis] > last)
-        there[axis] = axis == 0 ? 0 : last;
-    return grid_cell(there[0], there[1], there[2]);
-}
-
 static double square(double value) {
     return value * value;
 }
 
-static double knudsen(uint32_t cell, const int here[3]) {
-    const struct state *state = state_of(cell);
+static double knudsen(const struct state *state, const struct surroundings *around) {
     double density = 0, temperature = 0; /* squares of twice their gradients */
     if (state->temperature <= 0)
         return 0;
     for (int axis = 0; axis < 3; axis++) {
-        const struct state *before = state_of(neighbour(here, axis, -1));
-        const struct state *behind = state_of(neighbour(here, axis, 1));
+        const struct state *before = around->before[axis], *behind = around->behind[axis];
         density += square((double)behind->density - before->density);
         temperature += square((double)behind->temperature - before->temperature);
     }
     double by_density = sqrt(density) / state->density;
     double by_temperature = sqrt(temperature) / state->temperature;
-    return state->free_path * fmax(by_density, by_temperature) / 2;
+    return state->free_path * (by_density > by_temperature ? by_density : by_temperature) / 2;
 }
 
 double field_knudsen(void) {
     double sum = 0;
-    uint32_t place = 0;
-    int plane = grid.cells[1] * grid.cells[2];
-    for (; place < grid.own_count; place++) {
-        int cell = (int)grid.own[place], rest = cell % plane;
-        int here[3] = {cell / plane, rest / grid.cells[2], rest % grid.cells[2]};
-        sum += knudsen(grid.own[place], here);
+    for (uint32_t place = 0; place < grid.own_count; place++) {
+        sum += knudsen(&own[place], &surroundings[place]);
         if (place % POLL_CELLS == 0)
             narthex_poll();
     }

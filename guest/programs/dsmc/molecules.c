@@ -14,6 +14,7 @@
 #include "molecules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "grid.h"
 #include "messaging/collectives.h"
@@ -28,27 +29,34 @@ static uint32_t arrived, capacity;
 static int32_t *outgoing, *incoming; /* molecules to and from each node */
 
 static void arrive(int source, const void *payload, size_t bytes) {
-    narthex_check(bytes == sizeof(struct molecule) && arrived < capacity,
+    narthex_check(bytes == MOLECULE_BYTES && arrived < capacity,
                   "node %d: node %d sent %zu bytes, after %u molecules", narthex_node(), source,
                   bytes, arrived);
-    arrivals[arrived++] = *(const struct molecule *)payload;
+    memcpy(&arrivals[arrived++], payload, MOLECULE_BYTES);
 }
 
-static void *allocate(size_t count, size_t bytes) {
-    void *memory = calloc(count, bytes);
-    narthex_check(memory, "node %d has no memory for %zu molecules", narthex_node(), count);
+static void *check_memory(void *memory) {
+    narthex_check(memory, "node %d has no memory for %u molecules", narthex_node(), capacity);
     return memory;
+}
+
+static struct molecule *allocate_molecules(void) {
+    return check_memory(malloc(capacity * sizeof(struct molecule)));
+}
+
+static void *allocate_counts(size_t count) {
+    return check_memory(calloc(count, sizeof(uint32_t)));
 }
 
 void molecules_create(int per_cell) {
     size_t nodes = (size_t)narthex_nodes();
     capacity = grid.total * (uint32_t)per_cell; /* all might meet on one node */
-    molecules.all = allocate(capacity, sizeof(struct molecule));
-    sorted = allocate(capacity, sizeof(struct molecule));
-    arrivals = allocate(capacity, sizeof(struct molecule));
-    molecules.start = allocate(grid.own_count + 1, sizeof *molecules.start);
-    outgoing = allocate(nodes, sizeof *outgoing);
-    incoming = allocate(nodes, sizeof *incoming);
+    molecules.all = allocate_molecules();
+    sorted = allocate_molecules();
+    arrivals = allocate_molecules();
+    molecules.start = allocate_counts(grid.own_count + 1);
+    outgoing = allocate_counts(nodes);
+    incoming = allocate_counts(nodes);
     for (uint32_t place = 0; place < grid.own_count; place++) {
         for (int index = 0; index < per_cell; index++) {
             uint32_t name = grid.own[place] * (uint32_t)per_cell + (uint32_t)index;
@@ -105,7 +113,7 @@ static void move_all(void) {
         if (node == self) {
             molecules.all[kept++] = *molecule;
         } else {
-            narthex_send(node, ARRIVE, molecule, sizeof *molecule);
+            narthex_send(node, ARRIVE, molecule, MOLECULE_BYTES);
             outgoing[node]++;
         }
         if (index % POLL_MOLECULES == 0)
