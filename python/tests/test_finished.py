@@ -79,7 +79,7 @@ def test_what_decides_a_run_decides_whether_it_was_made_before(made, file):
 
 
 def test_an_interrupted_experiment_goes_on_where_it_was(made, file):
-    def interrupt(done, _total):
+    def interrupt(done, _total, _left_s):
         if done == 1:
             raise KeyboardInterrupt
 

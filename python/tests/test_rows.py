@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from narthex.validation.definition import BreakEven, Comparison, Experiment, Interface, Workload
 from narthex.validation.published import Key, Published
-from narthex.validation.rows import Sample, derived, keys, measured
+from narthex.validation.rows import derived, keys, measured
+from narthex.validation.sampling import Sample
 
 SIZES = (8, 64, 256)
 EVERY = [f"{size} bytes" for size in SIZES]

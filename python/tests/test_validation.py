@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from narthex import NarthexError, validation
 from narthex.assets import EXPERIMENTS
 from narthex.validation import published, rows
-from narthex.validation.definition import only, parse
+from narthex.validation.loading import only, parse
 from narthex.validation.outcome import assess
 from narthex.validation.published import Key, Published
-from narthex.validation.rows import Sample
+from narthex.validation.sampling import Sample
 
 FILE = """
 title = "Round trips"
@@ -89,7 +89,7 @@ def samples_of(experiment, *values):
 
 def test_a_claim_that_does_not_hold_is_told_with_its_workload(tmp_path):
     experiment = parse("own/mine", write(tmp_path, FILE))
-    outcome = assess(experiment, samples_of(experiment, 1.0, 1.0, 1.0), {}, {})
+    outcome = assess(experiment, samples_of(experiment, 1.0, 1.0, 1.0), [], {}, {})
     assert [(claim.holds, claim.fails_at) for claim in outcome.claims] == [(False, ["8 bytes"])]
     assert not outcome.holds
 
@@ -127,7 +127,7 @@ reason = "known"
         Key(("CNI512Q", "memory-bus"), None, "8 bytes", "us"): Published(1.0, 1.0, ""),
         Key(("CNI512Q, fast", "memory-bus"), None, "8 bytes", "us"): Published(1.0, 1.0, ""),
     }
-    outcome = assess(experiment, samples_of(experiment, 2.1, 1.2, 0.8), printed, {})
+    outcome = assess(experiment, samples_of(experiment, 2.1, 1.2, 0.8), [], printed, {})
     summary = outcome.summary
     assert summary.published == 3
     assert summary.mean_absolute_error_percent == pytest.approx((5 + 20 + 20) / 3)
@@ -144,7 +144,7 @@ def test_the_summary_names_a_published_break_even_that_is_not_found(tmp_path):
     experiment = parse("own/mine", write(tmp_path, FILE))
     pair = ("CNI512Q", "memory-bus"), ("NI2w", "memory-bus")
     printed = {Key(*pair, "break-even payload", "bytes"): Published(64.0, 64.0, "")}
-    summary = assess(experiment, samples_of(experiment, 2.0, 1.0, 1.0), printed, {}).summary
+    summary = assess(experiment, samples_of(experiment, 2.0, 1.0, 1.0), [], printed, {}).summary
     assert summary.without_value == ["CNI512Q against NI2w, break-even payload"]
     assert (summary.published, summary.mean_absolute_error_percent) == (1, None)
 

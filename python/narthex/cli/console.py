@@ -151,20 +151,32 @@ class Waiting:
         if self._bar:
             self._bar.stop()
 
-    def update(self, detail: str, done: int | None = None, total: int | None = None) -> bool:
-        """Say how far it is; returns true, so that it can be a run's observer."""
+    def update(
+        self,
+        detail: str,
+        done: int | None = None,
+        total: int | None = None,
+        left_s: float | None = None,
+    ) -> bool:
+        """Say how far it is; returns true, so that it can be a run's observer.
+
+        `left_s` is how long it will still take, where one knows better than by
+        what has been done so far.
+        """
         now = time.monotonic()
         if now - self._start < PATIENCE_S:
             return True
         if sys.stderr.isatty():
-            self._show(detail, done, total)
+            self._show(detail, done, total, left_s)
         elif now - self._last_line >= self.LINE_EVERY_S or self._last_line == self._start:
             self._last_line = now
-            left = _left(now - self._start, done, total)
+            left = _left(now - self._start, done, total, left_s)
             print(f"{self._what}: {detail}, {now - self._start:.0f} s{left}", file=sys.stderr)
         return True
 
-    def _show(self, detail: str, done: int | None, total: int | None) -> None:
+    def _show(
+        self, detail: str, done: int | None, total: int | None, left_s: float | None
+    ) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -180,15 +192,21 @@ class Waiting:
             description=f"{self._what}: {detail}",
             completed=done,
             total=total,
-            left=_left(time.monotonic() - self._start, done, total),
+            left=_left(time.monotonic() - self._start, done, total, left_s),
         )
 
 
-def _left(elapsed_s: float, done: int | None, total: int | None) -> str:
+def _left(elapsed_s: float, done: int | None, total: int | None, left_s: float | None) -> str:
     """Say how long it will still take, where that is known."""
     if not done or not total or done == total:
         return ""
-    return f", about {elapsed_s * (total - done) / done:.0f} s left"
+    seconds = elapsed_s * (total - done) / done if left_s is None else left_s
+    return f", about {_duration(seconds)} left"
+
+
+def _duration(seconds: float) -> str:
+    """Say a duration as people do; under two minutes in seconds."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def compile_program(program: "Program") -> None:

@@ -1,5 +1,7 @@
 """`narthex experiment`: measured beside published, and the paper's claims."""
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,10 +16,10 @@ from narthex.cli.console import (
     print_table,
     split_names,
 )
-from narthex.errors import CLAIM_FAILED
+from narthex.errors import CLAIM_FAILED, NarthexError
 
 if TYPE_CHECKING:
-    from narthex.validation import Claim, Outcome, Row, Summary
+    from narthex.validation import Claim, Experiment, Outcome, Row, Summary
 
 ALL = "all"
 
@@ -30,6 +32,7 @@ def register(app: typer.Typer) -> None:
             "narthex experiment hpca98/roundtrip",
             "narthex experiment hpca98/roundtrip hpca98/bandwidth --interface NI2w,CNI32Qm",
             "narthex experiment all --json result.json",
+            "narthex experiment hpca98/macro-fifo --plot fifo.html",
             "narthex experiment hpca98/roundtrip --set bus.clock=125MHz",
         ),
     )(experiment)
@@ -48,6 +51,9 @@ def experiment(
     jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
+    plot: Path | None = typer.Option(
+        None, metavar="FILE", help="Draw the experiment into FILE.html, FILE.svg or FILE.png."
+    ),
 ) -> None:
     """Measure a published table again.
 
@@ -55,36 +61,74 @@ def experiment(
     and which of the paper's claims hold. Exits with 4 when a claim does not
     hold; a row outside the experiment's limit is marked, and changes no exit
     code. Finished runs are kept: an interrupted experiment goes on from there.
+    A run that fails leaves its cell empty and stops no other; it is told at the
+    end, and its exit code is the command's.
     """
     from narthex import validation
-    from narthex.programs import find
+    from narthex.validation import plots
 
     target = JsonTarget(json_file)
     names = validation.names() if names == [ALL] else names
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
+    if plot:
+        plots.check(plot, names)
     for name in names:  # every name is checked before the first run
-        definition = validation.only(validation.load(name), interfaces)
-        validation.check(definition, set_)
-        compile_program(find(definition.program))
-    outcomes = []
+        validation.check(validation.only(validation.load(name), interfaces), set_)
+    outcomes: list[Outcome] = []
+    problems: list[tuple[str, NarthexError]] = []
     for name in names:
-        with Waiting(name) as waiting:
-            outcome = validation.experiment(
-                name,
-                interfaces=interfaces,
-                set=set_,
-                jobs=jobs,
-                fresh=fresh,
-                progress=lambda done, total, waiting=waiting: waiting.update(
-                    f"{done} of {total} runs", done, total
-                ),
-            )
+        try:
+            outcome = _made(name, interfaces, set_, jobs, fresh)
+        except NarthexError as error:  # of this experiment; the others go on
+            problems.append((name, error))
+            continue
         outcomes.append(outcome)
         if not target.to_stdout:
             show(outcome)
-    if len(outcomes) > 1 and not target.to_stdout:
+        if plot:
+            plots.write(outcome, plot)
+    if len(names) > 1 and not target.to_stdout:
         _show_overview(outcomes)
-    target.write(_document(outcomes))
+    if outcomes:
+        target.write(_document(outcomes))
+    _leave(outcomes, problems)
+
+
+def _made(
+    name: str, interfaces: list[str], settings: list[str], jobs: int, fresh: bool
+) -> "Outcome":
+    """Run one experiment, and say how far it is."""
+    from narthex import validation
+    from narthex.programs import find
+
+    for program in validation.load(name).programs:
+        compile_program(find(program))
+    with Waiting(name) as waiting:
+        return validation.experiment(
+            name,
+            interfaces=interfaces,
+            set=settings,
+            jobs=jobs,
+            fresh=fresh,
+            progress=lambda done, total, left_s: waiting.update(
+                f"{done} of {total} runs", done, total, left_s
+            ),
+        )
+
+
+def _leave(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) -> None:
+    """Tell what went wrong, and exit with its code; runs that failed come before claims."""
+    codes = []
+    for outcome in outcomes:
+        for failure in outcome.failures:
+            place = f"{failure.experiment}: {failure.interface}, {failure.workload}"
+            print(f"narthex: {place}, seed {failure.seed}: {failure.reason}", file=sys.stderr)
+            codes.append(failure.exit_code)
+    for name, error in problems:
+        print(f"narthex: {name}: {error}", file=sys.stderr)
+        codes.append(error.exit_code)
+    if codes:
+        raise typer.Exit(codes[0])
     if not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(CLAIM_FAILED)
 
@@ -93,21 +137,14 @@ def _document(outcomes: "list[Outcome]") -> dict[str, object]:
     """Join several experiments into one document of the same form."""
     first, *others = [outcome.document for outcome in outcomes]
     for other in others:
-        for key in ("rows", "claims", "summaries"):
+        for key in ("rows", "claims", "summaries", "failures"):
             first[key] += other[key]
     return first
 
 
 def show(outcome: "Outcome") -> None:
     """Print the tables, how far they are from the paper, and the claims."""
-    experiment = outcome.experiment
-    numbers = ["measured", "spread", "published", "error"]
-    print_table(
-        f"{experiment.name}: {experiment.title} in {experiment.unit} ({experiment.source})",
-        ["interface", "workload", *numbers],
-        [_cells(row) for row in outcome.rows if row.baseline is None],
-        numbers,
-    )
+    _show_measured(outcome.experiment, [row for row in outcome.rows if row.baseline is None])
     derived = [row for row in outcome.rows if row.baseline is not None]
     if derived:
         print_table(
@@ -126,6 +163,17 @@ def show(outcome: "Outcome") -> None:
         print_table("Claims", ["", "claim", "source"], rows)
 
 
+def _show_measured(experiment: "Experiment", rows: "list[Row]") -> None:
+    third = "nearest" if experiment.message_sizes else "spread"
+    numbers = ["measured", third, "published", "error"]
+    print_table(
+        f"{experiment.name}: {experiment.title} in {experiment.unit} ({experiment.source})",
+        ["interface", "workload", *numbers],
+        [_cells(row, row.nearest_percent if experiment.message_sizes else row.spread) for row in rows],
+        numbers,
+    )
+
+
 def _show_overview(outcomes: "list[Outcome]") -> None:
     """Print one line for each experiment."""
     rows = []
@@ -140,9 +188,10 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
                 "" if worst is None else f"{worst:+.1f} %",
                 len(summary.outside_limits),
                 f"{sum(claim.holds for claim in outcome.claims)} of {len(outcome.claims)}",
+                len(outcome.failures),
             ]
         )
-    columns = ["published values", "mean error", "worst", "outside limits", "claims that hold"]
+    columns = ["published values", "mean error", "worst", "outside limits", "claims that hold", "failed runs"]
     print_table("All together", ["experiment", *columns], rows, columns)
 
 
@@ -168,12 +217,12 @@ def _told(claim: "Claim", outcome: "Outcome") -> str:
     return claim.text
 
 
-def _cells(row: "Row") -> list[str]:
+def _cells(row: "Row", third: float | None) -> list[str]:
     return [
         row.interface,
         row.workload,
         _three_digits(row.value),
-        _three_digits(row.spread),
+        "" if third is None else _three_digits(third),
         _published(row),
         _error(row),
     ]

@@ -2,17 +2,19 @@
 
 An experiment is a file `experiments/PAPER/NAME.toml`: a program, its
 workloads, the interfaces, and the paper's claims as expressions that are
-checked. Reading order: `definition` (the file; `strict` reads it), `published` (the
-paper's values), `execution` (the runs; `finished` keeps them), `rows` (measured
-and derived beside published), `claims` (the expressions), `outcome` (all of it).
+checked. Reading order: `definition` (the file; `loading` and `strict` read it), `published`
+(the paper's values), `execution` (the runs; `finished` keeps them, `sampling` takes from them
+what counts), `rows` and `sizes` (measured and derived beside published), `claims` (the
+expressions), `outcome` (all of it), `plots` (pictures of it).
 """
 
-from narthex.validation.definition import Experiment, Workload, load, names, only
+from narthex.validation.definition import Experiment, Workload
 from narthex.validation.execution import check, experiment
-from narthex.validation.outcome import Claim, Outcome, Summary
+from narthex.validation.loading import load, names, only
+from narthex.validation.outcome import Claim, Failure, Outcome, Summary
 from narthex.validation.rows import Row
 
 __all__ = [
-    "Claim", "Experiment", "Outcome", "Row", "Summary", "Workload", "check", "experiment", "load",
-    "names", "only",
+    "Claim", "Experiment", "Failure", "Outcome", "Row", "Summary", "Workload", "check",
+    "experiment", "load", "names", "only",
 ]  # fmt: skip

@@ -14,12 +14,20 @@ node, so a claim cannot do anything else, whoever wrote the file.
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from narthex.errors import NarthexError, unknown
 
-Values = Mapping[tuple[str, str], float]
-"""Measured values by (interface, workload)."""
+Cell = tuple[str, str]
+"""An interface and a workload."""
+
+Values = Mapping[Cell, float | None]
+"""Measured values; none where the run failed."""
+
+
+class NoValueError(NarthexError):
+    """An expression needs a value that its run did not give."""
+
 
 _OPERATIONS: dict[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -36,22 +44,43 @@ _RELATIONS: dict[type, Callable[[float, float], bool]] = {
 _FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max, "abs": abs}
 
 
-def check(
-    expression: str, interfaces: Sequence[str], workloads: Sequence[str], place: str = "claim"
+def check(expression: str, cells: Iterable[Cell], workloads: Sequence[str], place: str) -> None:
+    """Refuse a claim that is not of the language or names what is not measured."""
+    _try(holds, expression, cells, workloads, place)
+
+
+def check_value(
+    expression: str, cells: Iterable[Cell], workloads: Sequence[str], place: str
 ) -> None:
-    """Refuse an expression that is not of the language or names what is not measured."""
-    values = {(interface, workload): 1.0 for interface in interfaces for workload in workloads}
-    try:
-        holds(expression, values, workloads[0])
-    except ZeroDivisionError:
-        pass  # only with these made-up values
-    except NarthexError as error:
-        raise NarthexError(f"{place}: {error}") from None
+    """Refuse a value that is not of the language or names what is not measured."""
+    _try(value, expression, cells, workloads, place)
+
+
+def _try(
+    evaluate: Callable[[str, Values, str], object],
+    expression: str,
+    cells: Iterable[Cell],
+    workloads: Sequence[str],
+    place: str,
+) -> None:
+    values = dict.fromkeys(cells, 1.0)
+    for workload in workloads:
+        try:
+            evaluate(expression, values, workload)
+        except ZeroDivisionError:
+            pass  # only with these made-up values
+        except NarthexError as error:
+            raise NarthexError(f"{place}: {error}") from None
 
 
 def holds(expression: str, values: Values, workload: str) -> bool:
     """Evaluate a claim at one workload."""
     return _truth(_parsed(expression), values, workload)
+
+
+def value(expression: str, values: Values, workload: str) -> float:
+    """Evaluate a value at one workload."""
+    return _number(_parsed(expression), values, workload)
 
 
 def interfaces(expression: str) -> set[str]:
@@ -97,7 +126,7 @@ def _number(tree: ast.expr, values: Values, workload: str) -> float:
     """Evaluate a value."""
     match tree:
         case ast.Constant(value=str() as name):
-            return _measured(name, values, workload)
+            return measured(name, values, workload)
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int() | float() as number):
@@ -115,13 +144,17 @@ def _number(tree: ast.expr, values: Values, workload: str) -> float:
     raise NarthexError(f"'{ast.unparse(tree)}' is not a value that a claim can use")
 
 
-def _measured(name: str, values: Values, workload: str) -> float:
+def measured(name: str, values: Values, workload: str) -> float:
     """Look a measured value up: 'INTERFACE' or 'INTERFACE @ WORKLOAD'."""
     interface, at, other = (part.strip() for part in name.partition("@"))
     key = (interface, other if at else workload)
     if key in values:
-        return values[key]
+        found = values[key]
+        if found is None:
+            raise NoValueError(f"'{interface}' has no value at '{key[1]}'")
+        return found
     interfaces = {interface for interface, _ in values}
     if interface not in interfaces:
         raise unknown("measured interface", interface, interfaces)
-    raise unknown("measured workload", key[1], {workload for _, workload in values})
+    its_workloads = {workload for each, workload in values if each == interface}
+    raise unknown(f"workload at which '{interface}' is measured", key[1], its_workloads)

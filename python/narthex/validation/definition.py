@@ -2,28 +2,24 @@
 
     experiments/PAPER/NAME.toml
       interfaces x workload        measured, one row each
-      comparison, break_even       derived from them: one interface against another
+      comparison, break_even,      derived from them: one interface against another,
+      derived, threshold           or any expression of what is measured
       limit_percent, exception     how far from the paper a row may be
+      not_compared                 published values that no row can answer, and why
       claim                        sentences of the paper as expressions
 
-The file is read strictly (`strict`): an unknown key is an error with a
-suggestion, and so is a name in a claim or comparison that is not measured.
+The file is read by `loading`.
 """
 
-import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Literal
 
-from narthex import assets
-from narthex.errors import NarthexError, unknown
 from narthex.results import larger_is_better
-from narthex.validation import claims, strict
 from narthex.validation.published import Place, place
 
-Take = Literal["smallest", "largest", "mean"]
-"""Which of several values a derived row shows."""
+Take = Literal["smallest", "largest", "mean", "largest mean"]
+"""Which of several values a derived row shows; the largest mean is that of
+several expressions, each averaged over the workloads."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +32,8 @@ class Interface:
     """What a run is given, where that is not the name."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine for this interface alone."""
+    workloads: list[str] = field(default_factory=list)
+    """At which workloads it is measured; at all if empty."""
 
     @property
     def spelt(self) -> str:
@@ -49,13 +47,34 @@ class Interface:
 
 
 @dataclass(frozen=True)
+class MessageSize:
+    """A size of messages that the paper prints, header included."""
+
+    bytes: int
+    low: int | None = None
+    """Where the paper prints the average of a range: the smallest of it."""
+    high: int | None = None
+    """The largest of it."""
+
+    def holds(self, size: int) -> bool:
+        """Whether a message of this size is one of them."""
+        least = self.bytes if self.low is None else self.low
+        most = self.bytes if self.high is None else self.high
+        return least <= size <= most
+
+
+@dataclass(frozen=True)
 class Workload:
-    """One column of the table: the program's arguments for it."""
+    """One column of the table: a program and its arguments."""
 
     name: str
-    args: list[str]
+    args: list[str] = field(default_factory=list)
     bytes: int | None = None
     """The payload, where break-evens are looked for."""
+    program: str = ""
+    """Which program, where it is not the experiment's."""
+    sizes: list[MessageSize] = field(default_factory=list)
+    """The sizes that the paper prints, where messages are counted by size."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +89,10 @@ class Comparison:
     """Over which ones; if empty the one that is named, or else all."""
     best_of: list[str] = field(default_factory=list)
     """If given, `interface` is a name for the best of these at each workload."""
-    relation: Literal["speed-up", "increase"] = "speed-up"
+    relation: Literal["speed-up", "increase", "reduction"] = "speed-up"
     """`speed-up`: baseline's time over the interface's, or its rate over the
-    baseline's, less one; `increase`: interface's value over the baseline's, less one."""
+    baseline's, less one; `increase`: interface's value over the baseline's, less
+    one; `reduction`: one less the interface's value over the baseline's."""
     take: list[Take] = field(default_factory=lambda: ["mean"])
     """A row for each: the paper gives a range, an "as much as", or one number."""
 
@@ -93,6 +113,56 @@ class BreakEven:
     def compared(self) -> list[str]:
         """The measured interfaces that it needs."""
         return [self.interface, self.baseline]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Any expression of measured values (a derived row)."""
+
+    interface: str
+    """What the row is about; a name for it, not one that is measured."""
+    workload: str
+    """One workload, or a name for several."""
+    values: list[str]
+    """Expressions in the language of claims; the row shows one of their values."""
+    baseline: str = ""
+    """Against what, where the paper says so."""
+    unit: str = "percent"
+    share: bool = False
+    """Whether a value in percent is a part of a whole; else it stands for a ratio."""
+    workloads: list[str] = field(default_factory=list)
+    """Over which ones; if empty the one that is named, or else all."""
+    take: list[Take] = field(default_factory=lambda: ["mean"])
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The smallest number from which on something holds (a derived row)."""
+
+    interface: str
+    workload: str
+    """The workload at which it is looked for."""
+    along: list[int]
+    """The numbers, rising."""
+    holds: str
+    """A claim in which * stands for the number."""
+    unit: str
+    baseline: str = ""
+
+    def at(self, number: int) -> str:
+        """Return the claim for one of the numbers."""
+        return self.holds.replace("*", str(number))
+
+
+@dataclass(frozen=True)
+class NotCompared:
+    """A published value that no row answers."""
+
+    interface: str
+    workload: str
+    unit: str
+    reason: str
+    baseline: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,13 +197,25 @@ class Experiment:
     title: str
     source: str
     """Paper, and table or figure of it."""
-    program: str
     machine: str
-    report: str
-    """The name under which the program reports the value."""
     unit: str
     interfaces: list[Interface]
     workload: list[Workload]
+    program: str = ""
+    """Which program, where the workloads do not say."""
+    report: str = ""
+    """The name under which the program reports the value; or else:"""
+    statistic: list[str] = field(default_factory=list)
+    """The value is the sum of these statistics over the nodes, in the region; or else:"""
+    ledger: list[str] = field(default_factory=list)
+    """The value is the time that all processors spend in these activities or
+    occupations, in the region; in percent it is their share of it; or else:"""
+    message_sizes: bool = False
+    """The values are percentages: of the messages of the region by size."""
+    region: str = "main"
+    """The region of the program that statistic, ledger, sizes and plots look at."""
+    normalise: str = ""
+    """The interface that plots are normalised to; the first one if missing."""
     published: str = ""
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)
@@ -149,6 +231,9 @@ class Experiment:
     exception: list[LimitException] = field(default_factory=list)
     comparison: list[Comparison] = field(default_factory=list)
     break_even: list[BreakEven] = field(default_factory=list)
+    derived: list[Derived] = field(default_factory=list)
+    threshold: list[Threshold] = field(default_factory=list)
+    not_compared: list[NotCompared] = field(default_factory=list)
     claim: list[ClaimDefinition] = field(default_factory=list)
 
     @property
@@ -162,6 +247,30 @@ class Experiment:
         return [workload.name for workload in self.workload]
 
     @property
+    def cells(self) -> list[tuple[Interface, Workload]]:
+        """What is measured: every interface at its workloads."""
+        return [
+            (interface, workload)
+            for interface in self.interfaces
+            for workload in self.workload
+            if not interface.workloads or workload.name in interface.workloads
+        ]
+
+    @property
+    def measured(self) -> frozenset[tuple[str, str]]:
+        """The cells by name."""
+        return frozenset((interface.name, workload.name) for interface, workload in self.cells)
+
+    def program_of(self, workload: Workload) -> str:
+        """Return the program of a workload."""
+        return workload.program or self.program
+
+    @property
+    def programs(self) -> list[str]:
+        """Every program, once."""
+        return list(dict.fromkeys(map(self.program_of, self.workload)))
+
+    @property
     def larger_is_better(self) -> bool:
         """Whether the value is a rate."""
         return larger_is_better(self.unit)
@@ -170,98 +279,3 @@ class Experiment:
         """Return name and attachment of what a row is about."""
         by_name = {each.name: each.place for each in self.interfaces}
         return by_name.get(interface) or place(interface)
-
-
-def names() -> list[str]:
-    """Return the experiments that come with Narthex, as PAPER/NAME."""
-    files = assets.EXPERIMENTS.glob("*/*.toml")
-    return sorted(file.relative_to(assets.EXPERIMENTS).with_suffix("").as_posix() for file in files)
-
-
-def load(name: str) -> Experiment:
-    """Read an experiment: one that comes with Narthex, or a file of the user's."""
-    own = Path(name)
-    if own.suffix == ".toml" and own.is_file():
-        return parse(f"{own.resolve().parent.name}/{own.stem}", own)
-    by_folded = {known.casefold(): known for known in names()}
-    if name.casefold() not in by_folded:
-        raise unknown("experiment", name, by_folded.values())
-    known = by_folded[name.casefold()]
-    return parse(known, assets.EXPERIMENTS / f"{known}.toml")
-
-
-def only(experiment: Experiment, interfaces: list[str]) -> Experiment:
-    """Return the part of an experiment that needs no other interfaces than these.
-
-    An empty list leaves it whole.
-    """
-    if not interfaces:
-        return experiment
-    by_folded = {name.casefold(): name for name in experiment.interface_names}
-    for name in interfaces:
-        if name.casefold() not in by_folded:
-            raise unknown(f"interface in {experiment.name}", name, by_folded.values())
-    kept = {by_folded[name.casefold()] for name in interfaces}
-    return replace(
-        experiment,
-        interfaces=[each for each in experiment.interfaces if each.name in kept],
-        exception=[each for each in experiment.exception if each.interface in kept],
-        comparison=[each for each in experiment.comparison if kept.issuperset(each.compared)],
-        break_even=[each for each in experiment.break_even if kept.issuperset(each.compared)],
-        claim=[each for each in experiment.claim if claims.interfaces(each.holds) <= kept],
-    )
-
-
-def parse(name: str, file: Path) -> Experiment:
-    """Read one file and check what can be checked before anything runs."""
-    try:
-        given = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise NarthexError(f"{file}: {error}") from error
-    experiment = strict.table(Experiment, {**given, "name": name}, str(file))
-    for key in ("workload", "interfaces", "seeds"):
-        if not getattr(experiment, key):
-            raise NarthexError(f"{file}: '{key}' must not be empty")
-    every = experiment.workload_names
-    experiment = replace(
-        experiment,
-        published=experiment.published or name,
-        claim=[replace(each, workloads=each.workloads or every) for each in experiment.claim],
-        comparison=[replace(each, workloads=_over(each, every)) for each in experiment.comparison],
-    )
-    _check_names(experiment, file)
-    return experiment
-
-
-def _over(comparison: Comparison, every: list[str]) -> list[str]:
-    """Return the workloads that a comparison is about."""
-    named = [comparison.workload] if comparison.workload in every else every
-    return comparison.workloads or named
-
-
-def _check_names(experiment: Experiment, file: Path) -> None:
-    """Refuse a name that is measured twice or not at all."""
-    interfaces, workloads = experiment.interface_names, experiment.workload_names
-    for kind, measured in (("interface", interfaces), ("workload", workloads)):
-        twice = [name for name in measured if measured.count(name) > 1]
-        if twice:
-            raise NarthexError(f"{file}: {kind} '{twice[0]}' stands there twice")
-    for each in (*experiment.claim, *experiment.comparison):
-        _all_known("workload", each.workloads, workloads, file)
-    for claim in experiment.claim:
-        claims.check(claim.holds, interfaces, workloads, f"{file}: claim '{claim.text}'")
-    for each in (*experiment.comparison, *experiment.break_even):
-        _all_known("interface", each.compared, interfaces, file)
-    for each in experiment.exception:
-        _all_known("interface", [each.interface], interfaces, file)
-        _all_known("workload", [each.workload], workloads, file)
-    if experiment.break_even:
-        sizes = [each.bytes for each in experiment.workload if each.bytes is not None]
-        if len(sizes) != len(workloads) or sizes != sorted(sizes):
-            raise NarthexError(f"{file}: 'break_even' needs 'bytes' in each workload, rising")
-
-
-def _all_known(kind: str, used: Iterable[str], measured: list[str], file: Path) -> None:
-    for name in used:
-        if name not in measured:
-            raise unknown(f"{kind} in {file}", name, measured)

@@ -1,28 +1,33 @@
-"""Runs an experiment: every interface, workload and seed, several at a time."""
+"""Runs an experiment: every interface, workload and seed, several at a time.
 
+A run that fails is a cell without a value, with the reason; all others go on,
+and so does whoever started the experiment.
+"""
+
+import json
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from statistics import fmean
 from threading import Event
 from typing import Any
 
 from narthex import _native
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
-from narthex.results import Result
 from narthex.running import request, simulate
-from narthex.validation.definition import Experiment, Interface, Workload, load, only
+from narthex.validation.definition import Experiment, Interface, Workload
 from narthex.validation.finished import FinishedRuns
-from narthex.validation.outcome import Outcome, assess
+from narthex.validation.loading import load, only
+from narthex.validation.outcome import Failure, Outcome, assess
 from narthex.validation.published import read
-from narthex.validation.rows import Sample
+from narthex.validation.sampling import Sample, sample
 
-Progress = Callable[[int, int], None]
-"""Called with the number of finished runs and of all runs."""
-
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-"""Units of time, which papers and programs choose differently."""
+Progress = Callable[[int, int, float | None], None]
+"""Called with the number of finished runs, of all runs, and the seconds that
+the others will still take, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,28 @@ class Cell:
     seed: int
 
 
+@dataclass
+class _Clock:
+    """Tells how long the runs will still take: as long as others of their workload."""
+
+    jobs: int
+    left: dict[str, int]
+    """By workload: how many runs are not finished."""
+    taken_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def finish(self, workload: str, seconds: float | None) -> float | None:
+        """Count a finished run; without seconds it was kept from before."""
+        self.left[workload] -= 1
+        if seconds is not None:
+            self.taken_s[workload].append(seconds)
+        if not self.taken_s:
+            return None
+        usual_s = fmean(each for times in self.taken_s.values() for each in times)
+        each_s = {name: fmean(times) for name, times in self.taken_s.items()}
+        runs = ((each_s.get(name, usual_s), count) for name, count in self.left.items())
+        return sum(seconds * count for seconds, count in runs) / self.jobs
+
+
 def experiment(
     name: str,
     *,
@@ -41,7 +68,7 @@ def experiment(
     set: list[str] | None = None,  # noqa: A002 - the option's name on the command line
     jobs: int = 2,
     fresh: bool = False,
-    progress: Progress = lambda _finished, _all: None,
+    progress: Progress = lambda _finished, _all, _left_s: None,
 ) -> Outcome:
     """Run an experiment and return its rows and claims.
 
@@ -49,21 +76,21 @@ def experiment(
     out, and the claims and comparisons that need them. `set` changes parameters
     of the machine, as in `run`. `jobs` runs are made at a time; each is its own
     simulated machine, so their number changes nothing but the waiting time.
-    Runs that were made before are not made again, unless `fresh`.
+    Runs that were made before are not made again, unless `fresh`. A run that
+    fails is among the outcome's `failures`, and its row has no value.
     """
     definition = only(load(name), interfaces or [])
     check(definition, set or [])
     cells = list(_cells(definition))
-    results = _run_all(definition, cells, set or [], jobs, fresh, progress)
+    runs = _Runs(definition, set or [], fresh)
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
-    for cell, result in zip(cells, results, strict=True):
-        sample = Sample(
-            _value(definition, definition.report, result),
-            _spread(definition, result),
-        )
-        samples[cell.interface.name, cell.workload.name].append(sample)
-    machine = results[0].document["machine"]
-    return assess(definition, samples, read(definition.published), machine)
+    failures = []
+    for cell, made in zip(cells, _run_all(runs, cells, jobs, progress), strict=True):
+        if isinstance(made, Sample):
+            samples[cell.interface.name, cell.workload.name].append(made)
+        else:
+            failures.append(made)
+    return assess(definition, samples, failures, read(definition.published), runs.machine())
 
 
 def check(definition: Experiment, settings: Sequence[str] = ()) -> None:
@@ -74,80 +101,82 @@ def check(definition: Experiment, settings: Sequence[str] = ()) -> None:
 
 
 def _cells(definition: Experiment) -> Iterator[Cell]:
-    for interface in definition.interfaces:
-        for workload in definition.workload:
-            for seed in definition.seeds:
-                yield Cell(interface, workload, seed)
+    for interface, workload in definition.cells:
+        for seed in definition.seeds:
+            yield Cell(interface, workload, seed)
+
+
+class _Runs:
+    """Makes the runs of an experiment, or finds them."""
+
+    def __init__(self, definition: Experiment, settings: list[str], fresh: bool) -> None:
+        self._definition = definition
+        self._settings = settings
+        self._fresh = fresh
+        self._finished = FinishedRuns()
+        self._programs = {name: find(name) for name in definition.programs}
+        self.stop = Event()
+        for program in self._programs.values():
+            program.elf()  # compiled once, before the threads start
+
+    def make(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
+        """Make a run; returns the seconds that it took, if it was not made before."""
+        program = self._programs[self._definition.program_of(cell.workload)]
+        wanted = self._request(program, cell)
+        start = time.monotonic()
+        result = None if self._fresh else self._finished.find(wanted, program)
+        taken_s = None
+        try:
+            if result is None:
+                result = simulate(wanted, program, lambda _time_ps: not self.stop.is_set())
+                self._finished.keep(wanted, program, result)
+                taken_s = time.monotonic() - start
+            return sample(self._definition, result), taken_s
+        except NarthexError as error:
+            names = self._definition.name, cell.interface.name, cell.workload.name, cell.seed
+            return Failure(*names, str(error), error.exit_code), time.monotonic() - start
+
+    def machine(self) -> dict[str, Any]:
+        """Return the machine, resolved, as the first interface has it."""
+        definition = self._definition
+        interface, _ = definition.cells[0]
+        run = [f"machine.nodes={definition.nodes}", f"machine.seed={definition.seeds[0]}"]
+        changes = [*definition.set, *interface.set, *self._settings, *run]
+        return json.loads(_native.machine_show(definition.machine, changes, False))["machine"]
+
+    def _request(self, program: Program, cell: Cell) -> dict[str, Any]:
+        """Describe one run; the user's settings come last and win."""
+        definition = self._definition
+        return request(
+            program,
+            cell.workload.args,
+            machine=definition.machine,
+            interface=cell.interface.spelt,
+            nodes=definition.nodes,
+            set=[*definition.set, *cell.interface.set, *self._settings],
+            seed=cell.seed,
+        )
 
 
 def _run_all(
-    definition: Experiment,
-    cells: list[Cell],
-    settings: list[str],
-    jobs: int,
-    fresh: bool,
-    progress: Progress,
-) -> list[Result]:
+    runs: _Runs, cells: list[Cell], jobs: int, progress: Progress
+) -> list[Sample | Failure]:
     """Run all cells on threads: the simulator does not hold the interpreter's lock."""
-    program = find(definition.program)
-    program.elf()  # compiled once, before the threads start
-    finished_runs = FinishedRuns()
-    stop = Event()
-
-    def make(cell: Cell) -> Result:
-        request = _request(definition, program, cell, settings)
-        result = None if fresh else finished_runs.find(request, program)
-        if result is None:
-            result = simulate(request, program, lambda _time_ps: not stop.is_set())
-            finished_runs.keep(request, program, result)
-        return result
-
-    progress(0, len(cells))
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        futures = [pool.submit(make, cell) for cell in cells]
+    left: dict[str, int] = defaultdict(int)
+    for cell in cells:
+        left[cell.workload.name] += 1
+    clock = _Clock(max(1, jobs), left)
+    progress(0, len(cells), None)
+    with ThreadPoolExecutor(max_workers=clock.jobs) as pool:
+        futures: dict[Future[tuple[Sample | Failure, float | None]], Cell]
+        futures = {pool.submit(runs.make, cell): cell for cell in cells}
         try:
             for finished, future in enumerate(as_completed(futures), start=1):
-                future.result()
-                progress(finished, len(cells))
+                _, taken_s = future.result()
+                left_s = clock.finish(futures[future].workload.name, taken_s)
+                progress(finished, len(cells), left_s)
         except BaseException:
-            stop.set()
+            runs.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-        return [future.result() for future in futures]
-
-
-def _request(
-    definition: Experiment, program: Program, cell: Cell, settings: list[str]
-) -> dict[str, Any]:
-    """Describe one run; the user's settings come last and win."""
-    return request(
-        program,
-        cell.workload.args,
-        machine=definition.machine,
-        interface=cell.interface.spelt,
-        nodes=definition.nodes,
-        set=[*definition.set, *cell.interface.set, *settings],
-        seed=cell.seed,
-    )
-
-
-def _spread(definition: Experiment, result: Result) -> float | None:
-    """Take from a run how its value varies, if the program tells."""
-    values = [_value(definition, report, result) for report in definition.spread]
-    if len(values) > 1:
-        return max(values) - min(values)
-    return values[0] if values else None
-
-
-def _value(definition: Experiment, report: str, result: Result) -> float:
-    """Take one reported value from a run, in the experiment's unit."""
-    value = result.value(report)
-    (unit, *others) = {entry["unit"] for entry in result.reported(report)}
-    if unit == definition.unit and not others:
-        return value
-    if others or unit not in _NANOSECONDS or definition.unit not in _NANOSECONDS:
-        raise NarthexError(
-            f"{definition.name}: program '{definition.program}' reported '{report}'"
-            f" in {' and '.join([unit, *others])} on {result.interface}, not in {definition.unit}"
-        )
-    return value * _NANOSECONDS[unit] / _NANOSECONDS[definition.unit]
+        return [future.result()[0] for future in futures]

@@ -1,13 +1,13 @@
 """What an experiment found: rows beside published values, and claims that hold or not."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from narthex import _native
-from narthex.validation import claims, rows
-from narthex.validation.claims import Values
+from narthex.validation import claims, rows, sizes
+from narthex.validation.claims import NoValueError, Values
 from narthex.validation.definition import Experiment
 from narthex.validation.published import Key, Published
 from narthex.validation.rows import Row, Samples
@@ -25,7 +25,20 @@ class Claim:
     source: str
     holds: bool
     fails_at: list[str]
-    """The workloads at which it does not hold."""
+    """The workloads at which it does not hold, or where a run failed that it needs."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that gave no value."""
+
+    experiment: str
+    interface: str
+    workload: str
+    seed: int
+    reason: str
+    exit_code: int
+    """What the command line exits with for such a run."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,10 @@ class Outcome:
     rows: list[Row]
     claims: list[Claim]
     machine: dict[str, Any]
+    failures: list[Failure] = field(default_factory=list)
+    """The runs that gave no value."""
+    samples: Samples = field(default_factory=dict)
+    """What the runs gave, for plots."""
 
     @property
     def holds(self) -> bool:
@@ -94,10 +111,11 @@ class Outcome:
     def document(self) -> dict[str, Any]:
         """What `--json` writes."""
         return {
-            "schema": 1,
+            "schema": 2,
             "rows": [asdict(row) for row in self.rows],
             "claims": [asdict(claim) for claim in self.claims],
             "summaries": [asdict(self.summary)],
+            "failures": [asdict(failure) for failure in self.failures],
             "machine": self.machine,
             "version": _native.__version__,
         }
@@ -120,19 +138,30 @@ def label(row: Row) -> str:
 def assess(
     experiment: Experiment,
     samples: Samples,
+    failures: Sequence[Failure],
     published: Mapping[Key, Published],
     machine: dict[str, Any],
 ) -> Outcome:
     """Put measured values beside published ones and look at every claim."""
-    measured = rows.measured(experiment, samples, published)
+    made = sizes if experiment.message_sizes else rows
+    measured = made.measured(experiment, samples, published)
     values = {(row.interface, row.workload): row.value for row in measured}
     derived = rows.derived(experiment, values, published)
-    return Outcome(experiment, [*measured, *derived], _claims(experiment, values), machine)
+    looked_at = _claims(experiment, values)
+    every = [*measured, *derived]
+    return Outcome(experiment, every, looked_at, machine, list(failures), samples)
+
+
+def _holds(expression: str, values: Values, workload: str) -> bool:
+    try:
+        return claims.holds(expression, values, workload)
+    except (NoValueError, ZeroDivisionError):
+        return False
 
 
 def _claims(experiment: Experiment, values: Values) -> list[Claim]:
     looked_at = []
     for claim in experiment.claim:
-        fails_at = [each for each in claim.workloads if not claims.holds(claim.holds, values, each)]
+        fails_at = [each for each in claim.workloads if not _holds(claim.holds, values, each)]
         looked_at.append(Claim(experiment.name, claim.text, claim.source, not fails_at, fails_at))
     return looked_at

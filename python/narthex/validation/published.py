@@ -49,7 +49,7 @@ class Published:
 
     def end(self, take: str) -> "Published":
         """Return the end of a range that a derived row is set beside."""
-        low = self.high if take == "largest" else self.low
+        low = self.high if take.startswith("largest") else self.low
         high = self.low if take == "smallest" else self.high
         return Published(low, high, self.source)
 

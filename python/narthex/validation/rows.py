@@ -2,36 +2,39 @@
 
 A measured row is an interface at a workload. A derived row sets an interface
 against a baseline: by how many percent it is better, or from which payload on.
+Where messages are counted by size, each size is a row (`sizes`).
 
     cell                 CNI32Qm, 64 bytes                    1.75 us
     comparison           CNI16Qm against NI2w, largest        88 percent
     break-even           NI64w+Udma against NI2w              81 bytes
+    derived              NI2w, buffers = 1: its share of ...  58 percent
+    threshold            CNI32Qm against NI2w                 32 buffers
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
-from narthex.validation.claims import Values
-from narthex.validation.definition import BreakEven, Comparison, Experiment
-from narthex.validation.published import Key, Place, Published
+from narthex.validation import claims
+from narthex.validation.claims import NoValueError, Values
+from narthex.validation.definition import (
+    BreakEven,
+    Comparison,
+    Derived,
+    Experiment,
+    NotCompared,
+    Take,
+    Threshold,
+)
+from narthex.validation.published import Key, Place, Published, place
+from narthex.validation.sampling import Sample
 
 PERCENT = "percent"
 BREAK_EVEN = "break-even payload"
 
-
-@dataclass(frozen=True)
-class Sample:
-    """What one run of a cell reported."""
-
-    value: float
-    spread: float | None
-    """How the value varied within the run, where the program tells."""
-
-
 Samples = Mapping[tuple[str, str], Sequence[Sample]]
-"""By (interface, workload): one for each seed."""
+"""By (interface, workload): one for each seed that gave a value."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,10 @@ class Row:
     attach: str
     workload: str
     take: str | None
-    """For a comparison over several workloads: smallest, largest or mean."""
+    """For a row over several workloads: smallest, largest, mean or largest mean."""
     value: float | None
-    """Mean over the seeds; nothing where two curves do not cross."""
+    """Mean over the seeds; nothing where two curves do not cross, nothing
+    reaches a threshold, or the runs failed."""
     unit: str
     spread: float | None
     """How the value varies, in its unit: within a run where the program tells
@@ -59,17 +63,34 @@ class Row:
     limit_percent: float | None
     """How large the error may be."""
     within_limit: bool | None
+    nearest_percent: float | None = None
+    """For a size of messages: the share of those to which no other printed size is nearer."""
 
 
 def keys(experiment: Experiment) -> set[Key]:
     """Return the published values for which an experiment has a row."""
     found = {
-        _cell_key(experiment, interface, workload)
-        for interface in experiment.interface_names
-        for workload in experiment.workload_names
+        cell_key(experiment, interface, workload) for interface, workload in experiment.measured
     }
+    if experiment.message_sizes:
+        found = {
+            cell_key(experiment, interface.name, size_label(workload.name, size.bytes))
+            for interface, workload in experiment.cells
+            for size in workload.sizes
+        }
     found |= {_comparison_key(experiment, each) for each in experiment.comparison}
+    found |= {_named_key(each) for each in (*experiment.derived, *experiment.threshold)}
     return found | {_break_even_key(experiment, each) for each in experiment.break_even}
+
+
+def not_compared(experiment: Experiment) -> set[Key]:
+    """Return the published values of which the experiment says why no row answers them."""
+    return {_named_key(each) for each in experiment.not_compared}
+
+
+def size_label(workload: str, size: int) -> str:
+    """Name the messages of a size, as published values do."""
+    return f"{workload}; {size} bytes"
 
 
 def measured(
@@ -77,44 +98,112 @@ def measured(
 ) -> list[Row]:
     """Return a row for each interface and workload."""
     rows = []
-    for interface in experiment.interface_names:
-        for workload in experiment.workload_names:
-            values = [sample.value for sample in samples[interface, workload]]
-            told = [each.spread for each in samples[interface, workload] if each.spread is not None]
-            key = _cell_key(experiment, interface, workload)
-            row = _Beside(experiment, key, published.get(key), _limit(experiment, key))
-            spread = fmean(told) if told else max(values) - min(values)
-            rows.append(row.make(interface, fmean(values), spread=spread))
+    for interface, workload in experiment.cells:
+        taken = samples.get((interface.name, workload.name), ())
+        values = [sample.value for sample in taken if sample.value is not None]
+        told = [each.spread for each in taken if each.spread is not None]
+        key = cell_key(experiment, interface.name, workload.name)
+        row = Beside(experiment, key, published.get(key), _limit(experiment, key))
+        if not values:
+            rows.append(row.make(interface.name, None))
+            continue
+        spread = fmean(told) if told else max(values) - min(values)
+        rows.append(row.make(interface.name, fmean(values), spread=spread))
     return rows
 
 
 def derived(
     experiment: Experiment, values: Values, published: Mapping[Key, Published]
 ) -> Iterator[Row]:
-    """Yield the rows of all comparisons and break-evens."""
+    """Yield the rows of all that is derived from the measured ones."""
+
+    def beside(key: Key) -> Beside:
+        return Beside(experiment, key, published.get(key), experiment.limit_percent)
+
     for comparison in experiment.comparison:
         key = _comparison_key(experiment, comparison)
-        percents = [_percent(experiment, comparison, values, each) for each in comparison.workloads]
+        percents = _every(
+            lambda each, of=comparison: _percent(experiment, of, values, each), comparison.workloads
+        )
+        is_ratio = comparison.relation != "reduction"
         for take in comparison.take:
-            printed = published[key].end(take) if key in published else None
-            row = _Beside(experiment, key, printed, experiment.limit_percent)
-            value = {"smallest": min, "largest": max, "mean": fmean}[take](percents)
-            shown = take if len(percents) > 1 else None
-            yield row.make(comparison.interface, value, comparison.baseline, shown)
+            shown = take if len(comparison.workloads) > 1 else None
+            row = beside(key).taking(take, is_ratio)
+            yield row.make(
+                comparison.interface, _taken([percents], take), comparison.baseline, shown
+            )
+    for each in experiment.derived:
+        found = [
+            _every(lambda at, of=expression: claims.value(of, values, at), each.workloads)
+            for expression in each.values
+        ]
+        for take in each.take:
+            shown = take if len(each.workloads) * len(found) > 1 else None
+            row = beside(_named_key(each)).taking(take, not each.share)
+            yield row.make(each.interface, _taken(found, take), each.baseline, shown)
     for each in experiment.break_even:
-        key = _break_even_key(experiment, each)
-        row = _Beside(experiment, key, published.get(key), experiment.limit_percent)
-        yield row.make(each.interface, _crossing(experiment, each, values), each.baseline)
+        row = beside(_break_even_key(experiment, each))
+        crossing = _every(lambda _, of=each: _crossing(experiment, of, values), [""])
+        yield row.make(each.interface, crossing[0] if crossing else None, each.baseline)
+    for each in experiment.threshold:
+        row = beside(_named_key(each))
+        yield row.make(each.interface, _reached(each, values), each.baseline)
+
+
+def _every(
+    evaluate: Callable[[str], float | None], workloads: Sequence[str]
+) -> list[float | None] | None:
+    """Return a value for each workload, or nothing if a run failed that one of them needs."""
+    try:
+        return [evaluate(workload) for workload in workloads]
+    except (NoValueError, ZeroDivisionError):
+        return None
+
+
+def _taken(found: Sequence[list[float] | None], take: Take) -> float | None:
+    """Choose among the values of one expression or several."""
+    if any(values is None for values in found):
+        return None
+    every = [value for values in found for value in values]
+    match take:
+        case "smallest":
+            return min(every)
+        case "largest":
+            return max(every)
+        case "mean":
+            return fmean(every)
+        case "largest mean":
+            return max(map(fmean, found))
+
+
+def _reached(threshold: Threshold, values: Values) -> float | None:
+    """Return the smallest number from which on the claim holds."""
+    reached = None
+    for number in reversed(threshold.along):
+        try:
+            if not claims.holds(threshold.at(number), values, threshold.workload):
+                return reached
+        except (NoValueError, ZeroDivisionError):
+            return None
+        reached = float(number)
+    return reached
 
 
 @dataclass(frozen=True)
-class _Beside:
+class Beside:
     """What a row is set beside."""
 
     experiment: Experiment
     key: Key
     published: Published | None
     limit_percent: float | None
+    is_ratio: bool = True
+    """Whether a derived value in percent stands for a ratio, and its error is that ratio's."""
+
+    def taking(self, take: Take, is_ratio: bool) -> "Beside":
+        """Return what the taken one of several values is set beside."""
+        printed = self.published.end(take) if self.published else None
+        return replace(self, published=printed, is_ratio=is_ratio)
 
     def make(
         self,
@@ -124,9 +213,12 @@ class _Beside:
         take: str | None = None,
         spread: float | None = None,
     ) -> Row:
+        """Make the row; none for a value that its runs did not give."""
         printed = self.published
         error = (
-            printed.error_percent(value, self._offset) if printed and value is not None else None
+            printed.error_percent(value, self._offset(baseline))
+            if printed and value is not None
+            else None
         )
         limit = self.limit_percent if printed else None
         return Row(
@@ -146,18 +238,25 @@ class _Beside:
             within_limit=None if limit is None else error is not None and abs(error) <= limit,
         )
 
-    @property
-    def _offset(self) -> float:
-        """What turns a row's value into the ratio that it stands for."""
-        return 100.0 if self.key.unit == PERCENT else 0.0
+    def _offset(self, baseline: str | None) -> float:
+        """Return what turns a row's value into the ratio that it stands for."""
+        is_derived = baseline is not None
+        return 100.0 if self.key.unit == PERCENT and is_derived and self.is_ratio else 0.0
 
 
-def _cell_key(experiment: Experiment, interface: str, workload: str) -> Key:
+def cell_key(experiment: Experiment, interface: str, workload: str) -> Key:
+    """Return the key of a measured row."""
     return Key(experiment.place(interface), None, workload, experiment.unit)
 
 
 def _comparison_key(experiment: Experiment, comparison: Comparison) -> Key:
     return Key(*_places(experiment, comparison), comparison.workload, PERCENT)
+
+
+def _named_key(each: Derived | Threshold | NotCompared) -> Key:
+    """Return the key of what has a name of its own."""
+    baseline = place(each.baseline) if each.baseline else None
+    return Key(place(each.interface), baseline, each.workload, each.unit)
 
 
 def _break_even_key(experiment: Experiment, each: BreakEven) -> Key:
@@ -182,8 +281,10 @@ def _percent(
     """Return by how many percent the interface is ahead at one workload."""
     best = max if experiment.larger_is_better else min
     candidates = comparison.best_of or [comparison.interface]
-    value = best(values[candidate, workload] for candidate in candidates)
-    ratio = value / values[comparison.baseline, workload]
+    value = best(claims.measured(each, values, workload) for each in candidates)
+    ratio = value / claims.measured(comparison.baseline, values, workload)
+    if comparison.relation == "reduction":
+        return 100 * (1 - ratio)
     inverted = comparison.relation == "speed-up" and not experiment.larger_is_better
     return 100 * ((1 / ratio if inverted else ratio) - 1)
 
@@ -195,10 +296,12 @@ def _crossing(experiment: Experiment, pair: BreakEven, values: Values) -> float 
     where the interface is not better at the largest size, or is at all.
     """
     sign = 1 if experiment.larger_is_better else -1
-    leads = [
-        (each.bytes, sign * (values[pair.interface, each.name] - values[pair.baseline, each.name]))
-        for each in experiment.workload
-    ]
+
+    def lead(workload: str) -> float:
+        ahead = claims.measured(pair.interface, values, workload)
+        return sign * (ahead - claims.measured(pair.baseline, values, workload))
+
+    leads = [(each.bytes, lead(each.name)) for each in experiment.workload]
     for (small, before), (large, after) in reversed(list(pairwise(leads))):
         if after <= 0:
             return None

@@ -4,7 +4,7 @@ No key too many, none too few, each value of its field's type; every mistake is
 an error that names file and key, with the nearest name that exists. The types
 are those that experiments need: texts, numbers, lists, one of several words,
 `X | None` for what may be missing, and dataclasses. A dataclass is a table; a
-text alone stands for a table with nothing but its first key.
+value alone stands for a table with nothing but its first key.
 """
 
 from dataclasses import MISSING, fields, is_dataclass
@@ -17,10 +17,11 @@ Made = TypeVar("Made")
 
 _WORDS = {
     str: ("a text", "texts"),
+    bool: ("true or false", "true or false"),
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
 }
-_ACCEPTED = {str: (str,), int: (int,), float: (int, float)}
+_ACCEPTED = {str: (str,), bool: (bool,), int: (int,), float: (int, float)}
 
 
 def table(kind: type[Made], given: dict[str, Any], place: str) -> Made:
@@ -58,14 +59,21 @@ def _element(kind: Any, value: Any, whole: Any, place: str, key: str) -> Any:  #
             raise unknown(f"'{key}' in {place}", str(value), get_args(kind))
         return value
     if is_dataclass(kind):
-        if isinstance(value, str):
-            value = {fields(kind)[0].name: value}
+        first = fields(kind)[0].name
+        if _is_of(get_type_hints(kind)[first], value):
+            value = {first: value}
         if not isinstance(value, dict):
             raise _wrong(whole, value, place, key)
         return table(kind, value, f"{place}: {key}")
-    if not isinstance(value, _ACCEPTED[kind]) or isinstance(value, bool):
+    if not _is_of(kind, value):
         raise _wrong(whole, value, place, key)
     return value
+
+
+def _is_of(kind: type, value: object) -> bool:
+    """Tell whether a value is of a plain type; Python takes true for a number, TOML does not."""
+    is_bool = isinstance(value, bool)
+    return isinstance(value, _ACCEPTED.get(kind, ())) and is_bool == (kind is bool)
 
 
 def _wrong(kind: Any, value: object, place: str, key: str) -> NarthexError:  # noqa: ANN401

@@ -1,0 +1,169 @@
+"""Reads experiments' files, and refuses what cannot be measured before anything runs.
+
+The file is read strictly (`strict`): an unknown key is an error with a
+suggestion, and so is a name in a claim or comparison that is not measured.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from narthex import assets
+from narthex.errors import NarthexError, unknown
+from narthex.validation import claims, strict
+from narthex.validation.definition import Comparison, Derived, Experiment
+
+VALUES = ("report", "statistic", "ledger", "message_sizes")
+"""The keys that say what is measured: one of them."""
+
+
+def names() -> list[str]:
+    """Return the experiments that come with Narthex, as PAPER/NAME."""
+    files = assets.EXPERIMENTS.glob("*/*.toml")
+    return sorted(file.relative_to(assets.EXPERIMENTS).with_suffix("").as_posix() for file in files)
+
+
+def load(name: str) -> Experiment:
+    """Read an experiment: one that comes with Narthex, or a file of the user's."""
+    own = Path(name)
+    if own.suffix == ".toml" and own.is_file():
+        return parse(f"{own.resolve().parent.name}/{own.stem}", own)
+    by_folded = {known.casefold(): known for known in names()}
+    if name.casefold() not in by_folded:
+        raise unknown("experiment", name, by_folded.values())
+    known = by_folded[name.casefold()]
+    return parse(known, assets.EXPERIMENTS / f"{known}.toml")
+
+
+def only(experiment: Experiment, interfaces: list[str]) -> Experiment:
+    """Return the part of an experiment that needs no other interfaces than these.
+
+    An empty list leaves it whole.
+    """
+    if not interfaces:
+        return experiment
+    by_folded = {name.casefold(): name for name in experiment.interface_names}
+    for name in interfaces:
+        if name.casefold() not in by_folded:
+            raise unknown(f"interface in {experiment.name}", name, by_folded.values())
+    kept = {by_folded[name.casefold()] for name in interfaces}
+
+    def needs_no_other(*expressions: str) -> bool:
+        return all(claims.interfaces(each) <= kept for each in expressions)
+
+    return replace(
+        experiment,
+        interfaces=[each for each in experiment.interfaces if each.name in kept],
+        exception=[each for each in experiment.exception if each.interface in kept],
+        comparison=[each for each in experiment.comparison if kept.issuperset(each.compared)],
+        break_even=[each for each in experiment.break_even if kept.issuperset(each.compared)],
+        derived=[each for each in experiment.derived if needs_no_other(*each.values)],
+        threshold=[
+            each for each in experiment.threshold if needs_no_other(*map(each.at, each.along))
+        ],
+        claim=[each for each in experiment.claim if needs_no_other(each.holds)],
+        normalise=experiment.normalise if experiment.normalise in kept else "",
+    )
+
+
+def parse(name: str, file: Path) -> Experiment:
+    """Read one file and check what can be checked before anything runs."""
+    try:
+        given = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise NarthexError(f"{file}: {error}") from error
+    experiment = strict.table(Experiment, {**given, "name": name}, str(file))
+    for key in ("workload", "interfaces", "seeds"):
+        if not getattr(experiment, key):
+            raise NarthexError(f"{file}: '{key}' must not be empty")
+    every = experiment.workload_names
+    experiment = replace(
+        experiment,
+        published=experiment.published or name,
+        claim=[replace(each, workloads=each.workloads or every) for each in experiment.claim],
+        comparison=[replace(each, workloads=_over(each, every)) for each in experiment.comparison],
+        derived=[replace(each, workloads=_over(each, every)) for each in experiment.derived],
+    )
+    _check_value(experiment, file)
+    _check_names(experiment, file)
+    _check_derived(experiment, file)
+    return experiment
+
+
+def _over(each: Comparison | Derived, every: list[str]) -> list[str]:
+    """Return the workloads that a derived row is about."""
+    named = [each.workload] if each.workload in every else every
+    return each.workloads or named
+
+
+def _check_value(experiment: Experiment, file: Path) -> None:
+    """Refuse an experiment that measures nothing, or several things, or no program."""
+    given = [key for key in VALUES if getattr(experiment, key)]
+    if len(given) != 1:
+        found = f"not {' and '.join(given)}" if given else "and none is there"
+        raise NarthexError(f"{file}: one of {', '.join(VALUES)} says what is measured, {found}")
+    for workload in experiment.workload:
+        if not experiment.program_of(workload):
+            raise NarthexError(
+                f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
+            )
+        if bool(workload.sizes) != experiment.message_sizes:
+            lacks = "needs 'sizes'" if experiment.message_sizes else "has 'sizes'"
+            raise NarthexError(
+                f"{file}: workload '{workload.name}' {lacks}: they go with message_sizes = true"
+            )
+
+
+def _check_names(experiment: Experiment, file: Path) -> None:
+    """Refuse a name that is measured twice or not at all."""
+    interfaces, workloads = experiment.interface_names, experiment.workload_names
+    for kind, measured in (("interface", interfaces), ("workload", workloads)):
+        twice = [name for name in measured if measured.count(name) > 1]
+        if twice:
+            raise NarthexError(f"{file}: {kind} '{twice[0]}' stands there twice")
+    over = (*experiment.claim, *experiment.comparison, *experiment.derived, *experiment.interfaces)
+    for each in over:
+        _all_known("workload", each.workloads, workloads, file)
+    for threshold in experiment.threshold:
+        _all_known("workload", [threshold.workload], workloads, file)
+    for each in (*experiment.comparison, *experiment.break_even):
+        _all_known("interface", each.compared, interfaces, file)
+    for exception in experiment.exception:
+        _all_known("interface", [exception.interface], interfaces, file)
+        _all_known("workload", [exception.workload], workloads, file)
+    if experiment.normalise:
+        _all_known("interface", [experiment.normalise], interfaces, file)
+
+
+def _check_derived(experiment: Experiment, file: Path) -> None:
+    """Refuse an expression that is wrong, or needs a cell that is not measured."""
+    cells = experiment.measured
+    for claim in experiment.claim:
+        place = f"{file}: claim '{claim.text}'"
+        claims.check(claim.holds, cells, claim.workloads, place)
+    for derived in experiment.derived:
+        for value in derived.values:
+            place = f"{file}: derived '{derived.interface}'"
+            claims.check_value(value, cells, derived.workloads, place)
+    for threshold in experiment.threshold:
+        if not threshold.along or threshold.along != sorted(set(threshold.along)):
+            raise NarthexError(f"{file}: 'along' must be numbers that rise")
+        for number in threshold.along:
+            place = f"{file}: threshold '{threshold.interface}'"
+            claims.check(threshold.at(number), cells, [threshold.workload], place)
+    for comparison in experiment.comparison:
+        for interface in comparison.compared:
+            for workload in comparison.workloads:
+                if (interface, workload) not in cells:
+                    raise NarthexError(f"{file}: '{interface}' is not measured at '{workload}'")
+    if experiment.break_even:
+        sizes = [each.bytes for each in experiment.workload if each.bytes is not None]
+        if len(sizes) != len(experiment.workload) or sizes != sorted(sizes):
+            raise NarthexError(f"{file}: 'break_even' needs 'bytes' in each workload, rising")
+
+
+def _all_known(kind: str, used: Iterable[str], measured: list[str], file: Path) -> None:
+    for name in used:
+        if name not in measured:
+            raise unknown(f"{kind} in {file}", name, measured)
