@@ -31,7 +31,8 @@ static void set_tag(uint64_t block, enum tag tag) {
 static volatile uint64_t refused_cause, refused_address;
 static volatile int refusals;
 
-/* Called by the handler: a load gets the block for reading, filled; a store gets it for writing too. */
+/* Called by the handler: a load gets the block for reading, filled; a store gets it for writing
+ * too. */
 __attribute__((used)) static void refuse(uint64_t cause, uint64_t address, int nested) {
     refused_cause = cause;
     refused_address = address;
@@ -82,26 +83,28 @@ static uint64_t block_bytes(void) {
 static void check_refusal(int count, enum cause cause, volatile void *address) {
     narthex_check(refusals == count, "%d accesses were refused; expected %d", refusals, count);
     narthex_check(refused_cause == cause && refused_address == (uint64_t)address,
-                  "refused was a %d of %#lx; expected a %d of %p", (int)refused_cause, (long)refused_address,
-                  cause, (void *)address);
+                  "refused was a %d of %#lx; expected a %d of %p", (int)refused_cause,
+                  (long)refused_address, cause, (void *)address);
 }
 
 /* What cannot be tagged is refused, and so is everything that would change tagged memory. */
 static void check_calls(void) {
     narthex_check(block_bytes() == 0, "there is tagged memory before any was asked for");
     static const uint64_t wrong[][3] = {
-        {START, BYTES, 8},       {START, BYTES, 2048}, {START, BYTES, 48}, {START + 64, BYTES, 64},
-        {START, 4096 + 64, 64},  {START, 0, 64},       {0x50000000, 4096, 64},
-        {0x4ffff000, 8192, 64},
+        {START, BYTES, 8},       {START, BYTES, 2048},   {START, BYTES, 48},
+        {START + 64, BYTES, 64}, {START, 4096 + 64, 64}, {START, 0, 64},
+        {0x50000000, 4096, 64},  {0x4ffff000, 8192, 64},
     };
     for (unsigned row = 0; row < sizeof wrong / sizeof *wrong; row++)
         narthex_check(syscall(SHARED_CALL, wrong[row][0], wrong[row][1], wrong[row][2]) == -1,
                       "call %u was not refused", row);
     narthex_check(syscall(SHARED_CALL, START, BYTES, BLOCK) == 0, "the shared memory was refused");
     narthex_check(block_bytes() == BLOCK, "a block has %lu bytes", (long)block_bytes());
-    narthex_check(syscall(SHARED_CALL, START + BYTES, 4096, BLOCK) == -1, "a second area was not refused");
+    narthex_check(syscall(SHARED_CALL, START + BYTES, 4096, BLOCK) == -1,
+                  "a second area was not refused");
     narthex_check(syscall(SYS_munmap, START, 4096) == -1, "tagged memory was taken away");
-    narthex_check(syscall(SYS_write, 1, START, 8) == -1, "a system call read a block that is tagged none");
+    narthex_check(syscall(SYS_write, 1, START, 8) == -1,
+                  "a system call read a block that is tagged none");
 }
 
 static void check_accesses(void) {
@@ -113,14 +116,16 @@ static void check_accesses(void) {
     check_refusal(2, CAUSE_STORE, &shared[3]);
     narthex_check(shared[3] == 7 && shared[2] == START + 16, "the store did something else");
     set_tag(START, TAG_NONE);
-    narthex_check(__atomic_fetch_add(&shared[16], 5, __ATOMIC_RELAXED) == 0, "an atomic operation on zero");
+    narthex_check(__atomic_fetch_add(&shared[16], 5, __ATOMIC_RELAXED) == 0,
+                  "an atomic operation on zero");
     check_refusal(3, CAUSE_STORE, &shared[16]);
     double fraction = *(volatile double *)&shared[3];
     narthex_check(memcmp(&fraction, (uint64_t[]){START + 24}, 8) == 0, "a load of a double");
     check_refusal(4, CAUSE_LOAD, &shared[3]);
     /* Across two blocks: the second is refused. */
     volatile uint64_t *crossing = (volatile uint64_t *)(START + 2 * BLOCK - 4);
-    narthex_check(*crossing >> 32 == ((START + 2 * BLOCK) & 0xffffffff), "a load across two blocks");
+    narthex_check(*crossing >> 32 == ((START + 2 * BLOCK) & 0xffffffff),
+                  "a load across two blocks");
     check_refusal(5, CAUSE_LOAD, (volatile void *)(START + 2 * BLOCK));
     narthex_check(refusals == 5, "an allowed access was refused");
 }
