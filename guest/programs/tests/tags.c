@@ -11,6 +11,8 @@
 
 #include "narthex.h"
 
+#ifdef __riscv
+
 #define SHARED_CALL 0x4e03
 #define START UINT64_C(0x20000000)
 #define BYTES (UINT64_C(1) << 29)
@@ -20,8 +22,6 @@ enum tag { TAG_NONE, TAG_READ, TAG_WRITE };
 enum cause { CAUSE_LOAD = 5, CAUSE_STORE = 7 };
 
 static volatile uint64_t *const shared = (volatile uint64_t *)START;
-
-#ifdef __riscv
 
 static void set_tag(uint64_t block, enum tag tag) {
     __asm__ volatile("csrw 0x800, %0" ::"r"(block | tag) : "memory");
