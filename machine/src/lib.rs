@@ -117,6 +117,22 @@ pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
     }
 }
 
+/// Explores every interleaving of `nodes` nodes that run a table of shared
+/// memory's invalidation protocol, up to `limit` states. `text` is the table's
+/// file, `without` a row to leave out, as `STATE:EVENT`.
+///
+/// # Errors
+/// If the file is no table, has no such row, or so many nodes cannot be checked.
+pub fn check_shared_memory(
+    text: &str,
+    nodes: u64,
+    without: Option<&str>,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Value, Failure> {
+    check::shared_memory::check_file(text, nodes, without, limit, observe).map(|report| with_text(&report))
+}
+
 /// A report as a document, with its text for people.
 fn with_text(report: &(impl serde::Serialize + ToString)) -> Value {
     let mut document = serde_json::to_value(report).expect("a report is plain data");

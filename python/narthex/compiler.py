@@ -139,7 +139,7 @@ def _sources_in(folder: Path) -> list[Path]:
 
 
 def _headers() -> list[Path]:
-    return sorted(GUEST.rglob("*.h"))
+    return sorted([*GUEST.rglob("*.h"), *GUEST.rglob("*.def")])
 
 
 def _library_sources() -> list[Path]:

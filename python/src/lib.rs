@@ -137,9 +137,35 @@ fn check_interface(
 ) -> PyResult<String> {
     let request: InterfaceCheck = serde_json::from_str(request)
         .map_err(|error| PyValueError::new_err(format!("check request: {error}")))?;
+    observed(py, observer, |tell| narthex_machine::check_interface(&request, elf, tell))
+}
+
+/// Explores every interleaving of a few nodes that run a table of shared memory's
+/// protocol, given as its file's text.
+///
+/// `without` is a row to leave out, `observer` as for `check_interface`.
+#[pyfunction]
+#[pyo3(signature = (table, nodes, limit, without=None, observer=None))]
+fn check_shared_memory(
+    py: Python<'_>,
+    table: &str,
+    nodes: u64,
+    limit: usize,
+    without: Option<&str>,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    observed(py, observer, |tell| narthex_machine::check_shared_memory(table, nodes, without, limit, tell))
+}
+
+/// Runs a check whose number of states is told to a Python function.
+fn observed(
+    py: Python<'_>,
+    observer: Option<Py<PyAny>>,
+    check: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> Result<Value, Failure> + Send,
+) -> PyResult<String> {
     let mut interruption: Option<PyErr> = None;
     let report = py.detach(|| {
-        narthex_machine::check_interface(&request, elf, &mut |states| {
+        check(&mut |states| {
             let goes_on = Python::attach(|py| observe(py, observer.as_ref(), states as u64));
             goes_on.unwrap_or_else(|error| {
                 interruption.get_or_insert(error);
@@ -183,6 +209,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
+    module.add_function(wrap_pyfunction!(check_shared_memory, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

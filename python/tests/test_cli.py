@@ -19,6 +19,7 @@ COMMANDS = [
     ["check", "protocol"],
     ["check", "interface"],
     ["check", "bridge"],
+    ["check", "shared-memory"],
     ["machine"],
     ["machine", "show"],
     ["machine", "schema"],

@@ -11,7 +11,8 @@ LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
 
 check = typer.Typer(
-    help="Check protocols, interfaces with their drivers, and the bridge, exhaustively.",
+    help="Check protocols, interfaces with their drivers, the bridge and shared memory,"
+    " exhaustively.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -60,6 +61,48 @@ def bridge(
 
     target = JsonTarget(json_file)
     _finish(target, json.loads(_native.check_bridge(without)))
+
+
+@check.command(
+    name="shared-memory",
+    epilog=examples(
+        "narthex check shared-memory",
+        "narthex check shared-memory --nodes 3",
+        "narthex check shared-memory --without READING:INVALIDATE",
+    ),
+)
+def shared_memory(
+    nodes: int = typer.Option(4, "--nodes", "-n", min=2, max=5, help="Nodes, the home among them."),
+    without: str | None = typer.Option(
+        None,
+        "--without",
+        metavar="STATE:EVENT",
+        help="Leave out a row of the table, to see what goes wrong.",
+    ),
+    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Explore every interleaving of loads, stores and messages of shared memory's protocol.
+
+    The table is the file that the guest library includes. Exits with 1 if a property is violated,
+    with a shortest counter-example, and if there are more states than allowed.
+    """
+    from narthex import _native
+    from narthex.assets import GUEST
+
+    target = JsonTarget(json_file)
+    table = GUEST / "shared_memory" / "protocols" / "invalidation.def"
+    with Waiting("Checking shared memory") as waiting:
+        report = json.loads(
+            _native.check_shared_memory(
+                table.read_text(encoding="utf-8"),
+                nodes,
+                states,
+                without,
+                lambda count: waiting.update(f"{count:,} states"),
+            )
+        )
+    _finish(target, report)
 
 
 @check.command(
@@ -151,5 +194,5 @@ def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
     target.write({"schema": 1, "version": _native.__version__, **report})
     if not target.to_stdout:
         print(report["text"])
-    if report["counter_example"] is not None:
+    if report["counter_example"] is not None or not report.get("complete", True):
         raise typer.Exit(1)

@@ -13,13 +13,16 @@
 //! any of the messages under way arrives. Loads and stores have no end; what is
 //! proven of all that follows from any of them is named in [`PROPERTIES`].
 //!
+//! Four nodes show everything that the table can do: a home that counts the
+//! acknowledgements of two readers while a third node waits.
+//!
 //! One block is explored, because the table never speaks of two. The messages
 //! that the library keeps in its own queues (those held, and requests that have
 //! waited) are messages under way here, and may arrive in any order too.
 
-pub mod step;
-pub mod table;
-pub mod world;
+mod step;
+mod table;
+mod world;
 
 #[cfg(test)]
 mod tests;
@@ -30,15 +33,18 @@ use std::time::Instant;
 use super::digest::Digest;
 use super::explore::{NO_TRAP, System, Violation, explore};
 use super::report::{Explored, InterfaceReport};
+use crate::request::Failure;
 use step::{NO_EXCLUDED, ONE_ASKED, SENDABLE, Step};
 use table::Table;
 use world::{AGREES, Happening, ONE_WRITER, READS_LAST, World};
 
 /// What is proven when every state has been visited.
-pub const PROPERTIES: [&str; 7] = [ONE_WRITER, READS_LAST, NO_EXCLUDED, SENDABLE, ONE_ASKED, AGREES, NO_TRAP];
+const PROPERTIES: [&str; 7] = [ONE_WRITER, READS_LAST, NO_EXCLUDED, SENDABLE, ONE_ASKED, AGREES, NO_TRAP];
 
-/// The largest number of nodes that can be checked in reasonable time.
-pub const LARGEST_NODES: u8 = 5;
+/// A home and another node; and the most nodes that can be checked in
+/// reasonable time.
+const FEWEST_NODES: u8 = 2;
+const LARGEST_NODES: u8 = 5;
 
 /// A table to be checked on so many nodes.
 struct CheckedTable<'a> {
@@ -46,9 +52,37 @@ struct CheckedTable<'a> {
     nodes: u8,
 }
 
-/// Explores every interleaving of `nodes` nodes, of which one is the home, up to
-/// `limit` states.
-pub fn check_table(
+/// Checks the table in a file's text on `nodes` nodes, of which one is the home,
+/// up to `limit` states; `without` names a row to leave out.
+///
+/// # Errors
+/// If the text is no table, or an argument is out of range. A table that does
+/// not hold is a result.
+pub fn check_file(
+    text: &str,
+    nodes: u64,
+    without: Option<&str>,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<InterfaceReport, Failure> {
+    let table =
+        Table::parse(text).map_err(|error| Failure::usage(format!("the protocol's table, {error}")))?;
+    let allowed = u64::from(FEWEST_NODES)..=u64::from(LARGEST_NODES);
+    if !allowed.contains(&nodes) {
+        let problem =
+            format!("{nodes} nodes cannot be checked; allowed are {FEWEST_NODES} to {LARGEST_NODES}");
+        return Err(Failure::usage(problem));
+    }
+    let table = match without {
+        Some(row) => table.without(row).map_err(Failure::usage)?,
+        None => table,
+    };
+    let report = check_table(&table, nodes as u8, limit, observe);
+    Ok(InterfaceReport { without: without.map(str::to_owned), ..report })
+}
+
+/// Explores every interleaving of nodes that run a table.
+fn check_table(
     table: &Table,
     nodes: u8,
     limit: usize,

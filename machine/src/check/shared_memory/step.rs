@@ -7,7 +7,8 @@ use crate::check::explore::Violation;
 
 pub const NO_EXCLUDED: &str = "nothing happens in a state that has no row for it";
 pub const SENDABLE: &str = "a block is sent by nodes that may read it, and taken from messages that carry it";
-pub const ONE_ASKED: &str = "a block is asked back from the one node that has it, and one message is held at most";
+pub const ONE_ASKED: &str =
+    "a block is asked back from the one node that has it, and one message is held at most";
 
 /// One happening, and the story of it if somebody listens.
 pub struct Step<'a> {
@@ -72,7 +73,8 @@ impl Step<'_> {
     /// message arrives at this node.
     fn finish_access(&mut self, node: u8) -> bool {
         let tag = self.world.tag(self.table, node);
-        let Some(access) = self.world.nodes[node as usize].wants.filter(|access| tag >= access.needs()) else {
+        let Some(access) = self.world.nodes[node as usize].wants.filter(|access| tag >= access.needs())
+        else {
             return false;
         };
         self.say(|_| format!("; node {node} makes its {access}"));
@@ -215,7 +217,10 @@ impl Step<'_> {
 
     fn ask_back(&mut self, home: u8, kind: Event) -> Result<(), Violation> {
         if self.world.copies.count_ones() != 1 {
-            let words = format!("the home asks one node for the block, but {} have it", self.world.copies.count_ones());
+            let words = format!(
+                "the home asks one node for the block, but {} have it",
+                self.world.copies.count_ones()
+            );
             return Err(Violation { property: ONE_ASKED, words });
         }
         self.send(home, self.world.copies.trailing_zeros() as u8, kind);

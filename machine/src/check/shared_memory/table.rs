@@ -105,7 +105,7 @@ names! {
 
 impl Event {
     /// The side at which it happens; none: at both.
-    fn side(self) -> Option<Side> {
+    pub fn side(self) -> Option<Side> {
         match self {
             Event::Load | Event::Store => None,
             Event::ReadData
@@ -121,7 +121,7 @@ impl Event {
 
 impl Action {
     /// The side that can do it; none: both.
-    fn side(self) -> Option<Side> {
+    pub fn side(self) -> Option<Side> {
         match self {
             Action::TakeData => None,
             Action::SendReadRequest
@@ -232,7 +232,9 @@ impl Table {
 
     fn add(&mut self, code: &str) -> Result<(), String> {
         let (kind, words) = call(code).ok_or_else(|| {
-            format!("'{code}' is neither STATE(side, name, tag, rest) nor ROW(state, event, next, actions...)")
+            format!(
+                "'{code}' is neither STATE(side, name, tag, rest) nor ROW(state, event, next, actions...)"
+            )
         })?;
         match (kind, words.as_slice()) {
             ("STATE", &[side, name, tag, rest]) => self.add_state(side, name, tag, rest),
@@ -276,7 +278,9 @@ impl Table {
 
     fn find(&self, name: &str) -> Result<StateNumber, String> {
         let position = self.states.iter().position(|state| state.name == name);
-        position.map(|place| place as StateNumber).ok_or_else(|| format!("the state '{name}' is not declared"))
+        position
+            .map(|place| place as StateNumber)
+            .ok_or_else(|| format!("the state '{name}' is not declared"))
     }
 }
 

@@ -201,11 +201,13 @@ impl World {
 
     fn check_directory(&self, table: &Table, tags: &[Tag]) -> Result<(), Violation> {
         let disagrees = |words| Err(Violation { property: AGREES, words });
-        for node in 1..tags.len() {
-            let (knows, has) = (self.has_copy(node as u8), tags[node] != Tag::None);
+        for (node, &tag) in tags.iter().enumerate().skip(1) {
+            let (knows, has) = (self.has_copy(node as u8), tag != Tag::None);
             if knows != has {
                 let [knows, has] = [knows, has].map(|yes| if yes { "a" } else { "no" });
-                return disagrees(format!("the directory knows of {knows} copy of node {node}, which has {has} copy"));
+                return disagrees(format!(
+                    "the directory knows of {knows} copy of node {node}, which has {has} copy"
+                ));
             }
         }
         let waiting = (0..tags.len() as u8).find(|&node| !self.rests(table, node));
@@ -226,7 +228,8 @@ impl World {
             });
         }
         words.extend(self.messages.iter().map(|message| format!("{message} is under way")));
-        let queued = |waiting: &Waiting| format!("{} of node {} waits at the home", waiting.kind, waiting.from);
+        let queued =
+            |waiting: &Waiting| format!("{} of node {} waits at the home", waiting.kind, waiting.from);
         words.extend(self.queue.iter().map(queued));
         words.join(", ")
     }
