@@ -116,7 +116,7 @@ static void arrive(int source, const void *payload, size_t bytes) {
 }
 
 void collectives_start(void) {
-    set_handler(HANDLER_COLLECTIVE, arrive);
+    set_handler(HANDLER_COLLECTIVE, arrive, "the collectives'");
 }
 
 static void send_data(int destination, const void *data) {

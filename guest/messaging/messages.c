@@ -16,12 +16,13 @@
  * receive overhead and buffering are told apart (runtime/marker.h). */
 #include <stdlib.h>
 
-#include "messaging/arrangement.h"
 #include "messaging/buffers.h"
 #include "messaging/copy.h"
 #include "messaging/driver.h"
+#include "messaging/handlers.h"
 #include "messaging/messages.h"
 #include "messaging/narthex.h"
+#include "messaging/partial_messages.h"
 #include "runtime/information.h"
 #include "runtime/marker.h"
 
@@ -42,27 +43,15 @@ struct saved_packet {
     char payload[PACKET_PAYLOAD_LIMIT];
 };
 
-/* A message of which some packets are missing. */
-struct partial_message {
-    struct partial_message *next;
-    struct buffer *buffer;
-    uint64_t key; /* source and message id */
-    struct arrangement arrangement;
-};
-
 static const struct narthex_information *machine;
 static struct send_driver sender; /* copies: one load less on every use */
 static struct receive_driver receiver;
 static int node, nodes;      /* ranks: every process counts */
 static size_t payload_bytes; /* of a full packet */
 static uint8_t next_message;
-static narthex_handler *handlers[256];
-static bool in_handler;
+static uint64_t running;       /* header of the message whose handler runs, or 0 */
 static struct buffer *current; /* holds the payload of the running handler; NULL once kept */
 static struct saved_packet *saved, **saved_end = &saved, *unused_saved;
-static struct partial_message *partial, *unused_partial;
-static size_t largest_bytes; /* of a message in parts so far: the next one gets as much room, so
-                                that its buffer need not grow packet by packet */
 
 /* Starting */
 
@@ -108,19 +97,6 @@ uint64_t narthex_seed(void) {
 
 size_t narthex_payload_limit(void) {
     return payload_bytes * PACKETS_PER_MESSAGE_LIMIT;
-}
-
-void set_handler(int number, narthex_handler *function) {
-    handlers[number] = function;
-}
-
-void narthex_register_handler(int number, narthex_handler *function) {
-    narthex_check(number >= 0 && number < NARTHEX_HANDLERS,
-                  "node %d cannot register handler %d: numbers are 0 to %d", node, number,
-                  NARTHEX_HANDLERS - 1);
-    narthex_check(function, "node %d registers nothing as handler %d", node, number);
-    narthex_check(!handlers[number], "node %d registers handler %d twice", node, number);
-    set_handler(number, function);
 }
 
 /* Waiting for room */
@@ -170,7 +146,7 @@ static OUT_OF_LINE void wait_for_room(void) {
 static inline void send_packet(uint64_t header, const void *payload, size_t bytes) {
     if (!sender.has_room())
         wait_for_room();
-    sender.send(header | (uint64_t)bytes << 16, payload, bytes);
+    sender.send(header | (uint64_t)bytes << HEADER_BYTES_SHIFT, payload, bytes);
 }
 
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
@@ -185,16 +161,16 @@ static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, si
 static OUT_OF_LINE void check_arguments(int destination, int handler, const void *payload,
                                         size_t bytes) {
     narthex_check(destination >= 0 && destination < nodes,
-                  "node %d cannot send to node %d: nodes are 0 to %d", node, destination,
+                  "node %d calls narthex_send for node %d: nodes are 0 to %d", node, destination,
                   nodes - 1);
     narthex_check(handler >= 0 && handler < NARTHEX_HANDLERS,
-                  "node %d cannot send to handler %d: numbers are 0 to %d", node, handler,
+                  "node %d calls narthex_send for handler %d: numbers are 0 to %d", node, handler,
                   NARTHEX_HANDLERS - 1);
     narthex_check(bytes <= narthex_payload_limit(),
-                  "node %d cannot send %zu bytes in one message: the limit is %zu", node, bytes,
-                  narthex_payload_limit());
-    narthex_check(payload || bytes == 0, "node %d sends %zu bytes from nowhere (NULL)", node,
-                  bytes);
+                  "node %d calls narthex_send for %zu bytes: the limit of a message is %zu", node,
+                  bytes, narthex_payload_limit());
+    narthex_check(payload || bytes == 0,
+                  "node %d calls narthex_send for %zu bytes from nowhere (NULL)", node, bytes);
 }
 
 static inline void send_all(uint64_t header, const void *payload, size_t bytes) {
@@ -260,23 +236,17 @@ bool is_sending(uintptr_t instruction) {
 
 /* Receiving */
 
-static OUT_OF_LINE void fail_unregistered(uint64_t header) {
-    narthex_fail("node %d received a message from node %d for handler %d, which it has not "
-                 "registered",
-                 node, header_peer(header), header_handler(header));
-}
-
 /* Runs the handler on the message in `buffer`; the buffer is spare again unless it is kept. */
 static void handle(uint64_t header, struct buffer *buffer, size_t bytes) {
     narthex_handler *handler = handlers[header_handler(header)];
     if (!handler)
         fail_unregistered(header);
     current = buffer;
-    in_handler = true;
+    running = header;
     ENTER(ACTIVITY_APPLICATION);
     handler(header_peer(header), buffer_data(buffer), bytes);
     LEAVE();
-    in_handler = false;
+    running = 0;
     if (current)
         buffer_give(current);
 }
@@ -289,40 +259,13 @@ static inline void fetch(void *to, const struct saved_packet *from, size_t bytes
         receiver.receive(to, bytes);
 }
 
-static struct partial_message *begin_partial(uint64_t key, size_t bytes) {
-    struct partial_message *message = unused_partial;
-    if (message)
-        unused_partial = message->next;
-    else
-        message = malloc(sizeof *message);
-    narthex_check(message, "node %d has no memory left for arriving messages", node);
-    *message = (struct partial_message){.next = partial, .key = key};
-    message->buffer = buffer_take(bytes < largest_bytes ? largest_bytes : bytes);
-    partial = message;
-    return message;
-}
-
-static void end_partial(struct partial_message *message) {
-    struct partial_message **link = &partial;
-    while (*link != message)
-        link = &(*link)->next;
-    *link = message->next;
-    message->next = unused_partial;
-    unused_partial = message;
-}
-
-/* The message the packet belongs to, which may be a new one. */
-static OUT_OF_LINE struct partial_message *search_partial(uint64_t header, uint64_t key) {
-    for (struct partial_message *message = partial; message; message = message->next)
-        if (message->key == key)
-            return message;
-    return begin_partial(key, header_index(header) * payload_bytes + header_bytes(header));
-}
-
-/* search_partial, without a call where the message that began last will do. */
+/* partial_search, without a call where the message that began last will do. */
 static inline struct partial_message *find_partial(uint64_t header) {
     uint64_t key = header & UINT64_C(0xff0000ffff);
-    return partial && partial->key == key ? partial : search_partial(header, key);
+    struct partial_message *last = partial_messages;
+    if (last && last->key == key)
+        return last;
+    return partial_search(key, header_index(header) * payload_bytes + header_bytes(header));
 }
 
 /* Takes in a packet that is not a message by itself; returns 1 when it completed one, which is then
@@ -341,9 +284,7 @@ static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *
     fetch(buffer_data(message->buffer) + offset, from, bytes);
     if (!is_complete(&message->arrangement))
         return 0;
-    end_partial(message);
-    if (message->arrangement.bytes > largest_bytes)
-        largest_bytes = message->arrangement.bytes;
+    partial_end(message);
     handle(header, message->buffer, message->arrangement.bytes);
     return 1;
 }
@@ -384,41 +325,26 @@ static inline uint64_t next_header(void) {
     return saved ? saved->header : receiver.arrived();
 }
 
-static inline int receive_next(uint64_t header) {
-    ENTER(ACTIVITY_RECEIVE);
-    int messages = saved ? receive_saved() : receive_packet(header, NULL);
-    LEAVE();
-    return messages;
-}
-
-/* Receives the packet with this header, and those behind it; returns the messages handled. Not
- * inlined, so that a poll that finds nothing saves no registers for it. */
-static OUT_OF_LINE int receive_arrivals(uint64_t header) {
-    int messages = 0, packets = 0;
+/* Receives the packet with this header, and those behind it, `limit` at most; returns the messages
+ * handled. Not inlined, so that a poll that finds nothing saves no registers for it. */
+static OUT_OF_LINE int receive_arrivals(uint64_t header, int limit) {
+    int messages = 0;
     do {
-        messages += receive_next(header);
-    } while (++packets < POLL_LIMIT_PACKETS && (header = next_header()) != 0);
+        ENTER(ACTIVITY_RECEIVE);
+        messages += saved ? receive_saved() : receive_packet(header, NULL);
+        LEAVE();
+    } while (--limit > 0 && (header = next_header()) != 0);
     return messages;
-}
-
-static OUT_OF_LINE void fail_in_handler(const char *function) {
-    narthex_fail("node %d calls %s inside a handler; return from the handler instead", node,
-                 function);
-}
-
-void check_outside_handler(const char *function) {
-    if (in_handler)
-        fail_in_handler(function);
 }
 
 int narthex_poll(void) {
-    if (in_handler)
+    if (running != 0)
         fail_in_handler("narthex_poll");
     int messages = 0;
     ENTER(ACTIVITY_POLL);
     uint64_t header = next_header();
     if (header != 0)
-        messages = receive_arrivals(header);
+        messages = receive_arrivals(header, POLL_LIMIT_PACKETS);
     LEAVE();
     return messages;
 }
@@ -426,13 +352,13 @@ int narthex_poll(void) {
 void poll_packet(void) {
     uint64_t header = next_header();
     if (header != 0)
-        receive_next(header);
+        receive_arrivals(header, 1);
 }
 
 void repeat_message(int source, int handler, const void *payload, size_t bytes) {
     struct saved_packet *packet = new_saved_packet();
-    packet->header =
-        (uint64_t)source | (uint64_t)bytes << 16 | (uint64_t)handler << 24 | HEADER_LAST;
+    packet->header = (uint64_t)source | (uint64_t)bytes << HEADER_BYTES_SHIFT |
+                     header_of(handler, 0) | HEADER_LAST;
     copy(packet->payload, payload, bytes);
     packet->next = saved;
     if (!saved)
@@ -440,17 +366,19 @@ void repeat_message(int source, int handler, const void *payload, size_t bytes) 
     saved = packet;
 }
 
-bool is_in_handler(void) {
-    return in_handler;
+uint64_t running_message(void) {
+    return running;
 }
 
 void narthex_keep(const void *payload) {
-    narthex_check(in_handler && current && payload == buffer_data(current),
-                  "node %d keeps memory that is not the payload of the running handler", node);
+    narthex_check(running != 0 && current && payload == buffer_data(current),
+                  "node %d calls narthex_keep for %p, which is not the payload of the running "
+                  "handler: a handler keeps its own payload, once",
+                  node, payload);
     current = NULL;
 }
 
 void narthex_release(const void *payload) {
-    narthex_check(payload, "node %d releases nothing (NULL)", node);
+    narthex_check(payload, "node %d calls narthex_release for nothing (NULL)", node);
     buffer_give((struct buffer *)(uintptr_t)payload - 1);
 }

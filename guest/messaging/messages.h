@@ -17,7 +17,7 @@ enum {
 };
 
 /* As narthex_register_handler and narthex_send, for any number up to 255 and without checks. */
-void set_handler(int number, narthex_handler *function);
+void set_handler(int number, narthex_handler *function, const char *name);
 void send_message(int destination, int handler, const void *payload, size_t bytes);
 
 /* Sends a message whose payload is the `preamble_bytes` (at most 8) bytes at `preamble` and then
@@ -43,6 +43,9 @@ void repeat_message(int source, int handler, const void *payload, size_t bytes);
 
 /* Whether a handler is running. */
 bool is_in_handler(void);
+
+/* " (in handler ...)" for the end of an error's text; empty if no handler is running. */
+const char *describe_running_handler(void);
 
 /* Whether the instruction at this address belongs to a driver that is sending a packet. */
 bool is_sending(uintptr_t instruction);

@@ -53,9 +53,18 @@ int narthex_processes(void);
 /* The run's seed, for a program's pseudo-random choices. */
 uint64_t narthex_seed(void);
 
-/* Lets messages that name handler `number` run `function` on this node. Fails when the number is
- * out of range or taken. */
+/* Lets messages that name handler `number` run `function` on this node. Every node registers the
+ * same functions, before its first barrier: there the nodes compare their tables. Fails when the
+ * number is out of range or taken, after the first barrier, and, at the barrier, when another node
+ * has another function for a number. */
 void narthex_register_handler(int number, narthex_handler *function);
+
+/* The same; errors call the function `name`, a string that must stay. */
+void narthex_register_named_handler(int number, narthex_handler *function, const char *name);
+
+/* Calls name the function as the program's text does. */
+#define narthex_register_handler(number, ...)                                                      \
+    narthex_register_named_handler(number, __VA_ARGS__, #__VA_ARGS__)
 
 /* The most bytes one message carries: about 8 MB, the 32768 packets a header can count. */
 size_t narthex_payload_limit(void);

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "messaging/narthex.h"
+#include "messaging/messages.h"
 #include "runtime/information.h"
 
 enum { CALL_REPORT = 0x4e00, CALL_FAIL = 0x4e01, CALL_REGION = 0x4e02 };
 enum { REGION_END = 0, REGION_BEGIN = 1 };
+enum { HANDLER_BYTES = 128 }; /* for the name of the handler in which something failed */
 
 #ifdef __riscv
 static void simulator_call(long number, uint64_t first, uint64_t second, uint64_t third) {
@@ -38,11 +39,12 @@ void narthex_report(const char *name, double value, const char *unit) {
 }
 
 void narthex_fail(const char *format, ...) {
-    static char message[512];
+    static char message[768];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    vsnprintf(message, sizeof message - HANDLER_BYTES, format, arguments);
     va_end(arguments);
+    strncat(message, describe_running_handler(), HANDLER_BYTES - 1);
     fflush(stdout);
     if (narthex_is_simulated())
         simulator_call(CALL_FAIL, (uintptr_t)message, 0, 0);

@@ -304,5 +304,5 @@ const struct narthex_protocol invalidation_protocol = {begin, fault};
 void invalidation_start(void) {
     block_states = segment_memory(segment_blocks() * sizeof *block_states);
     directory_start(segment_blocks());
-    set_handler(HANDLER_SHARED_MEMORY, arrive);
+    set_handler(HANDLER_SHARED_MEMORY, arrive, "the invalidation protocol's");
 }

@@ -27,8 +27,10 @@ struct lock {
     struct waiter *first; /* has waited longest */
 };
 
-static struct lock *locks[LOCKS]; /* those at this home that were ever asked for */
-static bool held[LOCKS];          /* by this node */
+/* By their numbers, from the first use on. (As arrays of every program they would push its data
+ * into the places of the caches where the interfaces' queues lie.) */
+static struct lock **locks; /* those at this home that were ever asked for */
+static bool *held;          /* by this node */
 static struct waiter *unused;
 
 static int home_of(int number) {
@@ -77,6 +79,8 @@ static void grant(int number, int node) {
 }
 
 static void request_at_home(int number, int node) {
+    if (!locks)
+        locks = allocate(LOCKS * sizeof *locks);
     if (!locks[number])
         locks[number] = allocate(sizeof *locks[number]);
     struct lock *lock = locks[number];
@@ -114,7 +118,7 @@ static void arrive(int source, const void *payload, size_t bytes) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    set_handler(HANDLER_LOCK, arrive);
+    set_handler(HANDLER_LOCK, arrive, "the locks'");
 }
 
 /* The calls */
@@ -123,6 +127,8 @@ static void check_call(const char *function, int number) {
     check_outside_handler(function);
     narthex_check(number >= 0 && number < LOCKS, "node %d calls %s for lock %d: locks are 0 to %d",
                   narthex_node(), function, number, LOCKS - 1);
+    if (!held)
+        held = allocate(LOCKS * sizeof *held);
 }
 
 void narthex_lock(int number) {

@@ -29,7 +29,8 @@ def build(kind: str, name: str, folder: Path) -> Path:
     if kind == "emulated":
         return compiler.program_path(name)
     source = next(path for path in GUEST.rglob(f"{name}.c"))
-    library = [*GUEST.glob("runtime/*.c"), *GUEST.glob("messaging/*.c")]
+    folders = ("runtime", "messaging", "shared_memory")
+    library = [source for folder in folders for source in GUEST.glob(f"{folder}/*.c")]
     includes = [f"-I{GUEST}", f"-I{GUEST / 'messaging'}"]
     output = folder / name
     command = [HOST_CC, "-O2", "-Wall", "-Wextra", "-Werror", *includes, source, *library, "-lm"]
@@ -65,18 +66,26 @@ def test_a_round_trip_reports_its_latency(guest, size):
     assert done.stdout.startswith("round-trip latency: ")
 
 
-def test_a_blocked_sender_buffers_what_arrives_and_loses_nothing(guest):
-    done = guest("messages", 300, 5000)
+@pytest.mark.parametrize(
+    ("program", "arguments", "words"),
+    [
+        ("messages", (300, 5000), "node 0: 300 messages of"),
+        ("collectives", (60, 700), "60 collectives"),
+        ("channels", (40, 6000), "200 transfers"),
+    ],
+)
+def test_a_blocked_sender_takes_in_what_arrives_and_loses_nothing(guest, program, arguments, words):
+    done = guest(program, *arguments)
     assert done.returncode == 0, done.stderr
-    assert "node 0: 300 messages of" in done.stdout
+    assert words in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["messages", "destination"], "node 0 cannot send to node 1: nodes are 0 to 0"),
-        (["messages", "payload"], "the limit is 8126464"),
-        (["messages", "number"], "node 0 registers handler 1 twice"),
+        (["messages", "destination"], "node 0 calls narthex_send for node 1: nodes are 0 to 0"),
+        (["messages", "payload"], "the limit of a message is 8126464"),
+        (["messages", "twice"], "node 0 registers handler 1 twice"),
         (["messages", "lots"], 'argument 1 (count) is "lots"; allowed are whole numbers'),
         (["faults", "handler"], "for handler 200, which it has not registered"),
         (["faults", "check"], "one and one is not 3"),

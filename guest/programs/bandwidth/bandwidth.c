@@ -254,10 +254,9 @@ int main(int count, char **values) {
     slots = count_slots(stride);
     long last = narthex_nodes() - 1; /* a machine of one node talks to itself */
     int receiver = (int)argument(count, values, 5, "receiver", 0, last, last > 0 ? 1 : 0);
-    if (narthex_node() == receiver) {
+    if (narthex_node() == receiver)
         prepare_receiver((size_t)kept_kib * 1024);
-        narthex_register_handler(DATA, on_data);
-    }
+    narthex_register_handler(DATA, on_data);
     narthex_register_handler(ALLOWANCE, on_allowance);
     const char *payloads = narthex_node() == 0 ? prepare_payloads(stride) : NULL;
     narthex_barrier();

@@ -134,7 +134,7 @@ static void do_wrong(const char *what) {
         narthex_all_reduce(values, last ? 2 : 4, NARTHEX_DOUBLE, NARTHEX_SUM);
     if (strcmp(what, "kind") == 0 && last)
         narthex_reduce(0, values, 1, NARTHEX_DOUBLE, NARTHEX_SUM);
-    if (strcmp(what, "kind") == 0)
+    if (strcmp(what, "kind") == 0 && !last)
         narthex_broadcast(0, values, 8);
     if (strcmp(what, "limit") == 0)
         narthex_broadcast(0, values, narthex_payload_limit());
