@@ -35,7 +35,7 @@
 #include "../arguments.h"
 #include "../exact.h"
 #include "../measure.h"
-#include "../pattern.h"
+#include "../random_numbers.h"
 #include "messaging/channels.h"
 #include "messaging/collectives.h"
 #include "pairs.h"
@@ -134,10 +134,6 @@ static void place_particles(int cells) {
     }
 }
 
-static double random_centred(uint64_t *state) {
-    return (double)(random_next(state) >> 11) * 0x1p-53 - 0.5;
-}
-
 /* Evenly distributed velocities of the starting temperature, without a common drift. Every node
  * draws all of them and keeps its own. */
 static void draw_velocities(void) {
@@ -146,7 +142,7 @@ static void draw_velocities(void) {
     uint64_t state = random_start(SEED, 0);
     for (int i = 0; i < particles; i++)
         for (int axis = 0; axis < 3; axis++) {
-            double drawn = spread * random_centred(&state);
+            double drawn = spread * (random_uniform(&state) - 0.5);
             mean[axis] += drawn / particles;
             if (i >= own_first && i < own_end)
                 velocity[i - own_first][axis] = drawn;
