@@ -94,6 +94,7 @@ static void find_right_side(int x, int y, int z, int number) {
     model_change(fields_of(number), &neighbours, change);
     for (int field = 0; field < FIELDS; field++)
         change[field] = model_step() * (change[field] + sources[number * FIELDS + field]);
+    narthex_poll();
 }
 
 static void update(int x, int y, int z, int number) {

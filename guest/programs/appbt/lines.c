@@ -13,7 +13,9 @@
  *     subcube 1          row 0  row 1  ...
  *
  * The writer of a passage raises its count behind each row; the reader looks at the count until it
- * is high enough, and polls, so that the requests of other nodes are answered. */
+ * is high enough, and polls, so that the requests of other nodes are answered. For the same reason
+ * all work on points is interspersed with polls: a node that asks for a block waits for the next.
+ */
 #include "lines.h"
 
 #include <stdlib.h>
@@ -80,11 +82,14 @@ static struct eliminated eliminate_point(const struct sweep *sweep, int number,
     block before, own;
     double *upper = uppers[number];
     model_blocks(sweep->direction, fields_of(number), before, own, upper);
+    narthex_poll();
     if (last.upper) {
         subtract_product(own, before, last.upper);
         subtract_vector(right, before, last.right);
+        narthex_poll();
     }
     solve_block(own, upper, right);
+    narthex_poll();
     return (struct eliminated){upper, right};
 }
 
@@ -93,7 +98,6 @@ static struct eliminated eliminate_line(const struct sweep *sweep, int number,
     for (int point = 0; point < sweep->points; point++) {
         last = eliminate_point(sweep, number, last, &changes[number * FIELDS]);
         number += sweep->point_stride;
-        narthex_poll();
     }
     return last;
 }
@@ -130,8 +134,8 @@ static void substitute_line(const struct sweep *sweep, int number, const double 
         if (next)
             subtract_vector(change, uppers[at], next);
         next = change;
+        narthex_poll();
     }
-    narthex_poll();
 }
 
 static void substitute_row(const struct sweep *sweep, int row, double *changes) {
