@@ -118,8 +118,7 @@ static void create_body(uint32_t index, uint32_t name) {
 }
 
 uint32_t bodies_capacity(uint32_t total) {
-    uint32_t fair = total / (uint32_t)narthex_nodes() + 1;
-    uint32_t room = fair < total / 4 ? 4 * fair : total;
+    uint32_t fair = total / (uint32_t)narthex_nodes() + 1, room = fair + fair / 4;
     return ((room + SPREAD_BODIES - 1) / SPREAD_BODIES | 1) * SPREAD_BODIES;
 }
 
