@@ -13,7 +13,7 @@
 #define THETA 1.0
 #define SOFTENING 0.05
 
-enum { STACK_ITEMS = 512, POLL_VISITS = 64 };
+enum { STACK_ITEMS = 512, POLL_VISITS = 32 };
 
 /* What is still to be visited. */
 struct visit {

@@ -20,7 +20,7 @@
 #include "messaging/collectives.h"
 #include "narthex.h"
 
-enum { ARRIVE = 1, POLL_MOLECULES = 16, SPARE_MOLECULES = 512 };
+enum { ARRIVE = 1, POLL_MOLECULES = 16, POLL_CELLS = 16, SPARE_MOLECULES = 512 };
 
 struct molecules molecules;
 
@@ -178,9 +178,12 @@ static void sort(void) {
         molecules.start[cell] = end += molecules.start[cell];
     place(molecules.all, molecules.count);
     place(arrivals, arrived);
-    for (uint32_t cell = 0; cell < grid.own_count; cell++)
+    for (uint32_t cell = 0; cell < grid.own_count; cell++) {
         sort_names(sorted + molecules.start[cell],
                    molecules.start[cell + 1] - molecules.start[cell]);
+        if (cell % POLL_CELLS == 0)
+            narthex_poll();
+    }
 }
 
 void molecules_move(void) {
