@@ -20,7 +20,7 @@
 #define VELOCITY_SCALE 1.3029400317411197 /* 1 / sqrt(length scale) */
 #define LARGEST_COORDINATE 32.0           /* beyond the outermost radius, 38.7 length scales */
 
-enum { KEY_LEVELS = 10, KEY_DIGIT_BITS = 15, BLOCK_POINTS = 4 };
+enum { KEY_LEVELS = 10, KEY_DIGIT_BITS = 15, SPREAD_BODIES = 512 };
 
 struct bodies bodies;
 
@@ -118,9 +118,8 @@ static void create_body(uint32_t index, uint32_t name) {
 }
 
 uint32_t bodies_capacity(uint32_t total) {
-    uint32_t fair = total / (uint32_t)narthex_nodes() + 1;
-    uint32_t room = fair < total / 4 ? 4 * fair : total;
-    return (room + BLOCK_POINTS - 1) / BLOCK_POINTS * BLOCK_POINTS;
+    uint32_t fair = total / (uint32_t)narthex_nodes() + 1, room = fair + fair / 4;
+    return ((room + SPREAD_BODIES - 1) / SPREAD_BODIES | 1) * SPREAD_BODIES;
 }
 
 static struct generation allocate(void) {

@@ -13,14 +13,12 @@
 #define THETA 1.0
 #define SOFTENING 0.05
 
-enum { STACK_ITEMS = 1024, POLL_ITEMS = 64 };
+enum { STACK_ITEMS = 512, POLL_VISITS = 32 };
 
-struct walk {
-    struct {
-        child item;
-        double edge_square; /* of its cube */
-    } stack[STACK_ITEMS];
-    int depth;
+/* What is still to be visited. */
+struct visit {
+    child item;
+    double edge_square; /* of its cube */
 };
 
 double forces_offset(const double from[3], const double to[3], double offset[3]) {
@@ -31,39 +29,38 @@ double forces_offset(const double from[3], const double to[3], double offset[3])
 
 void forces_add(struct pull *pull, double mass, const double offset[3], double square) {
     double softened = square + SOFTENING * SOFTENING;
-    double potential = mass / sqrt(softened), factor = potential / softened;
+    double inverse = 1 / sqrt(softened), potential = mass * inverse;
+    double factor = potential * inverse * inverse;
     for (int axis = 0; axis < 3; axis++)
         pull->acceleration[axis] += factor * offset[axis];
     pull->potential -= potential;
     pull->interactions++;
 }
 
-static void open(struct walk *walk, uint32_t cell, double edge_square) {
+/* Puts the children of a cell on the stack and returns its new depth. */
+static int open(struct visit *stack, int depth, uint32_t cell, double edge_square) {
     const child *children = tree.cells[cell].children;
-    narthex_check(walk->depth + 8 <= STACK_ITEMS, "node %d: the tree is too deep", narthex_node());
+    narthex_check(depth + 8 <= STACK_ITEMS, "node %d: the tree is too deep", narthex_node());
     for (int octant = 0; octant < 8; octant++)
-        if (children[octant] != NOTHING) {
-            walk->stack[walk->depth].item = children[octant];
-            walk->stack[walk->depth++].edge_square = edge_square / 4;
-        }
+        if (children[octant] != NOTHING)
+            stack[depth++] = (struct visit){children[octant], edge_square / 4};
+    return depth;
 }
 
 struct pull forces_by_tree(uint32_t index) {
-    static struct walk walk;
-    static unsigned visits;
+    struct visit stack[STACK_ITEMS];
     struct point body = bodies.current.points[index];
     struct pull pull = {0};
-    open(&walk, ROOT, 4 * tree.space.half * tree.space.half);
-    while (walk.depth > 0) {
-        child item = walk.stack[--walk.depth].item;
-        double edge_square = walk.stack[walk.depth].edge_square, offset[3];
-        const struct point *source = point_of(item);
-        double square = forces_offset(body.position, source->position, offset);
-        if (!is_body(item) && edge_square >= THETA * THETA * square)
-            open(&walk, item, edge_square);
-        else if (item != (BODY | index))
+    int depth = open(stack, 0, ROOT, 4 * tree.space.half * tree.space.half);
+    for (unsigned visits = 1; depth > 0; visits++) {
+        struct visit visit = stack[--depth];
+        const struct point *source = point_of(visit.item);
+        double offset[3], square = forces_offset(body.position, source->position, offset);
+        if (!is_body(visit.item) && visit.edge_square >= THETA * THETA * square)
+            depth = open(stack, depth, visit.item, visit.edge_square);
+        else if (visit.item != (BODY | index))
             forces_add(&pull, source->mass, offset, square);
-        if (++visits % POLL_ITEMS == 0)
+        if (visits % POLL_VISITS == 0)
             narthex_poll();
     }
     return pull;

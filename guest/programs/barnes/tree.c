@@ -5,8 +5,8 @@
  *   2. The trees are merged into one. A subtree whose place is empty is hung in as a whole; since a
  *      node's bodies are neighbours, this is most of it. Where two nodes meet, cells are entered
  *      and bodies pushed down. Writing a cell takes its lock.
- *   3. Cells that the merging changed are stale. Below depth 2 their owners compute them anew, in
- *      parallel; then depth 1, then the root. Sums run over the octants in order, so that they do
+ *   3. Cells that the merging changed are stale. Each node computes its own ones anew, the deepest
+ *      level first, with a barrier after each. Sums run over the octants in order, so that they do
  *      not depend on who was first. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -19,7 +19,7 @@
 #include "narthex.h"
 #include "shared_memory/shared_memory.h"
 
-enum { LOCKS = 65536, PARALLEL_DEPTH = 2, POLL_BODIES = 4 };
+enum { LOCKS = 65536, POLL_CELLS = 4 };
 
 struct tree tree;
 
@@ -73,12 +73,12 @@ static struct cube enclosing_cube(void) {
 
 /* Alone */
 
-static uint32_t new_cell(void) {
+static uint32_t new_cell(int level) {
     narthex_check(used_cells < bodies.capacity,
                   "node %d: its bodies take more than %u cells: too many lie close together",
                   narthex_node(), bodies.capacity);
     uint32_t cell = first_cell + used_cells++;
-    tree.cells[cell] = (struct cell){.stale = true};
+    tree.cells[cell] = (struct cell){.level = level, .stale = true};
     return cell;
 }
 
@@ -99,7 +99,7 @@ static void insert(uint32_t cell, struct cube cube, child body) {
         cube = octant_cube(&cube, octant);
         if (is_body(*slot)) {
             child other = *slot;
-            *slot = new_cell();
+            *slot = new_cell(tree.cells[cell].level + 1);
             *slot_for(*slot, &cube, other) = other;
         }
         cell = *slot;
@@ -131,16 +131,15 @@ static void summarise(uint32_t index) {
  * meets every cell after its children. */
 static uint32_t build_alone(void) {
     used_cells = narthex_node() == 0 ? 1 : 0; /* the common root comes first */
-    uint32_t root = new_cell();
+    uint32_t root = new_cell(0);
     for (uint32_t index = 0; index < bodies.current.count; index++) {
         insert(root, tree.space, BODY | (bodies.first + index));
-        if (index % POLL_BODIES == 0)
+        if (index % POLL_CELLS == 0)
             narthex_poll();
     }
     for (uint32_t cell = first_cell + used_cells; cell-- > root;) {
-        if (tree.cells[cell].stale && (cell != root || bodies.current.count))
-            summarise(cell);
-        if (cell % POLL_BODIES == 0)
+        summarise(cell);
+        if (cell % POLL_CELLS == 0)
             narthex_poll();
     }
     return root;
@@ -153,11 +152,11 @@ static int lock_of(uint32_t cell) {
     return (int)(index % (LOCKS / nodes) * nodes + (uint32_t)owner_of(cell)); /* at its owner */
 }
 
-/* A cell for the octant `cube`, with the body that stands there and the one that comes. */
-static child join(const struct cube *cube, child there, child item) {
+/* A cell for the octant `cube` on `level`, with the body that stands there and what comes. */
+static child join(const struct cube *cube, int level, child there, child item) {
     if (is_body(item)) {
         child body = item;
-        item = new_cell();
+        item = new_cell(level);
         insert(item, *cube, body);
     }
     insert(item, *cube, there);
@@ -175,7 +174,7 @@ static child settle(uint32_t cell, int octant, const struct cube *inner, child i
     if (there == NOTHING)
         *slot = item;
     else if (is_body(there))
-        *slot = join(inner, there, item);
+        *slot = join(inner, tree.cells[cell].level + 1, there, item);
     narthex_unlock(lock_of(cell));
     return there == NOTHING || is_body(there) ? NOTHING : there;
 }
@@ -206,27 +205,21 @@ static void merge_trees(uint32_t own) {
 
 /* Masses of what the merging changed */
 
-static void refresh(uint32_t cell) {
-    if (!tree.cells[cell].stale)
-        return;
-    for (int octant = 0; octant < 8; octant++) {
-        child item = tree.cells[cell].children[octant];
-        if (item != NOTHING && !is_body(item))
-            refresh(item);
-    }
-    summarise(cell);
-    narthex_poll();
+static int64_t deepest_stale_level(void) {
+    int64_t deepest = 0;
+    for (uint32_t cell = first_cell; cell < first_cell + used_cells; cell++)
+        if (tree.cells[cell].stale && tree.cells[cell].level > deepest)
+            deepest = tree.cells[cell].level;
+    narthex_all_reduce(&deepest, 1, NARTHEX_INT64, NARTHEX_MAXIMUM);
+    return deepest;
 }
 
-/* Refreshes this node's cells `depth` levels below. */
-static void refresh_own(uint32_t cell, int depth) {
-    if (depth == 0 && owner_of(cell) == narthex_node())
-        refresh(cell);
-    for (int octant = 0; depth > 0 && octant < 8; octant++) {
-        child item = tree.cells[cell].children[octant];
-        if (item != NOTHING && !is_body(item))
-            refresh_own(item, depth - 1);
-    }
+static void refresh(int64_t level) {
+    for (uint32_t cell = first_cell; cell < first_cell + used_cells; cell++)
+        if (tree.cells[cell].stale && tree.cells[cell].level == level) {
+            summarise(cell);
+            narthex_poll();
+        }
 }
 
 void tree_build(void) {
@@ -236,9 +229,9 @@ void tree_build(void) {
     uint32_t own = build_alone();
     narthex_barrier();
     merge_trees(own);
-    for (int depth = PARALLEL_DEPTH; depth >= 0; depth--) {
-        narthex_barrier();
-        refresh_own(ROOT, depth);
-    }
     narthex_barrier();
+    for (int64_t level = deepest_stale_level(); level >= 0; level--) {
+        refresh(level);
+        narthex_barrier();
+    }
 }

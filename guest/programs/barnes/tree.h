@@ -28,6 +28,7 @@ struct cell {
     _Alignas(BLOCK_BYTES) struct point centre; /* mass, and centre of mass */
     int64_t cost;                              /* of its bodies */
     child children[8];
+    int32_t level; /* the root's is 0 */
     int32_t stale; /* something below has changed since mass, centre and cost were computed */
 };
 
@@ -43,7 +44,8 @@ struct tree {
 
 extern struct tree tree;
 
-/* Allocates shared memory for the tree of the bodies: as many cells as places for bodies. */
+/* Allocates shared memory for the tree of the bodies: as many cells as places for bodies,
+ * about twice what it takes. */
 void tree_create(void);
 uint64_t tree_shared_bytes(uint32_t total);
 

@@ -20,7 +20,7 @@
 #include "messaging/collectives.h"
 #include "narthex.h"
 
-enum { ARRIVE = 1, POLL_MOLECULES = 16 };
+enum { ARRIVE = 1, POLL_MOLECULES = 16, POLL_CELLS = 16, SPARE_MOLECULES = 512 };
 
 struct molecules molecules;
 
@@ -30,8 +30,8 @@ static int32_t *outgoing, *incoming; /* molecules to and from each node */
 
 static void arrive(int source, const void *payload, size_t bytes) {
     narthex_check(bytes == MOLECULE_BYTES && arrived < capacity,
-                  "node %d: node %d sent %zu bytes, after %u molecules", narthex_node(), source,
-                  bytes, arrived);
+                  "node %d: node %d sent %zu bytes as molecule %u of at most %u", narthex_node(),
+                  source, bytes, arrived + 1, capacity);
     memcpy(&arrivals[arrived++], payload, MOLECULE_BYTES);
 }
 
@@ -40,8 +40,18 @@ static void *check_memory(void *memory) {
     return memory;
 }
 
-static struct molecule *allocate_molecules(void) {
-    return check_memory(malloc(capacity * sizeof(struct molecule)));
+/* Room for half as many again as a node has on average. The three lists are used up to two thirds.
+ * Shared memory begins at a multiple of the 1998 machine's direct-mapped cache of 1 MiB; with these
+ * offsets the lists do not displace the field, nor each other. */
+static void allocate_lists(int per_cell) {
+    enum { CACHE_BYTES = 1 << 20, FIELD_BYTES = 320 << 10 };
+    capacity = grid.most * (uint32_t)per_cell * 3 / 2 + SPARE_MOLECULES;
+    size_t bytes = FIELD_BYTES + 3 * capacity * sizeof(struct molecule);
+    char *memory = check_memory(
+        aligned_alloc(CACHE_BYTES, (bytes + CACHE_BYTES - 1) / CACHE_BYTES * CACHE_BYTES));
+    molecules.all = (struct molecule *)(memory + FIELD_BYTES);
+    sorted = molecules.all + capacity;
+    arrivals = sorted + capacity;
 }
 
 static void *allocate_counts(size_t count) {
@@ -50,10 +60,7 @@ static void *allocate_counts(size_t count) {
 
 void molecules_create(int per_cell) {
     size_t nodes = (size_t)narthex_nodes();
-    capacity = grid.total * (uint32_t)per_cell; /* all might meet on one node */
-    molecules.all = allocate_molecules();
-    sorted = allocate_molecules();
-    arrivals = allocate_molecules();
+    allocate_lists(per_cell);
     molecules.start = allocate_counts(grid.own_count + 1);
     outgoing = allocate_counts(nodes);
     incoming = allocate_counts(nodes);
@@ -160,6 +167,9 @@ static void sort_names(struct molecule *list, uint32_t count) {
 
 static void sort(void) {
     uint32_t end = 0;
+    narthex_check(molecules.count + arrived <= capacity,
+                  "node %d: %u molecules have gathered here; there is room for %u", narthex_node(),
+                  molecules.count + arrived, capacity);
     for (uint32_t cell = 0; cell <= grid.own_count; cell++)
         molecules.start[cell] = 0;
     count_cells(molecules.all, molecules.count);
@@ -168,9 +178,12 @@ static void sort(void) {
         molecules.start[cell] = end += molecules.start[cell];
     place(molecules.all, molecules.count);
     place(arrivals, arrived);
-    for (uint32_t cell = 0; cell < grid.own_count; cell++)
+    for (uint32_t cell = 0; cell < grid.own_count; cell++) {
         sort_names(sorted + molecules.start[cell],
                    molecules.start[cell + 1] - molecules.start[cell]);
+        if (cell % POLL_CELLS == 0)
+            narthex_poll();
+    }
 }
 
 void molecules_move(void) {
