@@ -10,8 +10,10 @@ An HTML file holds all that it shows: no network is needed to look at it. The
 drawing is Vega-Altair's; it is loaded only where something is drawn.
 """
 
+import html
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,12 @@ FORMATS = (".html", ".svg", ".png")
 
 PNG_SCALE = 2.0
 """Pixels of a png for each point, so that it is sharp on paper."""
+
+BAR_WIDTH = 15
+"""Points of a bar and the gap beside it."""
+
+PLOT_WIDTH = 1200
+"""Points of a row of programs, about."""
 
 ACTIVITIES = {
     "application": "#999999",
@@ -62,15 +70,26 @@ def write(outcome: Outcome, file: Path) -> None:
     """Draw an experiment into a file: self-contained HTML, SVG or PNG."""
     made = chart(outcome)
     try:
-        match file.suffix:
-            case ".html":
-                made.save(file, inline=True)
-            case ".png":
-                made.save(file, scale_factor=PNG_SCALE)
-            case _:
-                made.save(file)
+        if file.suffix == ".png":
+            made.save(file, scale_factor=PNG_SCALE)
+        else:
+            text = StringIO()
+            made.save(text, format=file.suffix.removeprefix("."), **_self_contained(file))
+            file.write_text(_named(text.getvalue(), made.description), encoding="utf-8")
     except OSError as error:
         raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+
+
+def _self_contained(file: Path) -> dict[str, bool]:
+    """Return what puts the drawing's own code into a page."""
+    return {"inline": True} if file.suffix == ".html" else {}
+
+
+def _named(text: str, description: str) -> str:
+    """Give the page its title, and the picture its words for those who do not see it."""
+    words = html.escape(description, quote=True)
+    page = text.replace("<head>", f"<head>\n  <title>{words}</title>", 1)
+    return page.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 
 
 def chart(outcome: Outcome) -> "altair.TopLevelMixin":
@@ -94,7 +113,7 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
         .mark_bar()
         .encode(
             x=alt.X("interface:N", sort=experiment.interface_names, title=None).axis(
-                labelAngle=-60, labelLimit=260
+                labelAngle=-90, labelLimit=260
             ),
             y=alt.Y("value:Q", title=f"{_measured_name(outcome)}, {unit}").axis(grid=True),
             color=alt.Color("part:N", title="processors' time")
@@ -103,11 +122,12 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
             order=alt.Order("order:Q"),
             tooltip=["workload:N", "interface:N", "part:N", alt.Tooltip("value:Q", format=".3f")],
         )
-        .properties(width={"step": 15}, height=260)
+        .properties(width={"step": BAR_WIDTH}, height=260)
     )
     facets = bars.facet(
-        column=alt.Column("workload:N", sort=experiment.workload_names, title=None),
-        spacing=12,
+        facet=alt.Facet("workload:N", sort=experiment.workload_names, title=None),
+        columns=max(1, PLOT_WIDTH // (BAR_WIDTH * (len(experiment.interfaces) + 2))),
+        spacing=16,
     ).resolve_scale(x="independent")
     return _dressed(facets, outcome, "stacked bars: " + unit + ", by activity of the processors")
 
@@ -131,11 +151,11 @@ def _sizes_chart(outcome: Outcome) -> "altair.TopLevelMixin":
             ),
             tooltip=["bytes:O", "kind:N", alt.Tooltip("percent:Q", format=".1f")],
         )
-        .properties(width={"step": 18}, height=220)
+        .properties(width={"step": BAR_WIDTH}, height=220)
     )
     names = outcome.experiment.workload_names
     facets = bars.facet(
-        column=alt.Column("workload:N", sort=names, title=None), spacing=12
+        facet=alt.Facet("workload:N", sort=names, title=None), columns=4, spacing=16
     ).resolve_scale(x="independent")
     return _dressed(facets, outcome, "bars: share of messages by size, measured and published")
 
