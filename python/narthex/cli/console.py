@@ -174,9 +174,7 @@ class Waiting:
             print(f"{self._what}: {detail}, {now - self._start:.0f} s{left}", file=sys.stderr)
         return True
 
-    def _show(
-        self, detail: str, done: int | None, total: int | None, left_s: float | None
-    ) -> None:
+    def _show(self, detail: str, done: int | None, total: int | None, left_s: float | None) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn

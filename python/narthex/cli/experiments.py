@@ -169,7 +169,10 @@ def _show_measured(experiment: "Experiment", rows: "list[Row]") -> None:
     print_table(
         f"{experiment.name}: {experiment.title} in {experiment.unit} ({experiment.source})",
         ["interface", "workload", *numbers],
-        [_cells(row, row.nearest_percent if experiment.message_sizes else row.spread) for row in rows],
+        [
+            _cells(row, row.nearest_percent if experiment.message_sizes else row.spread)
+            for row in rows
+        ],
         numbers,
     )
 
@@ -191,7 +194,14 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
                 len(outcome.failures),
             ]
         )
-    columns = ["published values", "mean error", "worst", "outside limits", "claims that hold", "failed runs"]
+    columns = [
+        "published values",
+        "mean error",
+        "worst",
+        "outside limits",
+        "claims that hold",
+        "failed runs",
+    ]
     print_table("All together", ["experiment", *columns], rows, columns)
 
 

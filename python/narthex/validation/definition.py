@@ -145,13 +145,13 @@ class Threshold:
     along: list[int]
     """The numbers, rising."""
     holds: str
-    """A claim in which * stands for the number."""
+    """A claim in which # stands for the number."""
     unit: str
     baseline: str = ""
 
     def at(self, number: int) -> str:
         """Return the claim for one of the numbers."""
-        return self.holds.replace("*", str(number))
+        return self.holds.replace("#", str(number))
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,8 @@ class Experiment:
     """The name under which the program reports the value; or else:"""
     statistic: list[str] = field(default_factory=list)
     """The value is the sum of these statistics over the nodes, in the region; or else:"""
+    share_of: list[str] = field(default_factory=list)
+    """If given, the value is the percentage that `statistic` is of these."""
     ledger: list[str] = field(default_factory=list)
     """The value is the time that all processors spend in these activities or
     occupations, in the region; in percent it is their share of it; or else:"""

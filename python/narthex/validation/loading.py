@@ -103,6 +103,8 @@ def _check_value(experiment: Experiment, file: Path) -> None:
     if len(given) != 1:
         found = f"not {' and '.join(given)}" if given else "and none is there"
         raise NarthexError(f"{file}: one of {', '.join(VALUES)} says what is measured, {found}")
+    if experiment.share_of and not (experiment.statistic and experiment.unit == "percent"):
+        raise NarthexError(f"{file}: 'share_of' needs 'statistic' and the unit percent")
     for workload in experiment.workload:
         if not experiment.program_of(workload):
             raise NarthexError(

@@ -83,7 +83,7 @@ def rows(paper: str, folder: Path | None = None) -> Iterator[tuple[str, Key, Pub
     with file.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             key = Key(
-                place(row["interface"], row["attach"]),
+                place(row["interface"], row["attach"] or MEMORY_BUS),
                 place(row["baseline"], row["attach"]) if row["baseline"] else None,
                 row["workload"],
                 row["unit"],

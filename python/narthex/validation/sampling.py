@@ -103,16 +103,25 @@ def _needed_regions(experiment: Experiment, result: Result) -> list[dict[str, An
 
 
 def _statistic(experiment: Experiment, regions: list[dict[str, Any]]) -> float:
+    """Add statistics up over the nodes, or find their share of others."""
+    total = _sum(experiment.statistic, regions)
+    if experiment.share_of:
+        whole = _sum(experiment.share_of, regions)
+        return 100 * total / whole if whole else 0.0
+    if experiment.unit in NANOSECONDS:  # times are counted in picoseconds
+        return total / PS_PER_NS / NANOSECONDS[experiment.unit]
+    return total
+
+
+def _sum(names: list[str], regions: list[dict[str, Any]]) -> float:
     """Add statistics up over the nodes; each region has its whole node's."""
     total = 0.0
     for region in _first_of_each_node(regions):
         counted = dict(_leaves(region["statistics"]))
-        for name in experiment.statistic:
+        for name in names:
             if name not in counted:
                 raise unknown("statistic", name, counted)
             total += counted[name]
-    if experiment.unit in NANOSECONDS:  # times are counted in picoseconds
-        return total / PS_PER_NS / NANOSECONDS[experiment.unit]
     return total
 
 

@@ -55,21 +55,19 @@ def _of_cell(
     by_nearest: Counter[int] = Counter()
     for size, messages in sent.items():
         by_nearest[_nearest(size, workload.sizes).bytes] += messages
-    rows = [
-        row(
-            size.bytes,
-            percent(sum(count for each, count in sent.items() if size.holds(each))),
-            percent(by_nearest[size.bytes]),
-        )
+    shares = {
+        size.bytes: percent(sum(count for each, count in sent.items() if size.holds(each)))
         for size in workload.sizes
-    ]
+    }
     others = {
         size: percent(messages)
-        for size, messages in sorted(sent.items())
+        for size, messages in sent.items()
         if not any(each.holds(size) for each in workload.sizes)
     }
-    return rows + [
-        row(size, share, None) for size, share in others.items() if share >= PRINTED_PERCENT
+    told = {size: share for size, share in others.items() if share >= PRINTED_PERCENT}
+    return [
+        row(size, share, percent(by_nearest[size]) if size in shares else None)
+        for size, share in sorted({**told, **shares}.items())
     ]
 
 
