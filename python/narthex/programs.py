@@ -71,7 +71,8 @@ def _compiled(source: Path, progress: compiler.Progress | None) -> bytes:
 def summary(name: str) -> str:
     """Return the first sentence of the comment that opens a shipped program."""
     folder = assets.GUEST / "programs" / name
-    main = min(file for file in folder.iterdir() if file.suffix in compiler.SOURCE_SUFFIXES)
+    sources = sorted(each for each in folder.iterdir() if each.suffix in compiler.SOURCE_SUFFIXES)
+    main = next((each for each in sources if each.stem == name), sources[0])
     comment: list[str] = []
     for line in main.read_text(encoding="utf-8").splitlines():
         text = line.strip().removeprefix("/*").removeprefix("//").removeprefix("*").strip()
