@@ -14,7 +14,7 @@
 #define ACTIVITY_POLL 3            /* looking for an arrival */
 #define ACTIVITY_RECEIVE 4         /* software overhead to receive */
 #define ACTIVITY_BUFFERING 5       /* saving arrivals in memory while a send is blocked */
-#define ACTIVITY_SYNCHRONISATION 6 /* barriers */
+#define ACTIVITY_SYNCHRONISATION 6 /* barriers and locks */
 #define ACTIVITY_SHARED_MEMORY 7   /* fetching blocks of shared memory, and giving them away */
 
 #ifdef __riscv

@@ -12,12 +12,18 @@
  * bytes double *grid = narthex_shared_allocate(bytes, 0, 4096);  // all nodes get the same address
  *     grid[i] = 1.0;                                           // any node, any time
  *
- * Two rules. A node answers others' requests in narthex_poll, barriers and its own faults only: a
- * long computation polls now and then. And shared memory is not touched in a handler, nor passed to
- * narthex_send: a fault there would have to wait for messages (the run ends with an error).
+ * Two rules. A node answers others' requests in narthex_poll, barriers, locks and its own faults
+ * only: a long computation polls now and then. And shared memory is not touched in a handler, nor
+ * passed to narthex_send: a fault there would have to wait for messages (the run ends with an
+ * error).
  *
  * Blocks are coherent and accesses of one node are seen in its order; races are settled with locks
- * and barriers as usual. Natively there is one node, and shared memory is ordinary memory.
+ * and barriers as usual. A datum that lies in two blocks (one that is not aligned to its size)
+ * costs two faults, and may cost more if others want the blocks too. Natively there is one node,
+ * and shared memory is ordinary memory.
+ *
+ * Which node has which copies is decided by the protocol in protocols/invalidation.def; protocol.h
+ * lets a program replace it for an allocation.
  *
  * Errors. As in narthex.h: a wrong call ends the run. */
 #ifndef NARTHEX_SHARED_MEMORY_H
@@ -30,11 +36,13 @@ extern "C" {
 #endif
 
 /* Sets the segment up: `bytes` bytes in blocks of `block_bytes` (a power of two, 16 to 1024).
- * Called once by every node with the same arguments, before anything else here. */
+ * Called once by every node with the same arguments, before anything else here but locks; returns
+ * when every node has called it. */
 void narthex_shared_start(size_t bytes, size_t block_bytes);
 
 /* Allocates `bytes` bytes, zero at first and aligned to a block. Every node makes the same
- * allocations in the same order and gets the same addresses. Consecutive chunks of `chunk_bytes` (a
+ * allocations in the same order and gets the same addresses; returns when every node has called it.
+ * Consecutive chunks of `chunk_bytes` (a
  * multiple of the block size) have the homes `home`, `home` + 1, ... modulo the number of nodes;
  * with `chunk_bytes` 0 all of it has the home `home`. There is no way to give it back. */
 void *narthex_shared_allocate(size_t bytes, int home, size_t chunk_bytes);

@@ -34,7 +34,7 @@ impl Step<'_> {
             Happening::Raise(node) => self.raise(node)?,
             Happening::Arrive(place) => {
                 let message = self.world.messages.remove(place.into());
-                self.say(|_| format!("{message} arrives"));
+                self.say(|| message.to_string());
                 self.arrive(message)?;
                 self.finish_access(message.to);
             }
@@ -43,24 +43,33 @@ impl Step<'_> {
         Ok(self.world)
     }
 
-    fn say(&mut self, words: impl FnOnce(&World) -> String) {
+    fn say(&mut self, words: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
-            story.push_str(&words(&self.world));
+            story.push_str(&words());
         }
     }
 
     fn access(&mut self, node: u8, access: Access) -> Result<(), Violation> {
-        self.say(|_| format!("node {node} makes a {access}"));
+        self.say(|| format!("node {node} {access}s"));
         self.world.nodes[node as usize].wants = Some(access);
-        if self.finish_access(node) || !self.world.rests(self.table, node) {
+        if self.finish_access(node) {
             return Ok(());
         }
-        self.raise(node)
+        if !self.world.rests(self.table, node) {
+            self.say(|| ", and has to wait".into());
+            return Ok(());
+        }
+        self.ask(node, access)
     }
 
+    /// An access that waits becomes an event of the block, which is at rest.
     fn raise(&mut self, node: u8) -> Result<(), Violation> {
         let access = self.world.nodes[node as usize].wants.expect("only a waiting access is raised");
-        self.say(|_| format!(": node {node} asks to {access}"));
+        self.say(|| format!("node {node} asks to {access}"));
+        self.ask(node, access)
+    }
+
+    fn ask(&mut self, node: u8, access: Access) -> Result<(), Violation> {
         if node == HOME {
             self.world.requester = HOME;
         }
@@ -77,7 +86,7 @@ impl Step<'_> {
         else {
             return false;
         };
-        self.say(|_| format!("; node {node} makes its {access}"));
+        self.say(|| format!("; its {access} is made"));
         self.world.nodes[node as usize].wants = None;
         if access == Access::Store && self.world.nodes[node as usize].is_last {
             self.world.store(node);
@@ -94,7 +103,7 @@ impl Step<'_> {
             match kind {
                 Event::ReadRequest | Event::WriteRequest => {
                     if !self.world.rests(self.table, node) {
-                        self.say(|_| ", which has to wait".into());
+                        self.say(|| ", which has to wait".into());
                         self.world.queue.push(Waiting { kind, from });
                         return Ok(());
                     }
@@ -137,7 +146,7 @@ impl Step<'_> {
             let words = format!("node {node} is {name}, which has no row for {}", arrival.event);
             return Err(Violation { property: NO_EXCLUDED, words });
         };
-        self.tell(row, arrival);
+        self.tell(row);
         let mut tag = self.world.tag(self.table, arrival.node);
         for &action in &row.actions {
             self.act(action, arrival, &mut tag)?;
@@ -150,10 +159,10 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, row: &Row, arrival: Arrival) {
+    fn tell(&mut self, row: &Row) {
         let actions: Vec<&str> = row.actions.iter().map(|action| action.word()).collect();
         let next = &self.table.states[row.next as usize].name;
-        self.say(|_| format!("; node {}: {}, now {next}", arrival.node, actions.join(", ")));
+        self.say(|| format!(": {}, now {next}", actions.join(", ")));
     }
 
     /// The request that has waited longest is handled as if it arrived then.

@@ -62,7 +62,7 @@ pub struct Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} from node {} to node {}", self.kind, self.from, self.to)
+        write!(f, "{} from node {} arrives at node {}", self.kind, self.from, self.to)
     }
 }
 
@@ -227,7 +227,8 @@ impl World {
                 None => format!("node {number} is {state}"),
             });
         }
-        words.extend(self.messages.iter().map(|message| format!("{message} is under way")));
+        let sent = |message: &Message| format!("{} is under way to node {}", message.kind, message.to);
+        words.extend(self.messages.iter().map(sent));
         let queued =
             |waiting: &Waiting| format!("{} of node {} waits at the home", waiting.kind, waiting.from);
         words.extend(self.queue.iter().map(queued));
