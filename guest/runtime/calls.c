@@ -30,7 +30,7 @@ static void simulator_call(long number, uint64_t first, uint64_t second, uint64_
 
 void narthex_report(const char *name, double value, const char *unit) {
     if (!narthex_is_simulated()) {
-        printf("%s: %g %s\n", name, value, unit);
+        printf("%s: %.12g %s\n", name, value, unit); /* as many digits as tests compare */
         return;
     }
     uint64_t bits;

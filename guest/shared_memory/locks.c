@@ -21,16 +21,17 @@ struct waiter {
     int node;
 };
 
-/* A lock at its home. */
 struct lock {
+    bool held; /* by this node */
+    /* At its home. */
     bool taken;
     struct waiter *first; /* has waited longest */
 };
 
-/* By their numbers, from the first use on. (As arrays of every program they would push its data
- * into the places of the caches where the interfaces' queues lie.) */
-static struct lock **locks; /* those at this home that were ever asked for */
-static bool *held;          /* by this node */
+/* In groups that are there from the first use of one of their locks on: as one array in every
+ * program they would push its data to where the interfaces' queues lie in the caches. */
+enum { GROUP = 64 };
+static struct lock *groups[LOCKS / GROUP];
 static struct waiter *unused;
 
 static int home_of(int number) {
@@ -41,6 +42,13 @@ static void *allocate(size_t bytes) {
     void *memory = calloc(1, bytes);
     narthex_check(memory, "node %d has no memory left for locks", narthex_node());
     return memory;
+}
+
+static struct lock *find(int number) {
+    struct lock **group = &groups[number / GROUP];
+    if (!*group)
+        *group = allocate(GROUP * sizeof **group);
+    return &(*group)[number % GROUP];
 }
 
 static void send_word(int destination, enum kind kind, int number) {
@@ -73,17 +81,13 @@ static int take_first(struct lock *lock) {
 
 static void grant(int number, int node) {
     if (node == narthex_node())
-        held[number] = true;
+        find(number)->held = true;
     else
         send_word(node, GRANT, number);
 }
 
 static void request_at_home(int number, int node) {
-    if (!locks)
-        locks = allocate(LOCKS * sizeof *locks);
-    if (!locks[number])
-        locks[number] = allocate(sizeof *locks[number]);
-    struct lock *lock = locks[number];
+    struct lock *lock = find(number);
     if (lock->taken)
         return append(lock, node);
     lock->taken = true;
@@ -91,7 +95,7 @@ static void request_at_home(int number, int node) {
 }
 
 static void release_at_home(int number) {
-    struct lock *lock = locks[number];
+    struct lock *lock = find(number);
     if (lock->first)
         grant(number, take_first(lock));
     else
@@ -108,7 +112,7 @@ static void arrive(int source, const void *payload, size_t bytes) {
         request_at_home(number, source);
         break;
     case GRANT:
-        held[number] = true;
+        find(number)->held = true;
         break;
     case RELEASE:
         release_at_home(number);
@@ -127,30 +131,31 @@ static void check_call(const char *function, int number) {
     check_outside_handler(function);
     narthex_check(number >= 0 && number < LOCKS, "node %d calls %s for lock %d: locks are 0 to %d",
                   narthex_node(), function, number, LOCKS - 1);
-    if (!held)
-        held = allocate(LOCKS * sizeof *held);
 }
 
 void narthex_lock(int number) {
     check_call("narthex_lock", number);
-    narthex_check(!held[number], "node %d calls narthex_lock for lock %d, which it has already",
-                  narthex_node(), number);
+    narthex_check(!find(number)->held,
+                  "node %d calls narthex_lock for lock %d, which it has already", narthex_node(),
+                  number);
     ENTER(ACTIVITY_SYNCHRONISATION);
     if (home_of(number) == narthex_node())
         request_at_home(number, narthex_node());
     else
         send_word(home_of(number), REQUEST, number);
-    while (!held[number])
+    const struct lock *lock = find(number);
+    while (!lock->held)
         poll_packet();
     LEAVE();
 }
 
 void narthex_unlock(int number) {
     check_call("narthex_unlock", number);
-    narthex_check(held[number], "node %d calls narthex_unlock for lock %d, which it does not have",
+    narthex_check(find(number)->held,
+                  "node %d calls narthex_unlock for lock %d, which it does not have",
                   narthex_node(), number);
     ENTER(ACTIVITY_SYNCHRONISATION);
-    held[number] = false;
+    find(number)->held = false;
     if (home_of(number) == narthex_node())
         release_at_home(number);
     else

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import native
 import pytest
 
 from narthex import compiler
@@ -29,13 +30,7 @@ def build(kind: str, name: str, folder: Path) -> Path:
     if kind == "emulated":
         return compiler.program_path(name)
     source = next(path for path in GUEST.rglob(f"{name}.c"))
-    folders = ("runtime", "messaging", "shared_memory")
-    library = [source for folder in folders for source in GUEST.glob(f"{folder}/*.c")]
-    includes = [f"-I{GUEST}", f"-I{GUEST / 'messaging'}"]
-    output = folder / name
-    command = [HOST_CC, "-O2", "-Wall", "-Wextra", "-Werror", *includes, source, *library, "-lm"]
-    subprocess.run([*map(str, command), "-o", str(output)], check=True)
-    return output
+    return native.build([source], folder / name)
 
 
 @pytest.fixture(
