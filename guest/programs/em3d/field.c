@@ -2,9 +2,8 @@
 
 #include <stdlib.h>
 
-#include "../pattern.h"
-
-#pragma STDC FP_CONTRACT OFF
+#include "../exact.h"
+#include "../random_numbers.h"
 
 static const uint64_t SEED_VALUES = 1, SEED_EDGES = 2;
 static const double OWN_WEIGHT = 0.5; /* of the value so far; the edges' weights have the rest */
@@ -15,16 +14,11 @@ static void *allocate(size_t count, size_t bytes) {
     return memory;
 }
 
-/* A number above 0 and up to 1. */
-static double fraction(uint64_t random) {
-    return (double)((random >> 11) + 1) * 0x1p-53;
-}
-
 /* Depends on nothing but the value's place in the whole, so that copies need no message. */
 static double first_value(int kind, size_t value) {
     uint64_t state = random_start(SEED_VALUES, (int)(value * KINDS) + kind);
     random_next(&state);
-    return fraction(random_next(&state));
+    return random_uniform(&state);
 }
 
 /* A processor 1 .. span away, up or down. */
@@ -75,7 +69,7 @@ static void add_edges(struct part *part, struct copying *copying, struct edge *e
         size_t value = pick_end(&part->graph, processor, state), own = value - part->first;
         edges[edge].value =
             own < part->count ? &other->values[own] : copy_of(other, copying, value);
-        edges[edge].weight = fraction(random_next(state));
+        edges[edge].weight = random_uniform(state);
     }
     scale(edges, part->graph.degree);
 }

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../exact.h"
 #include "narthex.h"
-
-#pragma STDC FP_CONTRACT OFF
 
 enum { NEIGHBOURS_BEFORE = 3 };
 

@@ -24,12 +24,11 @@
 #include <stdlib.h>
 
 #include "../arguments.h"
+#include "../exact.h"
 #include "../measure.h"
-#include "../pattern.h"
+#include "../random_numbers.h"
 #include "matrix.h"
 #include "narthex.h"
-
-#pragma STDC FP_CONTRACT OFF
 
 enum { HANDLER_TERM = 1, HANDLER_SOLUTION };
 
@@ -220,7 +219,7 @@ static double *make_known_solution(int count) {
     double *known = allocate((size_t)count, sizeof *known);
     uint64_t state = random_start(SEED, 1);
     for (int element = 0; element < count; element++)
-        known[element] = (double)(random_next(&state) >> 11) * 0x1p-53;
+        known[element] = random_uniform(&state);
     return known;
 }
 
