@@ -12,18 +12,20 @@
 #include "narthex.h"
 
 enum {
-    PAIRS_PER_PARTICLE = 96, /* room in the list; about 40 are used */
+    PAIRS_PER_PARTICLE = 64, /* room in the list; about 40 are used */
     POLL_CANDIDATES = 128    /* looked at between polls, about a microsecond */
 };
 
 static const vector *positions;
 static int particles, own_first, own_end;
 static double box, half_box;
-static vector *listed_positions;     /* of own particles, when the list was made */
-static int *pair_start, *pair_other; /* own particle i's are pair_start[i] .. [i + 1] - 1 */
+static vector *listed_positions; /* of own particles, when the list was made */
+static int *pair_start;          /* own particle i's are pair_start[i] .. [i + 1] - 1 */
+static uint16_t *pair_other;     /* short, so that a small cache has room for the list */
 
 void pairs_start(const vector *all, int count, int first, int end, double side) {
     size_t own = (size_t)(end - first);
+    narthex_check(count <= UINT16_MAX + 1, "%d particles are more than the list can number", count);
     positions = all;
     particles = count;
     own_first = first;
@@ -58,7 +60,7 @@ static inline bool is_near(const vector a, const vector b) {
 static void list(int place, int other) {
     narthex_check(place < (own_end - own_first) * PAIRS_PER_PARTICLE,
                   "node %d: more than %d pairs a particle", narthex_node(), PAIRS_PER_PARTICLE);
-    pair_other[place] = other;
+    pair_other[place] = (uint16_t)other;
 }
 
 /* Lists the pairs of `i` with every other particle from `from` to before `end`, behind the `count`
@@ -76,13 +78,14 @@ static int list_candidates(int i, int from, int end, int count) {
 }
 
 /* A pair belongs to its first particle if their numbers differ by an odd number, else to its
- * second: so all particles have about as many. */
+ * second: so all particles have about as many. Every node begins behind its own particles, so that
+ * they do not all ask the first node for its positions at once. */
 void pairs_list(void) {
     int count = 0;
     for (int i = own_first; i < own_end; i++) {
         pair_start[i - own_first] = count;
-        count = list_candidates(i, i % 2, i, count);
         count = list_candidates(i, i + 1, particles, count);
+        count = list_candidates(i, i % 2, i, count);
     }
     pair_start[own_end - own_first] = count;
     memcpy(listed_positions, positions + own_first, (size_t)(own_end - own_first) * sizeof(vector));
@@ -107,7 +110,7 @@ void pairs_check(int rebuild) {
 }
 
 /* Adds the forces between `i` and its listed partners; returns their potential energy. */
-static fixed add_forces_of(fixed (*force)[3], int i, const int *other, const int *end) {
+static fixed add_forces_of(fixed (*force)[3], int i, const uint16_t *other, const uint16_t *end) {
     const double inverse_cut_off = 1 / (CUT_OFF * CUT_OFF);
     const double cut_off_6 = inverse_cut_off * inverse_cut_off * inverse_cut_off;
     const double shift = 4 * cut_off_6 * (cut_off_6 - 1);
