@@ -12,9 +12,8 @@
  *
  * Checked: the bodies are all there, energy and momentum stay, sampled forces agree with direct
  * summation. See README.md. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include <math.h>
 
 #include "../arguments.h"

@@ -4,9 +4,8 @@
  * uniform number, is the largest of three uniform numbers, and r = t / sqrt(1 - t^2). Speeds follow
  * by rejection (Aarseth, Henon and Wielen 1974). Every body has a random stream of its own: each
  * node makes all positions, to find its zone, and the velocities of its own bodies. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "bodies.h"
 
 #include <stdlib.h>

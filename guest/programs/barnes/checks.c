@@ -1,8 +1,7 @@
 /* Checks: bodies, energy, momentum, and some forces against direct summation. None of this is in
  * the measured time. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "checks.h"
 
 #include <math.h>

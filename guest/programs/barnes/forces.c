@@ -1,9 +1,8 @@
 /* The walk through the tree. A cell whose edge is shorter than THETA times its distance acts as one
  * point in its centre of mass; others are opened. The walk is written with a stack of its own, and
  * what it does depends on the tree alone, so forces are the same to the last bit on any node. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "forces.h"
 
 #include <math.h>

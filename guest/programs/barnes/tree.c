@@ -8,9 +8,8 @@
  *   3. Cells that the merging changed are stale. Each node computes its own ones anew, the deepest
  *      level first, with a barrier after each. Sums run over the octants in order, so that they do
  *      not depend on who was first. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "tree.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* Checks: the molecules are all there and where they belong, energy and momentum stay, the gas
  * collides as often and comes to equilibrium as kinetic theory says. None of this is in the
  * measured time. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "checks.h"
 
 #include <math.h>

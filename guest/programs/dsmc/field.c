@@ -2,9 +2,8 @@
  * writes the averages to shared memory; after a barrier it reads those of the cells next to its
  * own, of which other nodes have the outermost. The copies that they read are what the next
  * writing invalidates. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "field.h"
 
 #include <math.h>

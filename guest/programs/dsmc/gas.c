@@ -7,9 +7,8 @@
  * evenly.
  *
  * The random numbers of a cell in an iteration are a stream of their own. */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "gas.h"
 
 #include "../random_numbers.h"

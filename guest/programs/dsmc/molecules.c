@@ -8,9 +8,8 @@
  *     all       | stay, stay, (leaves), stay ... |      closes up in place
  *     arrivals  | from other nodes               |
  *     sorted    | cell 0 | cell 1 | ...          |      becomes `all` */
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
+#include "../exact.h"
+
 #include "molecules.h"
 
 #include <stdlib.h>
