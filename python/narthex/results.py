@@ -135,7 +135,7 @@ def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, 
     for node in document["nodes"]:
         for index, processor in enumerate(node["processors"]):
             for key, time_ps in processor["ledger_ps"].items():
-                activity, _, category = key.partition("/")
+                activity, _, category = key.partition(" / ")
                 yield node["node"], index, activity, category, time_ps
 
 

@@ -202,5 +202,5 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     assert set(document["rows"][0]) == {
         "experiment", "interface", "baseline", "attach", "workload", "take", "value", "unit",
         "spread", "published_low", "published_high", "error_percent", "limit_percent",
-        "within_limit",
+        "within_limit", "nearest_percent",
     }  # fmt: skip
