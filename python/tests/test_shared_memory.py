@@ -32,6 +32,14 @@ def test_no_store_is_lost_and_nothing_is_seen_too_late(interface, buffers, block
     assert min(statistics(result, "tag_write_faults")) > 10
 
 
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_messages_may_overtake_each_other(buffers):
+    settings = [f"flow_control.buffers={buffers}"]
+    result = narthex.run("shared", 80, 64, interface="NI2w", nodes=16, set=settings)
+    assert result.value("counters") == 40
+    assert sum(statistics(result, "packets_returned")) > 1000
+
+
 @pytest.mark.parametrize("interface", ["NI2w", "CNI512Q", "NI2w on cache-bus"])
 def test_so_it_is_on_the_machine_of_1996(interface):
     settings = {"machine": "isca96", "interface": interface, "set": WINDOW}

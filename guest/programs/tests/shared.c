@@ -6,7 +6,8 @@
  *
  * At every step a node does one of four things at random, each of which has an invariant:
  *   - it adds to a counter under the counter's lock: no addition is lost;
- *   - it adds to a counter with one atomic instruction: neither is any of these;
+ *   - it adds to a counter with one atomic instruction, or with load-reserved and
+ * store-conditional: neither is any of these;
  *   - it writes the next number to its own place among the other nodes' places: whoever reads a
  *     place never sees it go back;
  *   - it writes a number to one place and then to another: who sees it in the second sees it in the
@@ -56,6 +57,17 @@ static void look_at_places(void) {
     }
 }
 
+/* An odd amount takes load-reserved and store-conditional, either of which may fault. */
+static void add_atomically(uint64_t *counter, uint64_t amount) {
+    uint64_t old = *counter;
+    if (amount % 2 == 0)
+        __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+    else
+        while (!__atomic_compare_exchange_n(counter, &old, old + amount, true, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
+            ;
+}
+
 static void work(struct choice choice, uint64_t step) {
     switch (choice.work) {
     case LOCKED:
@@ -64,7 +76,7 @@ static void work(struct choice choice, uint64_t step) {
         narthex_unlock(choice.counter);
         break;
     case ATOMIC:
-        __atomic_fetch_add(&atomic[choice.counter], choice.amount, __ATOMIC_RELAXED);
+        add_atomically(&atomic[choice.counter], choice.amount);
         break;
     case OWN_PLACE:
         places[narthex_node()] = step;
