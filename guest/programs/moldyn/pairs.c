@@ -23,7 +23,11 @@ static vector *listed_positions; /* of own particles, when the list was made */
 static int *pair_start;          /* own particle i's are pair_start[i] .. [i + 1] - 1 */
 static uint16_t *pair_other;     /* short, so that a small cache has room for the list */
 
-void pairs_start(const vector *all, int count, int first, int end, double side) {
+size_t pairs_room_bytes(size_t own) {
+    return own * PAIRS_PER_PARTICLE * sizeof *pair_other;
+}
+
+void pairs_start(const vector *all, int count, int first, int end, double side, void *room) {
     size_t own = (size_t)(end - first);
     narthex_check(count <= UINT16_MAX + 1, "%d particles are more than the list can number", count);
     positions = all;
@@ -34,8 +38,8 @@ void pairs_start(const vector *all, int count, int first, int end, double side) 
     half_box = side / 2;
     listed_positions = calloc(own + 1, sizeof *listed_positions);
     pair_start = calloc(own + 1, sizeof *pair_start);
-    pair_other = calloc(own * PAIRS_PER_PARTICLE + 1, sizeof *pair_other);
-    narthex_check(listed_positions && pair_start && pair_other,
+    pair_other = room;
+    narthex_check(listed_positions && pair_start,
                   "node %d has no memory for the pairs of %zu particles", narthex_node(), own);
 }
 

@@ -4,6 +4,7 @@
 #ifndef NARTHEX_MOLDYN_PAIRS_H
 #define NARTHEX_MOLDYN_PAIRS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Forces vanish beyond this distance. README.md says why these. */
@@ -21,10 +22,14 @@ static inline fixed to_fixed(double value) {
     return (fixed)(value * FIXED_ONE);
 }
 
+/* The bytes that the list of `own` particles' pairs needs. */
+size_t pairs_room_bytes(size_t own);
+
 /* This node computes pairs of the particles `first` .. `end` - 1, of `particles` in a cubic box of
- * side `box`, which are at `positions` whenever a function below is called. Fails without memory.
- */
-void pairs_start(const vector *positions, int particles, int first, int end, double box);
+ * side `box`, which are at `positions` whenever a function below is called. The list goes to
+ * `room`, of pairs_room_bytes, aligned to 8. Fails without memory. */
+void pairs_start(const vector *positions, int particles, int first, int end, double box,
+                 void *room);
 
 /* Lists the pairs that are so near that they may come within the cut-off. Polls. */
 void pairs_list(void);
