@@ -1,9 +1,10 @@
 /* Solves a dense system of linear equations by Gaussian elimination with partial pivoting, in
  * single precision.
  *
- *     gauss [SIZE]
+ *     gauss [SIZE [DIRECT]]
  *
- * By default 512 equations (cni-isca96 Table 3).
+ * By default 512 equations (cni-isca96 Table 3) and a broadcast along a tree (DIRECT 0); with
+ * DIRECT 1 the owner of a pivot row sends it to each of the others itself.
  *
  * The rows, each with its right-hand side behind it, are dealt out cyclically: row r lies on node
  * r modulo the nodes, so that every node keeps work until the end. For each column in turn
@@ -43,8 +44,10 @@ static float *arrived_row; /* a pivot row of another node */
 static int *pivot_column;  /* of each own row: the column that it was the pivot row of */
 static int *pivot_row;     /* of each column */
 static float *solution;
+static bool is_direct;              /* a row's owner sends it to each of the others */
+static int rows_arrived, rows_used; /* from other nodes, so */
 
-enum { NO_COLUMN = -1 };
+enum { NO_COLUMN = -1, ROW = 1 /* the handler of rows */ };
 
 static void *allocate(size_t bytes) {
     size_t line = LINE_FLOATS * sizeof(float);
@@ -124,13 +127,34 @@ static int find_pivot_row(int column) {
     return (int)~(uint32_t)best;
 }
 
+static void on_row(int source, const void *payload, size_t bytes) {
+    (void)source;
+    memcpy(arrived_row, payload, bytes);
+    rows_arrived += 1;
+}
+
+/* A broadcast without a tree. There is never a second row on its way: its owner is found by a
+ * reduction that this node joins when it has done with the first. */
+static void send_to_each(int owner, const float *row, size_t bytes) {
+    if (owner == node)
+        for (int distance = 1; distance < nodes; distance++)
+            narthex_send((node + distance) % nodes, ROW, row, bytes);
+    else
+        for (int before = rows_used++; rows_arrived == before;)
+            narthex_poll();
+}
+
 /* The pivot row of this column, which its owner sends to all. */
 static const float *spread_pivot_row(int column) {
     int row = pivot_row[column], owner = row % nodes;
     float *data = owner == node ? own_row(row / nodes) : arrived_row;
     if (owner == node)
         pivot_column[row / nodes] = column;
-    narthex_broadcast(owner, data, (size_t)(size + 1) * sizeof *data);
+    size_t bytes = (size_t)(size + 1) * sizeof *data;
+    if (is_direct)
+        send_to_each(owner, data, bytes);
+    else
+        narthex_broadcast(owner, data, bytes);
     return data;
 }
 
@@ -239,10 +263,12 @@ static void prepare(void) {
     pivot_column = allocate((size_t)own_rows * sizeof *pivot_column);
     pivot_row = allocate((size_t)size * sizeof *pivot_row);
     solution = allocate((size_t)size * sizeof *solution);
+    narthex_register_handler(ROW, on_row);
 }
 
 int main(int count, char **values) {
     size = (int)argument(count, values, 1, "size", 1, 4096, 512);
+    is_direct = argument(count, values, 2, "direct", 0, 1, 0) != 0;
     prepare();
     make_system();
     measure_begin();
