@@ -22,8 +22,8 @@ unit = "ms"
 normalise = "NI2w"
 interfaces = [
     "NI2w", "CNI512Q",
-    { name = "NI2w, buffers = 2", interface = "NI2w", set = ["flow_control.buffers=2"] },
-    { name = "NI2w, buffers = 4", interface = "NI2w", workloads = ["one"] },
+    { name = "NI2w; buffers = 2", interface = "NI2w", set = ["flow_control.buffers=2"] },
+    { name = "NI2w; buffers = 4", interface = "NI2w", workloads = ["one"] },
 ]
 workload = [{ name = "one", program = "first", args = ["8"] }, { name = "two", program = "second" }]
 
@@ -36,7 +36,7 @@ relation = "reduction"
 [[derived]]
 interface = "all"
 workload = "both"
-values = ["100 * ('NI2w' / 'CNI512Q' - 1)", "100 * ('NI2w, buffers = 2' / 'CNI512Q' - 1)"]
+values = ["100 * ('NI2w' / 'CNI512Q' - 1)", "100 * ('NI2w; buffers = 2' / 'CNI512Q' - 1)"]
 take = ["smallest", "largest", "mean", "largest mean"]
 
 [[threshold]]
@@ -45,14 +45,14 @@ baseline = "NI2w"
 workload = "one"
 unit = "buffers"
 along = [2, 4]
-holds = "'NI2w, buffers = #' <= 'CNI512Q'"
+holds = "'NI2w; buffers = #' <= 'CNI512Q'"
 
 [[claim]]
 text = "queues win"
 source = "Section 1"
 holds = "'CNI512Q' < 'NI2w'"
 """
-INTERFACES = ("NI2w", "CNI512Q", "NI2w, buffers = 2")
+INTERFACES = ("NI2w", "CNI512Q", "NI2w; buffers = 2")
 
 
 def written(folder, text=FILE):
@@ -69,7 +69,7 @@ def samples(**columns):
         for interface, value in zip(INTERFACES, column, strict=True)
         if value is not None
     }
-    return {**found, ("NI2w, buffers = 4", "one"): [Sample(1.0)]}
+    return {**found, ("NI2w; buffers = 4", "one"): [Sample(1.0)]}
 
 
 def derived(outcome):
@@ -87,9 +87,9 @@ def derived(outcome):
         ('args = ["8"]', "sizes = [8]", "'one' has 'sizes'"),
         ('normalise = "NI2w"', 'normalise = "NI3w"', "did you mean 'NI2w'"),
         ('workloads = ["one"]', 'workloads = ["on"]', "did you mean 'one'"),
-        ("'CNI512Q' < 'NI2w'", "'NI2w, buffers = 4' < 'NI2w'", "'NI2w, buffers = 4' is measured"),
+        ("'CNI512Q' < 'NI2w'", "'NI2w; buffers = 4' < 'NI2w'", "'NI2w; buffers = 4' is measured"),
         ("along = [2, 4]", "along = [4, 2]", "must be numbers that rise"),
-        ("along = [2, 4]", "along = [2, 8]", "no measured interface 'NI2w, buffers = 8'"),
+        ("along = [2, 4]", "along = [2, 8]", "no measured interface 'NI2w; buffers = 8'"),
         ("'CNI512Q' - 1)\", \"", "'CNI512' - 1)\", \"", "did you mean 'CNI512Q'"),
         ('"largest mean"', '"best mean"', "no 'take' .* 'best mean'"),
         ('relation = "reduction"', 'relation = "reduce"', "did you mean 'reduction'"),
@@ -97,8 +97,8 @@ def derived(outcome):
         ('report = "execution time"', "message_sizes = 1", "must be true or false"),
         (
             'interface = "CNI512Q"\nbaseline = "NI2w"\nworkload = "both"',
-            'interface = "NI2w, buffers = 4"\nbaseline = "NI2w"\nworkload = "both"',
-            "'NI2w, buffers = 4' is not measured at 'two'",
+            'interface = "NI2w; buffers = 4"\nbaseline = "NI2w"\nworkload = "both"',
+            "'NI2w; buffers = 4' is not measured at 'two'",
         ),
     ],
 )
@@ -112,7 +112,7 @@ def test_each_workload_has_its_program_and_an_interface_may_have_few_workloads(t
     experiment = written(tmp_path)
     assert experiment.programs == ["first", "second"]
     assert len(experiment.cells) == 7
-    assert ("NI2w, buffers = 4", "two") not in experiment.measured
+    assert ("NI2w; buffers = 4", "two") not in experiment.measured
 
 
 def test_derived_values_are_taken_over_expressions_and_workloads(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from narthex import NarthexError, validation
+from narthex import NarthexError, programs, validation
 from narthex.assets import EXPERIMENTS
 from narthex.validation import published, rows
 from narthex.validation.loading import only, parse
@@ -51,8 +51,11 @@ def write(folder, text):
 
 
 @pytest.mark.parametrize("name", validation.names())
-def test_every_shipped_experiment_loads(name):
-    assert validation.load(name).name == name
+def test_every_shipped_experiment_loads_and_its_programs_machine_and_settings_exist(name):
+    experiment = validation.load(name)
+    assert experiment.name == name
+    assert set(experiment.programs) <= set(programs.shipped())
+    validation.check(experiment)
 
 
 @pytest.mark.parametrize(

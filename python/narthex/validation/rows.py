@@ -7,7 +7,7 @@ Where messages are counted by size, each size is a row (`sizes`).
     cell                 CNI32Qm, 64 bytes                    1.75 us
     comparison           CNI16Qm against NI2w, largest        88 percent
     break-even           NI64w+Udma against NI2w              81 bytes
-    derived              NI2w, buffers = 1: its share of ...  58 percent
+    derived              NI2w; buffers = 1: its share of ...  58 percent
     threshold            CNI32Qm against NI2w                 32 buffers
 """
 
