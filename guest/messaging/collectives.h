@@ -3,7 +3,7 @@
  * Every node makes the same calls in the same order. A call returns when this node's part is done
  * and handles messages while it waits. Sums are added in an order that depends on the number of
  * nodes alone, so a result is the same whenever messages arrive. narthex_barrier (narthex.h) is one
- * of them.
+ * of them. A call moves at most narthex_payload_limit() - 8 bytes from one node to another.
  *
  * Errors. As in narthex.h: a wrong call ends the run. None of these may be called in a handler. */
 #ifndef NARTHEX_MESSAGING_COLLECTIVES_H

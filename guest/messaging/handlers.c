@@ -29,16 +29,17 @@ void narthex_register_named_handler(int number, narthex_handler *function, const
     narthex_check(number >= 0 && number < NARTHEX_HANDLERS,
                   "node %d %s for number %d: numbers are 0 to %d", node, call, number,
                   NARTHEX_HANDLERS - 1);
-    narthex_check(function, "node %d %s for number %d without a function (NULL)", node, call,
-                  number);
+    narthex_check(function && name, "node %d %s for number %d without a function or name (NULL)",
+                  node, call, number);
     narthex_check(!handlers[number],
                   "node %d registers handler %d twice, as %.60s and as %.60s (narthex_register_"
                   "handler): a number has one function",
                   node, number, handler_name(number), name);
-    narthex_check(!table_is_closed(),
-                  "node %d %s for number %d (%.60s) after its first barrier: register all handlers "
-                  "before, because the nodes compare theirs there",
-                  node, call, number, name);
+    narthex_check(
+        !table_is_closed(),
+        "node %d %s for number %d (%.60s) after its first barrier: register all handlers "
+        "before it (and before narthex_shared_start), because the nodes compare theirs there",
+        node, call, number, name);
     set_handler(number, function, name);
 }
 

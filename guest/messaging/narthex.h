@@ -19,7 +19,7 @@
  * the node has. Compiled natively (or under qemu) the program is a machine of one node.
  *
  * Errors. A wrong call never returns: it ends the run through narthex_fail, with a message that
- * names the node, the value and what is allowed. */
+ * names the node, the call, the value and what is allowed, and the handler that was running. */
 #ifndef NARTHEX_H
 #define NARTHEX_H
 
@@ -35,7 +35,8 @@ extern "C" {
 
 /* A handler: runs on the destination, inside narthex_poll. `payload` is in this process's memory
  * (copied out of the network interface), aligned to 8 bytes, and valid until the handler returns
- * unless it calls narthex_keep. A handler may send; it must not poll. */
+ * unless it calls narthex_keep. A handler may send; it must not poll, nor call anything else that
+ * waits for messages: handlers do not nest. */
 typedef void narthex_handler(int source, const void *payload, size_t bytes);
 
 /* This node, 0 .. narthex_nodes()-1. Where a node of the machine runs several processes, each of
@@ -54,9 +55,9 @@ int narthex_processes(void);
 uint64_t narthex_seed(void);
 
 /* Lets messages that name handler `number` run `function` on this node. Every node registers the
- * same functions, before its first barrier: there the nodes compare their tables. Fails when the
- * number is out of range or taken, after the first barrier, and, at the barrier, when another node
- * has another function for a number. */
+ * same functions, before its first barrier (narthex_shared_start is one too): there the nodes
+ * compare their tables. Fails when the number is out of range or taken, after the first barrier,
+ * and, at the barrier, when another node has another function for a number. */
 void narthex_register_handler(int number, narthex_handler *function);
 
 /* The same; errors call the function `name`, a string that must stay. */
