@@ -6,7 +6,8 @@ import json
 import pytest
 
 from narthex import NarthexError, validation
-from narthex.validation import finished, plots, rows, sampling
+from narthex.cli import main
+from narthex.validation import execution, finished, plots, rows, sampling
 from narthex.validation.definition import MessageSize
 from narthex.validation.execution import Sample
 from narthex.validation.loading import parse
@@ -323,3 +324,31 @@ def test_a_place_that_no_plot_can_have_is_refused(tmp_path, file, names, message
 def test_the_shares_of_a_ledger_have_the_order_of_the_stack():
     taken = sampling.Sample(1.0, ledger_ps={"poll / execute": 3, "application / execute": 1})
     assert plots._shares([taken.ledger_ps]) == {"application": 0.25, "poll": 0.75}
+
+
+# --- how long it takes, and how it ends -----------------------------------------------
+
+
+def test_the_time_left_is_that_of_runs_of_the_same_workload():
+    clock = execution._Clock(2, {"quick": 3, "slow": 3})
+    assert clock.finish("quick", None) is None  # kept from before: tells nothing
+    assert clock.finish("quick", 1.0) == pytest.approx((1 * 1 + 3 * 1) / 2)
+    assert clock.finish("slow", 9.0) == pytest.approx((1 * 1 + 2 * 9) / 2)
+
+
+def test_failed_runs_and_experiments_are_told_at_the_end_and_give_the_exit_code(tmp_path, capsys):
+    text = REAL.format(value='report = "round-trip latency"', more="").replace('"ms"', '"us"')
+    half, broken = tmp_path / "half.toml", tmp_path / "broken.toml"
+    half.write_text(text.replace('"NI2w", "CNI512Q"]', '"CNI9", "NI2w"]'))
+    broken.write_text(text.replace('"roundtrip"', '"roundtrap"'))
+    document = tmp_path / "result.json"
+    with pytest.raises(SystemExit) as ended:
+        main(["experiment", str(broken), str(half), "--json", str(document)])
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert "CNI9, 8 bytes, seed 1" in told.err
+    assert "did you mean 'roundtrip'" in told.err
+    assert [row["value"] is None for row in json.loads(document.read_text())["rows"]] == [
+        True,
+        False,
+    ]
