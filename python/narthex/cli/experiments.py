@@ -148,7 +148,7 @@ def show(outcome: "Outcome") -> None:
     derived = [row for row in outcome.rows if row.baseline is not None]
     if derived:
         print_table(
-            "One against another (errors of percents are those of the ratios)",
+            "Derived (errors of relations in percent are those of the ratios)",
             ["interface", "against", "over", "", "measured", "published", "unit", "error"],
             [_derived_cells(row) for row in derived],
             ["measured", "published", "error"],
