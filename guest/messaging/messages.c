@@ -132,10 +132,16 @@ static void save_arrivals(void) {
     LEAVE();
 }
 
+/* An interface that overflows to memory takes arrivals in by itself, but into a queue that ends
+ * somewhere. Who has waited this long, many times as long as a packet takes, may be part of
+ * a ring of nodes that wait for room in each other's full queues, so it makes room in its own. */
+enum { PATIENCE_CYCLES = 20000 };
+
 static OUT_OF_LINE void wait_for_room(void) {
     ENTER(ACTIVITY_WAIT_TO_SEND);
+    uint64_t start = narthex_cycles();
     do {
-        if (!machine->overflows_to_memory)
+        if (!machine->overflows_to_memory || narthex_cycles() - start > PATIENCE_CYCLES)
             save_arrivals();
     } while (!sender.has_room());
     LEAVE();

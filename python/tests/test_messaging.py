@@ -41,6 +41,14 @@ def test_every_byte_arrives_over_every_interface(program, arguments, words, wher
     assert words in b"".join(said)
 
 
+@pytest.mark.parametrize(
+    "interface",
+    ["NI2w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI16w+Blkbuf)S(CNI0Qm)R"],
+)
+def test_senders_that_block_each_other_finish_over_every_kind_of_queue(interface):
+    narthex.run("flood", machine="hpca98", interface=interface, nodes=4)
+
+
 WRONG_CALLS = [
     ("messages", "destination", "calls narthex_send for node 3: nodes are 0 to 2"),
     ("messages", "payload", "the limit of a message is 8126464"),
