@@ -68,8 +68,15 @@ impl<T: Timing> Processor<T> {
             fetched_line: NO_LINE,
             exit: Exit::Continue,
             code: CodeView::new(code),
+            clock_stands: false,
         };
         Processor { core: Box::new(core), must_execute: false, period_ps }
+    }
+
+    /// From now on `rdcycle` and `rdtime` read 0: for a model checker, whose
+    /// states have no time, so that no program can tell them apart by it.
+    pub fn stop_clock(&mut self) {
+        self.core.clock_stands = true;
     }
 
     /// The same with these costs of access tags; without, the least possible.

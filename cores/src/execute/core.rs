@@ -69,6 +69,8 @@ pub(crate) struct Core<T> {
     pub code: CodeView,
     /// The length of a slot in picoseconds.
     pub slot_ps: u64,
+    /// Whether programs read 0 from the clock.
+    pub clock_stands: bool,
 }
 
 impl<T: Timing> Core<T> {

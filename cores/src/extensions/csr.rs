@@ -55,6 +55,7 @@ fn read<P: Port, T: Timing>(core: &Core<T>, port: &P, number: i64, at: u64, coun
         UCAUSE => core.trap.ucause,
         UTVAL => core.trap.utval,
         TAG => port.tag_block_bytes(),
+        CYCLE | TIME if core.clock_stands => 0,
         CYCLE => at / core.timing.width(),
         TIME => at * core.slot_ps / 1_000,
         INSTRET => core.timing.retired(at, count),

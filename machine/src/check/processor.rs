@@ -108,7 +108,8 @@ impl Executor {
     /// A processor for this code. Accesses in the devices' region that are not
     /// in `private` are steps; `pages` says what is there.
     pub fn new(config: &Config, code: Arc<Code>, pages: PageTable, private: Vec<Range<u64>>) -> Self {
-        let processor = Processor::new(config, code);
+        let mut processor = Processor::new(config, code);
+        processor.stop_clock();
         Executor { processor, pages, private, code_memory: MainMemory::default(), stack_top: 0 }
     }
 
