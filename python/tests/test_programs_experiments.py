@@ -276,11 +276,13 @@ def test_a_run_that_fails_stops_no_other(tmp_path):
 
 def test_the_parts_of_a_bar_add_up_to_the_normalised_time(tmp_path):
     outcome = real(tmp_path, 'report = "round-trip latency"', "us")
+    slow, quick = (row.value for row in outcome.rows)
+    gain = dataclasses.replace(outcome.rows[1], baseline="NI2w", value=50.0, unit="percent")
+    outcome.rows.append(gain)  # of the same interface and workload, and no time
     heights = {"NI2w": 0.0, "CNI512Q": 0.0}
     parts = plots.time_rows(outcome)
     for part in parts:
         heights[part["interface"]] += part["value"]
-    slow, quick = (row.value for row in outcome.rows)
     assert heights == {"NI2w": pytest.approx(1), "CNI512Q": pytest.approx(quick / slow)}
     assert {part["part"] for part in parts} <= set(plots.ACTIVITIES)
 

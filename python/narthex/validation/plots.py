@@ -163,7 +163,12 @@ def _sizes_chart(outcome: Outcome) -> "altair.TopLevelMixin":
 def time_rows(outcome: Outcome) -> Rows:
     """Return the parts of every bar: workload, interface, part of the time, and its height."""
     base = _base(outcome)
-    values = {(row.interface, row.workload): row.value for row in outcome.rows if not row.take}
+    measured = set(outcome.experiment.measured)
+    values = {
+        (row.interface, row.workload): row.value
+        for row in outcome.rows
+        if row.baseline is None and (row.interface, row.workload) in measured
+    }
     rows: Rows = []
     for interface, workload in outcome.experiment.cells:
         value = values.get((interface.name, workload.name))
