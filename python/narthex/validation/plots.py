@@ -107,7 +107,8 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
     if not rows:
         raise NarthexError(f"{experiment.name} has nothing to draw: no run gave a value")
     parts = _in_order({row["part"] for row in rows})
-    unit = "relative to " + _base(outcome)
+    base = _base(outcome)
+    unit = f"relative to {base}" if base else experiment.unit
     bars = (
         alt.Chart(alt.Data(values=rows))
         .mark_bar()
@@ -129,7 +130,7 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
         columns=max(1, PLOT_WIDTH // (BAR_WIDTH * (len(experiment.interfaces) + 2))),
         spacing=16,
     ).resolve_scale(x="independent")
-    return _dressed(facets, outcome, "stacked bars: " + unit + ", by activity of the processors")
+    return _dressed(facets, outcome, f"stacked bars: {unit}, by activity of the processors")
 
 
 def _sizes_chart(outcome: Outcome) -> "altair.TopLevelMixin":
@@ -172,12 +173,11 @@ def time_rows(outcome: Outcome) -> Rows:
     rows: Rows = []
     for interface, workload in outcome.experiment.cells:
         value = values.get((interface.name, workload.name))
-        whole = values.get((base, workload.name))
+        whole = values.get((base, workload.name)) if base else 1.0
         if value is None or not whole:
             continue
-        shares = _shares(
-            sample.ledger_ps for sample in outcome.samples[interface.name, workload.name]
-        )
+        samples = outcome.samples[interface.name, workload.name]
+        shares = _shares(sample.ledger_ps for sample in samples if base)
         for order, (part, share) in enumerate(shares.items()):
             height = share * value / whole
             names = {"workload": workload.name, "interface": interface.name, "part": part}
@@ -214,8 +214,10 @@ def _in_order(parts: Iterable[str]) -> list[str]:
     return sorted(parts, key=lambda part: known.index(part) if part in known else len(known))
 
 
-def _base(outcome: Outcome) -> str:
-    """Return the interface that the bars are relative to."""
+def _base(outcome: Outcome) -> str | None:
+    """Return the interface that the bars are relative to; none for shares, drawn as they are."""
+    if outcome.experiment.unit == "percent":
+        return None
     return outcome.experiment.normalise or outcome.experiment.interface_names[0]
 
 
