@@ -34,14 +34,12 @@
 //! largest value, [`Histogram`] how values are distributed, [`Tally`] one count
 //! for each member of a [`Category`].
 
-use std::marker::PhantomData;
+mod kinds;
 
-use serde::ser::SerializeMap;
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 
-use crate::ledger::Category;
-use crate::time::Duration;
+pub use kinds::{Counter, Histogram, Maximum, Tally, TimeTotal};
 
 /// What a statistic is: its declaration, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -125,230 +123,6 @@ pub trait StatisticSet {
     fn visit(&self, visitor: &mut dyn FnMut(&'static Description, Value));
 }
 
-/// Counts events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counter(u64);
-
-impl Counter {
-    /// One more.
-    #[inline]
-    pub fn increment(&mut self) {
-        self.0 += 1;
-    }
-
-    /// `count` more.
-    #[inline]
-    pub fn add(&mut self, count: u64) {
-        self.0 += count;
-    }
-
-    /// How many so far.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-impl Statistic for Counter {
-    fn value(&self) -> Value {
-        Value::Number(self.0)
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.0 += other.0;
-    }
-}
-
-/// Adds up time; picoseconds in results.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TimeTotal(Duration);
-
-impl TimeTotal {
-    /// `duration` more.
-    #[inline]
-    pub fn add(&mut self, duration: Duration) {
-        self.0 += duration;
-    }
-
-    /// How much so far.
-    pub const fn get(self) -> Duration {
-        self.0
-    }
-}
-
-impl Statistic for TimeTotal {
-    fn value(&self) -> Value {
-        Value::Number(self.0.as_ps())
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.0 += other.0;
-    }
-}
-
-/// Keeps the largest value seen, zero before the first: a queue's high-water mark.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Maximum(u64);
-
-impl Maximum {
-    /// Takes `value` into account.
-    #[inline]
-    pub fn record(&mut self, value: u64) {
-        self.0 = self.0.max(value);
-    }
-
-    /// The largest value so far.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-impl Statistic for Maximum {
-    fn value(&self) -> Value {
-        Value::Maximum(self.0)
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.record(other.0);
-    }
-}
-
-/// How values are distributed: count, sum, extremes, and how many values lie
-/// between consecutive powers of two. Bucket 0 holds zeros; bucket `i` holds
-/// the values of `i` binary digits, from `2^(i-1)` to `2^i - 1`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Histogram {
-    count: u64,
-    sum: u64,
-    minimum: u64,
-    maximum: u64,
-    buckets: [u64; BUCKETS],
-}
-
-const BUCKETS: usize = u64::BITS as usize + 1;
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Histogram { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, buckets: [0; BUCKETS] }
-    }
-}
-
-impl Histogram {
-    /// Takes `value` into account.
-    #[inline]
-    pub fn record(&mut self, value: u64) {
-        self.count += 1;
-        self.sum = self.sum.saturating_add(value);
-        self.minimum = self.minimum.min(value);
-        self.maximum = self.maximum.max(value);
-        self.buckets[(u64::BITS - value.leading_zeros()) as usize] += 1;
-    }
-
-    /// How many values.
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Their sum (at most `u64::MAX`).
-    pub const fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    /// The smallest, if there was any.
-    pub fn minimum(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.minimum)
-    }
-
-    /// The largest, if there was any.
-    pub fn maximum(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.maximum)
-    }
-
-    /// Their average, if there was any.
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
-    }
-
-    /// The buckets that are not empty: smallest value they hold, and count.
-    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        let from = |bucket: usize| bucket.checked_sub(1).map_or(0, |digits| 1 << digits);
-        let buckets = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-        buckets.map(move |(bucket, &count)| (from(bucket), count))
-    }
-}
-
-impl Statistic for Histogram {
-    fn value(&self) -> Value {
-        Value::Distribution(Box::new(self.clone()))
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum = self.sum.saturating_add(other.sum);
-        self.minimum = self.minimum.min(other.minimum);
-        self.maximum = self.maximum.max(other.maximum);
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
-    }
-}
-
-impl Serialize for Histogram {
-    /// `buckets` is a list of [smallest value, count] of those not empty.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(5))?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("sum", &self.sum)?;
-        map.serialize_entry("minimum", &self.minimum())?;
-        map.serialize_entry("maximum", &self.maximum())?;
-        map.serialize_entry("buckets", &self.buckets().collect::<Vec<_>>())?;
-        map.end()
-    }
-}
-
-/// One count for each member of a category: transactions by kind, or time by kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally<C> {
-    counts: Box<[u64]>,
-    categories: PhantomData<C>,
-}
-
-impl<C: Category> Default for Tally<C> {
-    fn default() -> Self {
-        Tally { counts: vec![0; C::COUNT].into(), categories: PhantomData }
-    }
-}
-
-impl<C: Category> Tally<C> {
-    /// One more of `category`.
-    #[inline]
-    pub fn increment(&mut self, category: C) {
-        self.add(category, 1);
-    }
-
-    /// `amount` more of `category`.
-    #[inline]
-    pub fn add(&mut self, category: C, amount: u64) {
-        self.counts[category.index()] += amount;
-    }
-
-    /// How many of `category` so far.
-    pub fn get(&self, category: C) -> u64 {
-        self.counts[category.index()]
-    }
-}
-
-impl<C: Category> Statistic for Tally<C> {
-    fn value(&self) -> Value {
-        Value::Counts((0..C::COUNT).map(|index| (C::name(index), self.counts[index])).collect())
-    }
-
-    fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
-        }
-    }
-}
-
 /// Writes a set as a map from name to value; what the macro's `Serialize` does.
 pub fn serialize_set<S: Serializer>(set: &dyn StatisticSet, serializer: S) -> Result<S::Ok, S::Error> {
     let mut values = Vec::with_capacity(set.descriptions().len());
@@ -429,6 +203,7 @@ macro_rules! statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     crate::categories! {
         /// What went by.
