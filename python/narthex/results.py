@@ -134,9 +134,24 @@ def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, 
     """Yield (node, processor, activity, category, time in ps) of a run's document."""
     for node in document["nodes"]:
         for index, processor in enumerate(node["processors"]):
-            for key, time_ps in processor["ledger_ps"].items():
-                activity, _, category = key.partition(" / ")
-                yield node["node"], index, activity, category, time_ps
+            yield from _divided(node["node"], index, processor["ledger_ps"])
+
+
+def region_ledger_rows(
+    document: dict[str, Any], name: str
+) -> Iterator[tuple[int, int, str, str, int]]:
+    """Yield the same of the regions with this name, as far as they have ended."""
+    for region in document["regions"]:
+        if region["name"] == name and region["end_ps"] is not None:
+            yield from _divided(region["node"], region["process"], region["ledger_ps"])
+
+
+def _divided(
+    node: int, processor: int, ledger_ps: dict[str, int]
+) -> Iterator[tuple[int, int, str, str, int]]:
+    for key, time_ps in ledger_ps.items():
+        activity, _, category = key.partition(" / ")
+        yield node, processor, activity, category, time_ps
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

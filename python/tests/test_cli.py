@@ -145,6 +145,14 @@ def test_json_on_standard_output_is_alone_there():
     assert "hello from node 1" in done.stderr
 
 
+def test_the_time_of_a_region_is_shown_without_what_stands_outside():
+    done = narthex("run", "em3d", 256, 2, "-n", 4)
+    whole, region = done.stdout.split("Where the time of region 'main' went, in percent")
+    assert "exited" in whole
+    assert "application" in region
+    assert "exited" not in region
+
+
 def test_a_c_file_runs_without_a_step_between(tmp_path):
     source = tmp_path / "three.c"
     source.write_text("#include <stdio.h>\nint main(int n, char **v) { puts(v[n - 1]); }\n")

@@ -2,6 +2,7 @@
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -141,7 +142,9 @@ def place(node: int, process: int) -> str:
 
 
 def show(document: dict[str, Any]) -> None:
-    """Print a run's reports and where the time went."""
+    """Print a run's reports and where the time went, of the whole run and of its regions."""
+    from narthex.results import ledger_rows, region_ledger_rows
+
     reports = [
         (
             place(report["node"], report["process"]),
@@ -153,7 +156,11 @@ def show(document: dict[str, Any]) -> None:
     ]
     if reports:
         print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
-    print_table("Where the time went, in percent", *_ledger(document))
+    nodes = [node["node"] for node in document["nodes"]]
+    print_table("Where the time went, in percent", *_ledger(nodes, ledger_rows(document)))
+    for name in dict.fromkeys(region["name"] for region in document["regions"]):
+        rows = region_ledger_rows(document, name)
+        print_table(f"Where the time of region '{name}' went, in percent", *_ledger(nodes, rows))
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
@@ -168,15 +175,14 @@ LARGEST_NODES = 8
 """More nodes than these are shown as their mean."""
 
 
-def _ledger(document: dict[str, Any]) -> tuple[list[str], list[list[str]], list[str]]:
+def _ledger(
+    nodes: list[int], ledger: Iterable[tuple[int, int, str, str, int]]
+) -> tuple[list[str], list[list[str]], list[str]]:
     """Lay the ledger out: a row a category, a column a node (or their mean)."""
-    from narthex.results import ledger_rows
-
-    nodes = [str(node["node"]) for node in document["nodes"]]
     columns = [f"node {node}" for node in nodes] if len(nodes) <= LARGEST_NODES else ["all nodes"]
     times: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     elapsed: dict[str, int] = defaultdict(int)
-    for node, _, activity, category, time_ps in ledger_rows(document):
+    for node, _, activity, category, time_ps in ledger:
         column = f"node {node}" if len(nodes) <= LARGEST_NODES else "all nodes"
         times[activity, category][column] += time_ps
         elapsed[column] += time_ps

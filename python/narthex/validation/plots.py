@@ -53,6 +53,9 @@ with any kind of colour vision tell apart."""
 OTHER = "#CCCCCC"
 """For an activity that has no colour here."""
 
+UNDIVIDED = "not divided"
+"""The part of a bar that is no time, or has no ledger."""
+
 Rows = list[dict[str, Any]]
 
 
@@ -117,7 +120,8 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
                 labelAngle=-90, labelLimit=260
             ),
             y=alt.Y("value:Q", title=f"{_measured_name(outcome)}, {unit}").axis(grid=True),
-            color=alt.Color("part:N", title="processors' time")
+            color=alt.Color("part:N")
+            .legend(alt.Legend(title="processors' time") if parts != [UNDIVIDED] else None)
             .scale(domain=parts, range=[ACTIVITIES.get(part, OTHER) for part in parts])
             .sort(parts),
             order=alt.Order("order:Q"),
@@ -205,7 +209,7 @@ def _shares(ledgers: Iterable[dict[str, int]]) -> dict[str, float]:
         for key, time in ledger.items():
             time_ps[key.split(SEPARATOR)[0]] += time
     if not time_ps:
-        return {"not divided": 1.0}
+        return {UNDIVIDED: 1.0}
     return {part: time_ps[part] / time_ps.total() for part in _in_order(time_ps)}
 
 
