@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use narthex_kernel::{Duration, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
+use narthex_kernel::{Duration, Envelope, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
 
 const LOOKAHEAD: Duration = Duration::from_ns(40);
 const WINDOWS: u64 = 10_000;
@@ -38,9 +38,9 @@ impl Partition for Node {
         }
     }
 
-    fn deliver(&mut self, arrival: Time, payload: [u64; 4]) {
-        black_box(payload);
-        self.events.schedule(arrival, ());
+    fn deliver(&mut self, envelope: Envelope<[u64; 4]>) {
+        black_box(envelope.payload);
+        self.events.receive(envelope, |_| ());
     }
 
     fn status(&self) -> Status {

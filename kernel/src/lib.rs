@@ -53,8 +53,8 @@
 //!             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //!         }
 //!     }
-//!     fn deliver(&mut self, arrival: Time, ball: ()) {
-//!         self.balls.schedule(arrival, ball);
+//!     fn deliver(&mut self, ball: Envelope<()>) {
+//!         self.balls.receive(ball, |()| ());
 //!     }
 //!     fn status(&self) -> Status {
 //!         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
@@ -97,8 +97,8 @@
 //! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //! #         }
 //! #     }
-//! #     fn deliver(&mut self, arrival: Time, ball: ()) {
-//! #         self.balls.schedule(arrival, ball);
+//! #     fn deliver(&mut self, ball: Envelope<()>) {
+//! #         self.balls.receive(ball, |()| ());
 //! #     }
 //! #     fn status(&self) -> Status {
 //! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
@@ -151,8 +151,8 @@
 //! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //! #         }
 //! #     }
-//! #     fn deliver(&mut self, arrival: Time, ball: ()) {
-//! #         self.balls.schedule(arrival, ball);
+//! #     fn deliver(&mut self, ball: Envelope<()>) {
+//! #         self.balls.receive(ball, |()| ());
 //! #     }
 //! #     fn status(&self) -> Status {
 //! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }

@@ -27,13 +27,6 @@ pub struct Envelope<P> {
     pub payload: P,
 }
 
-impl<P> Envelope<P> {
-    /// Its place in the order of deliveries.
-    pub fn key(&self) -> (Time, usize, u64) {
-        (self.arrival, self.source, self.sequence)
-    }
-}
-
 /// Where a partition leaves what it sends.
 #[derive(Debug, Clone)]
 pub struct Outbox<P> {
@@ -116,8 +109,9 @@ pub trait Partition {
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Self::Payload>);
 
     /// Takes what arrives from another partition, as an event of its own queue
-    /// at `arrival`; it does nothing yet.
-    fn deliver(&mut self, arrival: Time, payload: Self::Payload);
+    /// ([`EventQueue::receive`](crate::EventQueue::receive)); it does nothing yet.
+    /// Envelopes come in any order, and in any window that ends before they arrive.
+    fn deliver(&mut self, envelope: Envelope<Self::Payload>);
 
     /// Where it stands.
     fn status(&self) -> Status;

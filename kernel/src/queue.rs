@@ -1,10 +1,12 @@
 //! The event queue: what will happen, in the order in which it will.
 //!
-//! Two events of the same instant come out in the order in which they went in.
-//! Without that rule the heap's internal shape would decide, and a change
-//! somewhere else in the model would change the result here; with it, a run is
-//! a function of its inputs. The heap keeps its storage, so a queue in a steady
-//! state allocates nothing.
+//! At one instant, what arrives from other partitions comes first, in the order
+//! of (source, sequence); then come the partition's own events, in the order in
+//! which they went in. Without such a rule the heap's internal shape would
+//! decide, and a change somewhere else in the model would change the result
+//! here. With it a run is a function of its inputs, and it does not matter in
+//! which window an envelope was handed over. The heap keeps its storage, so a
+//! queue in a steady state allocates nothing.
 //!
 //! ```
 //! use narthex_kernel::{EventQueue, Time};
@@ -21,9 +23,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::partition::Envelope;
 use crate::time::Time;
 
-/// Events ordered by time, then by the order in which they were scheduled.
+/// Bits of a rank that hold an envelope's sequence number; its source is above.
+const SEQUENCE_BITS: u32 = 40;
+/// Ranks of own events begin here, above those of all arrivals.
+const FIRST_OWN_RANK: u64 = 1 << 63;
+
+/// Events ordered by time, then arrivals before own events.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -33,13 +41,14 @@ pub struct EventQueue<E> {
 #[derive(Debug, Clone)]
 struct Entry<E> {
     time: Time,
-    sequence: u64,
+    /// Its place among the events of the instant.
+    rank: u64,
     event: E,
 }
 
 impl<E> Entry<E> {
     fn key(&self) -> (Time, u64) {
-        (self.time, self.sequence)
+        (self.time, self.rank)
     }
 }
 
@@ -77,9 +86,17 @@ impl<E> EventQueue<E> {
 
     /// Lets `event` happen at `time`, after everything already scheduled then.
     pub fn schedule(&mut self, time: Time, event: E) {
-        let sequence = self.scheduled;
+        let rank = FIRST_OWN_RANK | self.scheduled;
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry { time, sequence, event }));
+        self.heap.push(Reverse(Entry { time, rank, event }));
+    }
+
+    /// Lets what an envelope carries arrive, as the event that `event` makes of it.
+    pub fn receive<P>(&mut self, envelope: Envelope<P>, event: impl FnOnce(P) -> E) {
+        let Envelope { arrival, source, sequence, payload, .. } = envelope;
+        debug_assert!((source as u64) < FIRST_OWN_RANK >> SEQUENCE_BITS && sequence >> SEQUENCE_BITS == 0);
+        let rank = (source as u64) << SEQUENCE_BITS | sequence;
+        self.heap.push(Reverse(Entry { time: arrival, rank, event: event(payload) }));
     }
 
     /// The time of the earliest event.
@@ -133,6 +150,21 @@ mod tests {
         assert_eq!(queue.next_time(), Some(Time::from_ps(5)));
         assert_eq!(queue.pop_before(Time::from_ps(6)), Some((Time::from_ps(5), ())));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn arrivals_come_before_own_events_by_source_then_sequence() {
+        let mut queue = EventQueue::new();
+        let arrival = Time::from_ps(5);
+        queue.schedule(arrival, (9, 9));
+        for (source, sequence) in [(1, 0), (0, 7), (0, 3)] {
+            let envelope =
+                Envelope { arrival, source, sequence, destination: 0, payload: (source, sequence) };
+            queue.receive(envelope, |payload| payload);
+        }
+        let order: Vec<_> =
+            std::iter::from_fn(|| queue.pop_before(Time::NEVER)).map(|entry| entry.1).collect();
+        assert_eq!(order, [(0, 3), (0, 7), (1, 0), (9, 9)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use narthex_kernel::{
-    Duration, Ending, EventQueue, Limits, Outbox, Partition, Simulation, Stall, Status, Time,
+    Duration, Ending, Envelope, EventQueue, Limits, Outbox, Partition, Simulation, Stall, Status, Time,
 };
 
 const WIRE: Duration = Duration::from_ns(40);
@@ -79,8 +79,8 @@ impl Partition for Station {
         }
     }
 
-    fn deliver(&mut self, arrival: Time, _: ()) {
-        self.events.schedule(arrival, Event::Token);
+    fn deliver(&mut self, envelope: Envelope<()>) {
+        self.events.receive(envelope, |()| Event::Token);
     }
 
     fn status(&self) -> Status {

@@ -4,11 +4,15 @@
 //! ```text
 //! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
 //! ```
+//!
+//! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `NODES=1` prints
+//! the statistics of each node; what the run cost the host goes to the error output.
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use narthex_machine::{Progress, RunRequest, run};
+use narthex_machine::{Progress, RunRequest, run_measured};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -27,7 +31,7 @@ fn main() -> ExitCode {
         set: std::env::var("SET")
             .map(|sets| sets.split(',').map(str::to_owned).collect())
             .unwrap_or_default(),
-        threads: 1,
+        threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
     };
     let elf = match std::fs::read(&path) {
@@ -37,14 +41,15 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let result = run(&request, &elf, &mut |progress| {
+    let begin = Instant::now();
+    let result = run_measured(&request, &elf, &mut |progress| {
         if let Progress::Output { bytes, .. } = progress {
             let _ = std::io::stdout().write_all(bytes);
         }
         true
     });
     match result {
-        Ok(document) => {
+        Ok((document, effort)) => {
             // A reader that has seen enough may close the pipe.
             let mut out = std::io::stdout();
             for report in document["reports"].as_array().into_iter().flatten() {
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
                 let _ = writeln!(out, "{:#}", document["nodes"]);
             }
             let _ = writeln!(out, "simulated {} ps", document["simulated_ps"]);
+            eprintln!("host: {:.3} s, {effort:?}", begin.elapsed().as_secs_f64());
             ExitCode::SUCCESS
         }
         Err(failure) => {

@@ -30,7 +30,7 @@ pub use check::InterfaceCheck;
 pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
 pub use request::{Failure, RunRequest};
-pub use run::{Progress, run};
+pub use run::{Effort, Progress, run, run_measured};
 
 /// What there is of a kind: "interfaces" or "machines".
 ///

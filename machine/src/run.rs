@@ -50,7 +50,30 @@ pub fn run(
     elf: &[u8],
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<Value, Failure> {
-    simulate(request, elf, |_| {}, observer).map(|finished| document(request, elf, &finished))
+    run_measured(request, elf, observer).map(|(document, _)| document)
+}
+
+/// The same, with what the run cost the host.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_measured(
+    request: &RunRequest,
+    elf: &[u8],
+    observer: &mut dyn FnMut(Progress<'_>) -> bool,
+) -> Result<(Value, Effort), Failure> {
+    let finished = simulate(request, elf, |_| {}, observer)?;
+    Ok((document(request, elf, &finished), finished.effort))
+}
+
+/// What a run cost the host. It is no part of the run's document, which is the
+/// same at any cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Effort {
+    /// Windows in which nodes advanced.
+    pub windows: u64,
+    /// Instructions that all processors retired.
+    pub instructions: u64,
 }
 
 /// A run that has come to its end.
@@ -61,6 +84,7 @@ pub(crate) struct Finished {
     pub interface: Attached,
     /// Its nodes, their ledgers closed.
     pub nodes: Vec<Node>,
+    effort: Effort,
     end: Time,
     written: Written,
 }
@@ -95,12 +119,14 @@ pub(crate) fn simulate(
         last = Instant::now();
         if observer(Progress::Time(now)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
+    let windows = simulation.windows();
     let mut nodes = simulation.into_partitions();
     written.collect(&mut nodes, observer);
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
     judge(&ending, &mut nodes)?;
-    Ok(Finished { machine, interface, nodes, end, written })
+    let effort = Effort { windows, instructions: nodes.iter().map(Node::retired).sum() };
+    Ok(Finished { machine, interface, nodes, effort, end, written })
 }
 
 /// The changes to the machine that the request makes, as settings.
@@ -176,7 +202,7 @@ fn failure_of(node: &Node) -> Failure {
 
 /// The result document: everything that is needed to run it again, and all that was counted.
 fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
-    let Finished { machine, interface, nodes, end, written } = finished;
+    let Finished { machine, interface, nodes, end, written, effort: _ } = finished;
     let mut message_sizes = MessageSizes::default();
     nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
     json!({

@@ -51,7 +51,7 @@ use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Interface;
 use narthex_interfaces::side::RegisterFault;
-use narthex_kernel::partition::{Outbox, Partition, Status};
+use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Ledger, Time};
 use narthex_memory::bridge::{Bridge, Timing};
 use narthex_memory::bus::Bus;
@@ -381,6 +381,11 @@ impl Node {
         self.request_for_sides(now);
     }
 
+    /// Instructions that its processors have retired.
+    pub fn retired(&self) -> u64 {
+        self.units.iter().map(|unit| unit.processor.retired()).sum()
+    }
+
     /// The first failure in time among the node's processes: whose, and when.
     pub fn failure(&self) -> Option<(usize, Time, &Ended)> {
         let failures = self.processes.iter().enumerate();
@@ -415,8 +420,8 @@ impl Partition for Node {
         }
     }
 
-    fn deliver(&mut self, arrival: Time, frame: Frame) {
-        self.events.schedule(arrival, Event::Frame(frame));
+    fn deliver(&mut self, envelope: Envelope<Frame>) {
+        self.events.receive(envelope, Event::Frame);
     }
 
     fn status(&self) -> Status {
