@@ -15,9 +15,10 @@ Everything that the command line does is a call here. The layers, from below:
 `_native` is the simulator (Rust); `programs` finds and compiles guests;
 `running` runs one of them; `comparison` runs it on several interfaces;
 `explanation` opens one message's life;
-`validation` runs experiments and joins published values; `cli` is the command
-line and holds no logic of its own. Nothing is imported before it is used, so
-that `narthex --help` answers at once.
+`validation` runs experiments and joins published values; `sweeps` makes many
+runs over parameters into one table; `cli` is the command line and holds no
+logic of its own. Nothing is imported before it is used, so that
+`narthex --help` answers at once.
 """
 
 from importlib import import_module
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from narthex.explanation import Explanation, explain
     from narthex.results import Result
     from narthex.running import run
+    from narthex.sweeps.execution import sweep
     from narthex.validation import experiment
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "experiment",
     "explain",
     "run",
+    "sweep",
 ]
 
 _HOMES = {
@@ -53,6 +56,7 @@ _HOMES = {
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
     "run": "narthex.running",
+    "sweep": "narthex.sweeps.execution",
 }
 
 

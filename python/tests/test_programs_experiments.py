@@ -7,7 +7,8 @@ import pytest
 
 from narthex import NarthexError, validation
 from narthex.cli import main
-from narthex.validation import execution, finished, plots, rows, sampling
+from narthex.remaining import Remaining
+from narthex.validation import finished, plots, rows, sampling
 from narthex.validation.definition import MessageSize
 from narthex.validation.execution import Sample
 from narthex.validation.loading import parse
@@ -332,10 +333,10 @@ def test_the_shares_of_a_ledger_have_the_order_of_the_stack():
 
 
 def test_the_time_left_is_that_of_runs_of_the_same_workload():
-    clock = execution._Clock(2, {"quick": 3, "slow": 3})
-    assert clock.finish("quick", None) is None  # kept from before: tells nothing
-    assert clock.finish("quick", 1.0) == pytest.approx((1 * 1 + 3 * 1) / 2)
-    assert clock.finish("slow", 9.0) == pytest.approx((1 * 1 + 2 * 9) / 2)
+    remaining = Remaining.of(2, ["quick", "slow"] * 3)
+    assert remaining.finish("quick", None) is None  # kept from before: tells nothing
+    assert remaining.finish("quick", 1.0) == pytest.approx((1 * 1 + 3 * 1) / 2)
+    assert remaining.finish("slow", 9.0) == pytest.approx((1 * 1 + 2 * 9) / 2)
 
 
 def test_failed_runs_and_experiments_are_told_at_the_end_and_give_the_exit_code(tmp_path, capsys):

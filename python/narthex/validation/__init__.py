@@ -2,7 +2,7 @@
 
 An experiment is a file `experiments/PAPER/NAME.toml`: a program, its
 workloads, the interfaces, and the paper's claims as expressions that are
-checked. Reading order: `definition` (the file; `loading` and `strict` read it), `published`
+checked. Reading order: `definition` (the file; `loading` reads it), `published`
 (the paper's values), `execution` (the runs; `finished` keeps them, `sampling` takes from them
 what counts), `rows` and `sizes` (measured and derived beside published), `claims` (the
 expressions), `outcome` (all of it), `plots` (pictures of it).

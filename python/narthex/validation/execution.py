@@ -9,14 +9,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
-from statistics import fmean
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 from narthex import _native
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
+from narthex.remaining import Remaining
 from narthex.running import request, simulate
 from narthex.validation.definition import Experiment, Interface, Workload
 from narthex.validation.finished import FinishedRuns
@@ -37,28 +37,6 @@ class Cell:
     interface: Interface
     workload: Workload
     seed: int
-
-
-@dataclass
-class _Clock:
-    """Tells how long the runs will still take: as long as others of their workload."""
-
-    jobs: int
-    left: dict[str, int]
-    """By workload: how many runs are not finished."""
-    taken_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def finish(self, workload: str, seconds: float | None) -> float | None:
-        """Count a finished run; without seconds it was kept from before."""
-        self.left[workload] -= 1
-        if seconds is not None:
-            self.taken_s[workload].append(seconds)
-        if not self.taken_s:
-            return None
-        usual_s = fmean(each for times in self.taken_s.values() for each in times)
-        each_s = {name: fmean(times) for name, times in self.taken_s.items()}
-        runs = ((each_s.get(name, usual_s), count) for name, count in self.left.items())
-        return sum(seconds * count for seconds, count in runs) / self.jobs
 
 
 def experiment(
@@ -162,18 +140,15 @@ def _run_all(
     runs: _Runs, cells: list[Cell], jobs: int, progress: Progress
 ) -> list[Sample | Failure]:
     """Run all cells on threads: the simulator does not hold the interpreter's lock."""
-    left: dict[str, int] = defaultdict(int)
-    for cell in cells:
-        left[cell.workload.name] += 1
-    clock = _Clock(max(1, jobs), left)
+    remaining = Remaining.of(jobs, (cell.workload.name for cell in cells))
     progress(0, len(cells), None)
-    with ThreadPoolExecutor(max_workers=clock.jobs) as pool:
+    with ThreadPoolExecutor(max_workers=remaining.jobs) as pool:
         futures: dict[Future[tuple[Sample | Failure, float | None]], Cell]
         futures = {pool.submit(runs.make, cell): cell for cell in cells}
         try:
             for finished, future in enumerate(as_completed(futures), start=1):
                 _, taken_s = future.result()
-                left_s = clock.finish(futures[future].workload.name, taken_s)
+                left_s = remaining.finish(futures[future].workload.name, taken_s)
                 progress(finished, len(cells), left_s)
         except BaseException:
             runs.stop.set()

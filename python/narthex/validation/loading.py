@@ -4,14 +4,13 @@ The file is read strictly (`strict`): an unknown key is an error with a
 suggestion, and so is a name in a claim or comparison that is not measured.
 """
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from narthex import assets
+from narthex import assets, strict
 from narthex.errors import NarthexError, unknown
-from narthex.validation import claims, strict
+from narthex.validation import claims
 from narthex.validation.definition import Comparison, Derived, Experiment
 
 VALUES = ("report", "statistic", "ledger", "message_sizes")
@@ -69,11 +68,7 @@ def only(experiment: Experiment, interfaces: list[str]) -> Experiment:
 
 def parse(name: str, file: Path) -> Experiment:
     """Read one file and check what can be checked before anything runs."""
-    try:
-        given = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise NarthexError(f"{file}: {error}") from error
-    experiment = strict.table(Experiment, {**given, "name": name}, str(file))
+    experiment = strict.table(Experiment, {**strict.document(file), "name": name}, str(file))
     for key in ("workload", "interfaces", "seeds"):
         if not getattr(experiment, key):
             raise NarthexError(f"{file}: '{key}' must not be empty")

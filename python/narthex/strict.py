@@ -2,12 +2,15 @@
 
 No key too many, none too few, each value of its field's type; every mistake is
 an error that names file and key, with the nearest name that exists. The types
-are those that experiments need: texts, numbers, lists, one of several words,
+are those that files need: texts, numbers, lists, one of several words,
 `X | None` for what may be missing, and dataclasses. A dataclass is a table; a
-value alone stands for a table with nothing but its first key.
+value alone stands for a table with nothing but its first key. A field that is
+called `from_` is the key `from`, which Python keeps for itself.
 """
 
+import tomllib
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -24,9 +27,17 @@ _WORDS = {
 _ACCEPTED = {str: (str,), bool: (bool,), int: (int,), float: (int, float)}
 
 
+def document(file: Path) -> dict[str, Any]:
+    """Read a TOML file; what cannot be read is an error that names file and line."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise NarthexError(f"{file}: {error}") from error
+
+
 def table(kind: type[Made], given: dict[str, Any], place: str) -> Made:
     """Make a dataclass of a table."""
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    known = {field.name.rstrip("_"): field for field in fields(kind)}  # type: ignore[arg-type]
     kinds = get_type_hints(kind)
     for key in given:
         if key not in known:
@@ -35,7 +46,10 @@ def table(kind: type[Made], given: dict[str, Any], place: str) -> Made:
         required = field.default is MISSING and field.default_factory is MISSING
         if required and key not in given:
             raise NarthexError(f"{place}: '{key}' is missing")
-    made = {key: _value(kinds[key], value, place, key) for key, value in given.items()}
+    made = {}
+    for key, value in given.items():
+        name = known[key].name
+        made[name] = _value(kinds[name], value, place, key)
     return kind(**made)
 
 

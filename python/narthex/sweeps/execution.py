@@ -1,0 +1,210 @@
+"""Makes the runs of a sweep that are not there yet, here or on a cluster.
+
+    plan ── runs ──> Processes or Cluster ── what came of them ──> Folder
+
+Whoever makes the runs writes nothing, and this process alone writes: each run
+once, when it is finished. A failed run is a row as well; the others go on.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from narthex.errors import NarthexError
+from narthex.programs import Program
+from narthex.remaining import Remaining
+from narthex.sweeps.folder import Folder, Note, opened
+from narthex.sweeps.loading import load, parse
+from narthex.sweeps.planning import Plan, Run, plan, try_interfaces
+from narthex.sweeps.processes import Processes
+from narthex.sweeps.work import Made, Task
+
+if TYPE_CHECKING:
+    import polars
+
+TICK_S = 0.5
+"""How often it is looked whether workers have come, and how far all is."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is."""
+
+    done: int
+    """Finished and failed runs, those of earlier times among them."""
+    failed: int
+    total: int
+    at_a_time: int
+    """Runs that can be made at a time; none while a cluster has no worker yet."""
+    left_s: float | None
+    """What the others will still take, where that is known."""
+
+
+class Pool(Protocol):
+    """What makes runs: processes of this machine, or a cluster."""
+
+    @property
+    def capacity(self) -> int:
+        """How many runs it can make at a time."""
+
+    def submit(self, task: Task) -> Future[Made]:
+        """Begin a run."""
+
+    def made(self, future: Future[Made]) -> Made:
+        """Return what came of a run that has come to its end."""
+
+
+def sweep(
+    what: str | Path | dict[str, Any] | Plan,
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    slurm: bool = False,
+    output: str | Path | None = None,
+    restart: bool = False,
+    retry_failed: bool = False,
+    keep_documents: bool = False,
+    progress: Callable[[Progress], object] = lambda _progress: None,
+    note: Note = print,
+) -> "polars.DataFrame":
+    """Make all runs of a sweep and return their table: parameters, endings, reports.
+
+    `what` is a TOML file (docs/sweeps.md), or a dictionary of the same keys.
+    `jobs` runs are made at a time, each in a process of this machine, as many as
+    it has cores if not given; or they are made on the Dask cluster at the
+    address `dask`, or with `slurm` in the jobs of the file's `[slurm]`. The
+    results are in the folder `output`, `results/NAME` if not given. Runs that are there
+    are not made again, unless they failed and `retry_failed`; with `restart` the
+    folder is moved aside first. `keep_documents` keeps all that each run
+    returned. A run that fails has its error in the table, and stops no other.
+
+    >>> narthex.sweep("queue-size.toml", jobs=2)  # doctest: +SKIP
+
+    Raises `NarthexError` when the sweep, the folder or the cluster is not right.
+    """
+    planned = what if isinstance(what, Plan) else planned_of(what)
+    path = Path(output) if output else Path("results") / planned.definition.name
+    _check_choice(planned, jobs, dask, slurm)
+    try_interfaces(planned)
+    with opened(path, planned, restart=restart, keep_documents=keep_documents) as folder:
+        status = folder.finished(note)
+        redone = {key for key, each in status.items() if each == "failed" and retry_failed}
+        there = {key: status[key] for key in status.keys() - redone}
+        missing = [run for run in planned.runs if run.key not in there]
+        teller = _Teller(planned.runs, there, progress)
+        try:
+            if missing:
+                with _pool(planned, jobs, dask, slurm) as pool:
+                    _make_all(pool, folder, missing, teller)
+        finally:
+            table = folder.results()
+        return table
+
+
+def planned_of(
+    what: str | Path | dict[str, Any], compile_program: Callable[[Program], object] = Program.elf
+) -> Plan:
+    """Return the runs of a sweep's file, or of what one would hold."""
+    if isinstance(what, dict):
+        return plan(parse(what, Path("sweep")), Path(), compile_program)
+    return plan(load(what), Path(what).parent, compile_program)
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _check_choice(planned: Plan, jobs: int | None, dask: str | None, slurm: bool) -> None:
+    """Refuse two places at once, and none."""
+    if (jobs is not None) + (dask is not None) + slurm > 1:
+        raise NarthexError("choose one of --jobs, --dask and --slurm: where the runs are made")
+    if jobs is not None and jobs < 1:
+        raise NarthexError(f"--jobs must be 1 or more, not {jobs}")
+    if slurm and planned.definition.slurm is None:
+        raise NarthexError(
+            f"{planned.definition.name}: --slurm needs a table [slurm] in the file, with jobs,"
+            " cores and memory (docs/sweeps.md)"
+        )
+
+
+@contextmanager
+def _pool(planned: Plan, jobs: int | None, dask: str | None, slurm: bool) -> Iterator[Pool]:
+    """Open what makes the runs."""
+    from narthex.sweeps import cluster
+
+    definition = planned.definition
+    if dask is not None or slurm:
+        place: AbstractContextManager[Pool] = (
+            cluster.slurm_cluster(definition.slurm) if slurm else cluster.cluster(dask)
+        )
+        with place as pool:
+            yield pool
+        return
+    processes = Processes(jobs or max(1, cores() // definition.threads))
+    try:
+        yield processes
+    finally:
+        processes.close()
+
+
+def _make_all(pool: Pool, folder: Folder, runs: Sequence[Run], teller: "_Teller") -> None:
+    """Make runs, as many at a time as the pool can, and keep each when it is finished."""
+    waiting = deque(runs)
+    running: dict[Future[Made], Run] = {}
+    try:
+        while waiting or running:
+            capacity = pool.capacity
+            teller.tell(capacity)
+            while waiting and len(running) < capacity:
+                run = waiting.popleft()
+                running[pool.submit(run.task)] = run
+            for future in _next(running):
+                made = pool.made(future)
+                folder.keep(running[future], made)
+                teller.finish(running.pop(future), made)
+        teller.tell(pool.capacity)
+    except KeyboardInterrupt:
+        for future, run in running.items():
+            if future.done():
+                folder.keep(run, pool.made(future))
+        raise
+
+
+def _next(running: dict[Future[Made], Run]) -> set[Future[Made]]:
+    """Wait a moment for the next run to finish."""
+    if not running:
+        time.sleep(TICK_S)
+        return set()
+    return wait(running, timeout=TICK_S, return_when=FIRST_COMPLETED).done
+
+
+class _Teller:
+    """Says how far a sweep is."""
+
+    def __init__(
+        self, runs: Sequence[Run], there: dict[str, str], progress: Callable[[Progress], object]
+    ) -> None:
+        self._progress = progress
+        self._total = len(runs)
+        self._done = len(there)
+        self._failed = sum(status == "failed" for status in there.values())
+        self._remaining = Remaining.of(1, (run.kind for run in runs if run.key not in there))
+        self._left_s: float | None = None
+
+    def finish(self, run: Run, made: Made) -> None:
+        """Count a run that was made."""
+        self._done += 1
+        self._failed += made.status == "failed"
+        self._left_s = self._remaining.finish(run.kind, made.host_s)
+
+    def tell(self, capacity: int) -> None:
+        """Say how far all is."""
+        left_s = None if self._left_s is None else self._left_s / max(1, capacity)
+        self._progress(Progress(self._done, self._failed, self._total, capacity, left_s))

@@ -1,0 +1,214 @@
+"""The runs of a sweep: what each is asked to do, its name and its key.
+
+The key (`identity`) is a hash of all that decides a run, and the name of its
+files: that is why an interrupted sweep knows what it has, and nothing is twice.
+"""
+
+import gzip
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from narthex import _native, compiler
+from narthex.errors import USAGE, NarthexError
+from narthex.identity import digest, machine_of, run_key, simulator
+from narthex.programs import Program, find
+from narthex.running import request, simulate
+from narthex.sweeps.definition import Definition, Value
+from narthex.sweeps.loading import PLACEHOLDER
+from narthex.sweeps.points import Assignment, points
+from narthex.sweeps.work import Task
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run to make."""
+
+    key: str
+    name: str
+    """What distinguishes it: "bytes=64, interface=NI2w"."""
+    parameters: Assignment
+    """By name, as the file has them."""
+    request: dict[str, Any]
+    machine: dict[str, Any]
+    """Resolved."""
+    guest: Program
+
+    @property
+    def kind(self) -> str:
+        """Runs of the same kind take about as long."""
+        asked = self.request
+        return f"{asked['program']} {' '.join(asked['args'])} {self.nodes}"
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it simulates."""
+        return _plain(self.machine["machine"]["machine"]["nodes"])
+
+    @property
+    def seed(self) -> int:
+        """Where its random streams begin."""
+        return _plain(self.machine["machine"]["machine"]["seed"])
+
+    @property
+    def task(self) -> Task:
+        """Return all that another process, maybe on another machine, needs to make it."""
+        return Task(self.request, self.machine["toml"], _packed(self.guest.elf()), simulator())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a sweep."""
+
+    definition: Definition
+    runs: list[Run]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the runs, for the folder of results."""
+        guests = {run.guest.name: run.guest for run in self.runs}
+        files = {run.request["machine"] for run in self.runs}
+        machines = [json.loads(_native.machine_show(file, [], False)) for file in sorted(files)]
+        return {
+            **self.definition.decisive,
+            "programs' bytes": {name: digest(guest.elf())[:12] for name, guest in guests.items()},
+            "machines' parameters": [digest(each["toml"].encode())[:12] for each in machines],
+        }
+
+
+def plan(
+    definition: Definition, folder: Path, compile_program: Callable[[Program], object] = Program.elf
+) -> Plan:
+    """Make the runs of a sweep, and refuse what cannot be run.
+
+    `folder` is that of the sweep's file; `compile_program` is called once for
+    each program. No two runs may have the same name, or be the same under two names.
+    """
+    resolve = lru_cache(maxsize=None)(_resolved)
+    programs: dict[str, Program] = {}
+    runs: dict[str, Run] = {}
+    names: set[str] = set()
+    for point in points(definition):
+        path = _beside(folder, _filled(definition, "program", point))
+        if path not in programs:
+            programs[path] = find(path)
+            compile_program(programs[path])
+        file = _beside(folder, _filled(definition, "machine", point))
+        run = _run(definition, point, programs[path], file, resolve)
+        if run.name in names:
+            raise NarthexError(
+                f"{definition.name}: two runs have the name '{run.name}': a value stands there"
+                " twice; leave one out"
+            )
+        if run.key in runs:
+            raise NarthexError(
+                f"{definition.name}: '{runs[run.key].name}' and '{run.name}' are the same run:"
+                " what distinguishes them changes nothing; leave one out"
+            )
+        runs[run.key] = run
+        names.add(run.name)
+    return Plan(definition, list(runs.values()))
+
+
+def try_interfaces(plan: Plan) -> None:
+    """Refuse an interface that does not exist, before hours have gone by.
+
+    Each is tried for an instant, on the first machine that it is to run on.
+    """
+    tried = set()
+    for run in plan.runs:
+        if run.request["interface"] in tried:
+            continue
+        tried.add(run.request["interface"])
+        try:
+            simulate(run.request, run.guest, lambda _time_ps: False)
+        except NarthexError as error:
+            if error.exit_code == USAGE:
+                name = plan.definition.name
+                raise NarthexError(f"{name}: run '{run.name}': {error}", USAGE) from error
+
+
+def _run(
+    definition: Definition,
+    point: Assignment,
+    guest: Program,
+    machine: str,
+    resolve: Callable[[str], dict[str, Any]],
+) -> Run:
+    asked = request(
+        guest,
+        _words(_filled(definition, "args", point), definition.name),
+        machine=machine,
+        interface=_filled(definition, "interface", point),
+        nodes=point.get("nodes", definition.nodes),
+        set=_settings(definition, point),
+        threads=definition.threads,
+        seed=point.get("seed", definition.seed),
+    )
+    name = ", ".join(f"{each}={_text(value)}" for each, value in point.items())
+    try:
+        resolved = resolve(json.dumps({**asked, "program": "", "args": [], "interface": ""}))
+    except NarthexError as error:
+        raise NarthexError(f"{definition.name}: run '{name}': {error}", error.exit_code) from error
+    return Run(
+        run_key(asked, resolved, guest),
+        name or f"{guest.name} on {asked['interface']}",
+        point,
+        asked,
+        resolved,
+        guest,
+    )
+
+
+def _resolved(asked: str) -> dict[str, Any]:
+    return machine_of(json.loads(asked))
+
+
+def _settings(definition: Definition, point: Assignment) -> list[str]:
+    """Return the differences from the machine: the file's, then the point's."""
+    keys = {axis.name: axis.unit for axis in definition.axes if "." in axis.name}
+    fixed = [_fill(each, definition, point) for each in definition.set]
+    return [*fixed, *(f"{key}={_text(point[key])}{unit}" for key, unit in keys.items())]
+
+
+def _filled(definition: Definition, key: str, point: Assignment) -> str:
+    """Return one of the run's texts: the point's if it has it, else the file's."""
+    return _fill(str(point.get(key, getattr(definition, key))), definition, point)
+
+
+def _fill(text: str, definition: Definition, point: Assignment) -> str:
+    """Put the values of parameters in the place of their names in braces."""
+    units = {axis.name: axis.unit for axis in definition.axes}
+    return PLACEHOLDER.sub(lambda found: _text(point[found[1]]) + units[found[1]], text)
+
+
+def _text(value: Value) -> str:
+    """Write a value as TOML and the command line do."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _words(text: str, name: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise NarthexError(f"{name}: args '{text}': {error}") from error
+
+
+def _plain(parameter: int | dict[str, Any]) -> int:
+    """Return a parameter's value, with or without its source."""
+    return parameter["value"] if isinstance(parameter, dict) else parameter
+
+
+def _beside(folder: Path, name: str) -> str:
+    """Return a program or machine: files are looked for from where the sweep's is."""
+    is_file = "/" in name or name.endswith((".toml", *compiler.SOURCE_SUFFIXES))
+    return str(folder / name) if is_file else name
+
+
+@lru_cache(maxsize=8)
+def _packed(elf: bytes) -> bytes:
+    return gzip.compress(elf)

@@ -1,0 +1,146 @@
+"""The tables of a sweep, as Polars frames.
+
+    runs            a row a run: its parameters, how it ended, what it cost
+    measurements    a row a number: reports, statistics, ledgers, of each node
+
+A run's rows have the same columns whatever it reported, and though it failed:
+files of many runs are one table for any reader. `results` is both together:
+runs with a column for each report.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from narthex.results import Result
+from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
+
+if TYPE_CHECKING:
+    from narthex.sweeps.planning import Run
+    from narthex.sweeps.work import Made
+
+MEASUREMENTS = {
+    "key": pl.String,
+    "kind": pl.String,
+    "region": pl.String,
+    "node": pl.Int64,
+    "process": pl.Int64,
+    "name": pl.String,
+    "value": pl.Float64,
+    "unit": pl.String,
+}
+"""Columns of the table of measurements. `kind` is report, statistic or ledger
+(`name` is then "activity / category"); `region` is missing for the whole run."""
+
+Schema = dict[str, type[pl.DataType]]
+
+
+def runs_schema(definition: Definition) -> Schema:
+    """Return the columns of the table of runs."""
+    first = {"key": pl.String, "name": pl.String}
+    run = {key: pl.Int64 if key in ("nodes", "seed") else pl.String for key in RUN_KEYS}
+    parameters = {axis.column: _kind(axis) for axis in definition.axes if axis.name not in RUN_KEYS}
+    ending = {"status": pl.String, "exit_code": pl.Int64, "error": pl.String}
+    cost = {"simulated_us": pl.Float64, "host_s": pl.Float64}
+    return {**first, **run, **parameters, **ending, **cost}
+
+
+def run_row(definition: Definition, run: "Run", made: "Made") -> pl.DataFrame:
+    """Return a run's row."""
+    schema = runs_schema(definition)
+    asked = run.request
+    row: dict[str, Any] = {
+        **{axis.column: run.parameters[axis.name] for axis in definition.axes},
+        **{key: asked[key] for key in ("program", "interface")},
+        "machine": run.machine["name"],
+        "args": " ".join(asked["args"]),
+        "nodes": run.nodes,
+        "seed": run.seed,
+        "key": run.key,
+        "name": run.name,
+        "status": made.status,
+        "exit_code": made.exit_code,
+        "error": made.error or None,
+        "simulated_us": result_of(made).simulated_us if made.document else None,
+        "host_s": made.host_s,
+    }
+    cells = {column: _cell(row[column], kind is pl.String) for column, kind in schema.items()}
+    return pl.DataFrame([cells], schema=schema)
+
+
+def measurement_rows(run: "Run", made: "Made") -> pl.DataFrame:
+    """Return all that was measured in a run; nothing if it failed."""
+    parts = [pl.DataFrame(schema=MEASUREMENTS)]
+    if made.document:
+        result = result_of(made)
+        parts += [
+            result.reports.with_columns(kind=pl.lit("report")),
+            result.statistics.with_columns(kind=pl.lit("statistic")),
+            result.ledger.select(
+                "node",
+                process="processor",
+                name=pl.format("{} / {}", "activity", "category"),
+                value=pl.col("time_ps").cast(pl.Float64),
+                unit=pl.lit("ps"),
+                kind=pl.lit("ledger"),
+            ),
+            pl.DataFrame(list(_region_rows(result.document)), schema=MEASUREMENTS),
+        ]
+    table = pl.concat(parts, how="diagonal")
+    return table.with_columns(key=pl.lit(run.key)).select(*MEASUREMENTS)
+
+
+def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
+    """Join runs with what they reported: a column for each report, its mean over the processes.
+
+    A column is called "NAME (UNIT)". The rows are in the order of `runs`.
+    """
+    reports = measurements.filter(kind="report").with_columns(
+        column=pl.when(pl.col("unit") == "")
+        .then("name")
+        .otherwise(pl.format("{} ({})", "name", "unit"))
+    )
+    if reports.is_empty():
+        return runs
+    wide = reports.pivot(
+        "column", index="key", values="value", aggregate_function="mean", maintain_order=True
+    )
+    taken = {name: f"{name} (reported)" for name in wide.columns[1:] if name in runs.columns}
+    return runs.join(wide.rename(taken), on="key", how="left", maintain_order="left")
+
+
+def result_of(made: "Made") -> Result:
+    """Return a finished run's result."""
+    return Result(json.loads(gzip.decompress(made.document)))
+
+
+def _region_rows(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what was counted in each region that has ended; a node's by its first process."""
+    for region in document["regions"]:
+        if region["end_ps"] is None:
+            continue
+        place = {key: region[key] for key in ("node", "process")}
+        for name, time_ps in region["ledger_ps"].items():
+            yield {"region": region["name"], **place, "kind": "ledger", "name": name,
+                   "value": float(time_ps), "unit": "ps"}  # fmt: skip
+        for name, value in region["statistics"].items() if region["process"] == 0 else ():
+            for leaf, count in value.items() if isinstance(value, dict) else (("", value),):
+                yield {"region": region["name"], **place, "kind": "statistic",
+                       "name": f"{name}.{leaf}".rstrip("."), "value": float(count)}  # fmt: skip
+
+
+def _kind(axis: Axis) -> type[pl.DataType]:
+    """Return the type of a parameter's column: texts where its values are of several types."""
+    kinds = {type(value) for value in axis.values or (axis.low, axis.high)}
+    if kinds <= {int}:
+        return pl.Int64
+    if kinds <= {int, float}:
+        return pl.Float64
+    return pl.Boolean if kinds == {bool} else pl.String
+
+
+def _cell(value: object, text: bool) -> object:
+    return str(value) if text and value is not None else value
