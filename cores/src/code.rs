@@ -5,8 +5,10 @@
 //! mapped by the program itself) is decoded by each processor when it first
 //! gets there, instruction by instruction, in pages of 4 KiB.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+
+use narthex_kernel::{Archive, Archived, Damage};
 
 use crate::decode::decode;
 use crate::extensions::{LEAVE, UNDECODED};
@@ -101,6 +103,8 @@ impl Code {
 pub(crate) struct CodeView {
     shared: std::sync::Arc<Code>,
     pages: HashMap<u64, Block>,
+    /// The bits of what is decoded in them, by address.
+    decoded: BTreeMap<u64, u32>,
     /// The port's count of writes to code when the pages were decoded.
     version: Option<u64>,
 }
@@ -108,7 +112,7 @@ pub(crate) struct CodeView {
 impl CodeView {
     /// A view on `shared` without own pages.
     pub fn new(shared: std::sync::Arc<Code>) -> Self {
-        CodeView { shared, pages: HashMap::new(), version: None }
+        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), version: None }
     }
 
     /// The block that has the code at `pc`.
@@ -125,6 +129,7 @@ impl CodeView {
         let addresses = block.addresses();
         let slot = (pc - block.base) / 2;
         block.operations[slot as usize] = decode(bits, pc, &addresses);
+        self.decoded.insert(pc, bits);
     }
 
     /// Notes which version of the code is executed, unless that is known.
@@ -142,8 +147,30 @@ impl CodeView {
         if stale {
             self.shared = Code::empty().into();
             self.pages.clear();
+            self.decoded.clear();
         }
         stale
+    }
+}
+
+/// What was decoded is decoded again, from the bits of then: memory may hold
+/// others by now, which are executed after the next fence only.
+impl Archived for CodeView {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let CodeView { shared, pages, decoded, version } = self;
+        let mut is_shared = !shared.blocks.is_empty();
+        archive.value(&mut is_shared)?;
+        archive.value(decoded)?;
+        archive.value(version)?;
+        if !is_shared {
+            *shared = Code::empty().into();
+        }
+        pages.clear();
+        for (pc, bits) in decoded.clone() {
+            self.block(pc);
+            self.decode(pc, bits);
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::Time;
+use narthex_kernel::{Archive, Archived, Damage, Time};
 use narthex_memory::Port;
 
 use crate::access_control::{AccessControl, TrapRegisters};
@@ -16,6 +16,11 @@ use crate::timing::Timing;
 
 /// What a processor executes before it has looked up any code.
 static NO_CODE: [Operation; 2] = [Operation::bare(LEAVE); 2];
+
+/// No window: the code is looked up.
+fn no_window() -> Window {
+    Window { base: 0, bytes: 0, first: Cursor::at(&NO_CODE), bias: 0 }
+}
 
 /// A RISC-V processor in user mode, with timing `T`: [`Functional`] or
 /// [`InOrder`].
@@ -50,11 +55,10 @@ impl<T: Timing> Processor<T> {
         debug_assert_eq!(config.validate(), Ok(()));
         let timing = T::new(config);
         let period_ps = config.period().as_ps();
-        let window = Window { base: 0, bytes: 0, first: Cursor::at(&NO_CODE), bias: 0 };
         let core = Core {
             registers: [0; 256],
             until: 0,
-            window,
+            window: no_window(),
             host_rounds: [false; 256],
             host_fuses: [false; 256],
             slot_ps: period_ps / timing.width(),
@@ -263,6 +267,51 @@ impl<T: Timing> Processor<T> {
     /// Sets rounding mode and exception flags.
     pub fn set_fcsr(&mut self, fcsr: u32) {
         self.core.set_fcsr(fcsr);
+    }
+}
+
+/// Between two runs. What a run sets up for itself, and what points into code,
+/// is forgotten, on the side that saves as well: both go on alike.
+impl<T: Timing + Archived> Archived for Processor<T> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Processor { core, must_execute, period_ps: _ } = self;
+        archive.value(must_execute)?;
+        core.archive(archive)
+    }
+}
+
+impl<T: Timing + Archived> Archived for Core<T> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Core {
+            registers,
+            until: _,
+            window,
+            host_rounds: _,
+            host_fuses: _,
+            timing,
+            fcsr,
+            trap,
+            pc,
+            t,
+            count,
+            entering,
+            fetched_line,
+            exit,
+            code,
+            slot_ps: _,
+            clock_stands: _,
+        } = self;
+        archive.each(registers)?;
+        timing.archive(archive)?;
+        archive.value(fcsr)?;
+        archive.value(trap)?;
+        [pc, t, count].into_iter().try_for_each(|word| archive.value(word))?;
+        archive.value(entering)?;
+        code.archive(archive)?;
+        (*window, *fetched_line, *exit) = (no_window(), NO_LINE, Exit::Continue);
+        let fcsr = *fcsr;
+        self.set_fcsr(fcsr);
+        Ok(())
     }
 }
 

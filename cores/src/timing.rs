@@ -16,6 +16,8 @@
 //!
 //! [`Functional`] leaves all that out: each instruction takes one slot.
 
+use serde::{Deserialize, Serialize};
+
 use crate::access_control::AccessControl;
 use crate::config::Config;
 
@@ -106,7 +108,7 @@ pub trait Timing: Send {
 /// No timing: one instruction a slot and a slot a cycle. For pure speed and for
 /// comparison with other implementations; the horizon is a budget of
 /// instructions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Functional {
     /// Slots in which nothing was retired.
     skipped: u64,
@@ -172,7 +174,7 @@ impl Timing for Functional {
 }
 
 /// An in-order processor as its [`Config`] says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InOrder {
     /// Clears a slot's place in its cycle.
     cycle_mask: u64,
@@ -189,6 +191,7 @@ pub struct InOrder {
     /// When each [`Unit`] is free.
     free: [u64; 3],
     /// When each register of the file is ready.
+    #[serde(with = "narthex_kernel::archive::array")]
     ready: [u64; 256],
 }
 

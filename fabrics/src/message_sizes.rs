@@ -15,6 +15,8 @@
 //! This is what Table 4 of hpca98 shows for its programs ("Message size includes
 //! both header and payload").
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::Header;
 
 /// How long packets are, and their headers.
@@ -39,7 +41,7 @@ impl PacketFormat {
 }
 
 /// How many messages there were of each size.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct MessageSizes {
     /// Sorted by size. Programs have few.
     counts: Vec<(u64, u64)>,

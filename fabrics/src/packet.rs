@@ -1,16 +1,18 @@
 //! What a network carries: packets, and the frames of the flow control.
 
+use serde::{Deserialize, Serialize};
+
 /// A node's place in the machine, from 0 on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u16);
 
 /// A process of the machine: those of node 0, then those of node 1, and so on.
 /// Where each node runs one process, a rank is a node's number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Rank(pub u16);
 
 /// Which process runs where: every node runs as many.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Placement {
     /// Nodes in the machine.
     pub nodes: u16,
@@ -49,7 +51,7 @@ impl Placement {
 
 /// One network message: an eight-byte header that the interfaces read, and a
 /// payload that they only carry.
-#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub struct Packet {
     /// Who sent it.
     pub source: Rank,
@@ -66,7 +68,7 @@ pub struct Packet {
 /// The first doubleword of a packet, as the messaging library lays it out
 /// (guest/messaging). An interface looks at the destination and the length; the
 /// rest belongs to the library.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Header(pub u64);
 
 impl Header {
@@ -115,7 +117,7 @@ impl Header {
 /// What travels from one node's flow control to another's. Acknowledgements and
 /// returned packets have a channel of their own, so that they always get
 /// through (hpca98, Section 5.1.2: "a guaranteed path back to the sender").
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Frame {
     /// A packet on its way to its destination.
     Data(Packet),

@@ -16,7 +16,7 @@
 //! comes back from the network like any other: neither its sender nor its
 //! receiver can tell (isca96, Section 1).
 
-use narthex_kernel::Time;
+use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use crate::flow_control::{Arrival, Emitted, FlowControl, Statistics};
 use crate::message_sizes::{MessageSizes, PacketFormat};
@@ -111,6 +111,29 @@ impl NetworkPort {
     /// The state in a line.
     pub fn describe(&self) -> String {
         self.flow.describe()
+    }
+}
+
+/// Flow control and network, and what the port itself counts.
+impl Archived for NetworkPort {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let NetworkPort {
+            own: _,
+            placement: _,
+            flow,
+            network,
+            format: _,
+            message_sizes,
+            next_sequence,
+            last_sender,
+            emitted,
+        } = self;
+        flow.archive(archive)?;
+        network.archive(archive)?;
+        archive.value(message_sizes)?;
+        archive.value(next_sequence)?;
+        archive.value(last_sender)?;
+        archive.value(emitted)
     }
 }
 

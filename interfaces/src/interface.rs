@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use narthex_kernel::Duration;
+use narthex_kernel::{Archive, Archived, Damage, Duration};
 use narthex_memory::protocols::Protocol;
 use narthex_memory::{AgentId, BlockData, Kind};
 use serde_json::{Map, Value};
@@ -106,6 +106,13 @@ impl Clone for Interface {
             sides: self.sides.iter().map(|side| side.duplicate()).collect(),
             homes: self.homes.clone(),
         }
+    }
+}
+
+impl Archived for Interface {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Interface { sides, homes: _ } = self;
+        sides.iter_mut().try_for_each(|side| side.archive(archive))
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use narthex_memory::processor_memory::block_buffers;
+use serde::{Deserialize, Serialize};
 
 use crate::side::Driver;
 
@@ -46,7 +47,7 @@ pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e0a_8000..0x5e1a_8000;
 
 /// Where one process's part of the interface lies (isca96, Section 2.4: "Each
 /// process communicates with a CNI using its own data queues").
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Addresses {
     offset: u64,
 }

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
 use crate::ingredient::Ingredient;
@@ -134,8 +134,9 @@ impl<T: Side + Clone + Hash + 'static> SideState for T {
     }
 }
 
-/// One half of a network interface.
-pub trait Side: SideState + Send {
+/// One half of a network interface. It is archived by deriving serde's
+/// `Serialize` and `Deserialize`.
+pub trait Side: SideState + Archived + Send {
     /// What the composer and the guest need to know.
     fn layout(&self) -> Layout;
 

@@ -6,6 +6,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`archive`] | the whole state as bytes, and back |
 //! | [`time`] | instants, durations, clocks, in whole picoseconds |
 //! | [`quantity`] | what configuration says: `"120ns"`, `"250MHz"`, `"64B"` |
 //! | [`queue`] | the event queue: by time, then by the order of scheduling |
@@ -170,13 +171,14 @@
 //! let score = &simulation.partitions()[1].score;
 //! assert_eq!(score.effort.get(), STROKE * 10);
 //! assert_eq!(Score::describe()[0].meaning, "balls returned");
-//! assert_eq!(serde_json::to_string(score)?, r#"{"strokes":10,"effort":100000}"#);
+//! assert_eq!(serde_json::to_string(&score.reported())?, r#"{"strokes":10,"effort":100000}"#);
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
 //! Where time went is a question for a [`Ledger`]; what the randomness was, for
 //! a [`random::Stream`]; what happened when, for a [`trace::Trace`].
 
+pub mod archive;
 pub mod ledger;
 pub mod partition;
 pub mod quantity;
@@ -187,6 +189,7 @@ pub mod statistics;
 pub mod time;
 pub mod trace;
 
+pub use archive::{Archive, Archived, Damage};
 pub use ledger::{Category, Ledger};
 pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};

@@ -10,6 +10,7 @@
 //! sequence): a total order that says nothing about which partition happened
 //! to be simulated first, so it is the same however partitions are scheduled.
 
+use crate::archive::{Archive, Archived, Damage};
 use crate::time::Time;
 
 /// A payload on its way from one partition to another.
@@ -77,6 +78,16 @@ impl<P> Outbox<P> {
 
     pub(crate) fn move_to(&mut self, mail: &mut Vec<Envelope<P>>) {
         mail.append(&mut self.envelopes);
+    }
+}
+
+/// Between windows, when nothing lies in it.
+impl<P> Archived for Outbox<P> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Outbox { source: _, sequence, window_end, envelopes } = self;
+        assert!(envelopes.is_empty(), "the outbox is archived between windows");
+        archive.value(sequence)?;
+        archive.value(window_end)
     }
 }
 

@@ -197,17 +197,23 @@ impl<T: FromStr<Err = QuantityError>> Visitor<'_> for QuantityVisitor<T> {
     }
 }
 
-/// Makes a type a string in files and schemas.
+/// Makes a type a string in files and schemas, and a number in archives.
 macro_rules! written_as_string {
-    ($type:ident, $family:expr) => {
+    ($type:ident, $family:expr, $number:path, $from_number:expr) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                match serializer.is_human_readable() {
+                    true => serializer.collect_str(self),
+                    false => serializer.serialize_u64($number(*self)),
+                }
             }
         }
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if !deserializer.is_human_readable() {
+                    return u64::deserialize(deserializer).map($from_number);
+                }
                 let value = std::marker::PhantomData;
                 deserializer.deserialize_any(QuantityVisitor { family: &$family, value })
             }
@@ -225,9 +231,9 @@ macro_rules! written_as_string {
     };
 }
 
-written_as_string!(Duration, TIME);
-written_as_string!(Frequency, FREQUENCY);
-written_as_string!(Bytes, BYTES);
+written_as_string!(Duration, TIME, Duration::as_ps, Duration::from_ps);
+written_as_string!(Frequency, FREQUENCY, Frequency::as_hz, Frequency);
+written_as_string!(Bytes, BYTES, Bytes::as_u64, Bytes);
 
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{Archive, Archived, Damage};
 use crate::partition::Envelope;
 use crate::time::Time;
 
@@ -38,7 +42,7 @@ pub struct EventQueue<E> {
     scheduled: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry<E> {
     time: Time,
     /// Its place among the events of the instant.
@@ -127,6 +131,17 @@ impl<E> EventQueue<E> {
     /// The waiting events in no particular order, for whoever explains a hang.
     pub fn iter(&self) -> impl Iterator<Item = (Time, &E)> {
         self.heap.iter().map(|Reverse(entry)| (entry.time, &entry.event))
+    }
+}
+
+/// The events in their order, which the heap's shape has no part in.
+impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let EventQueue { heap, scheduled } = self;
+        let mut entries = std::mem::take(heap).into_sorted_vec();
+        archive.value(&mut entries)?;
+        *heap = entries.into();
+        archive.value(scheduled)
     }
 }
 

@@ -20,6 +20,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use crate::archive::{Archive, Archived, Damage};
+
 /// A component's random numbers.
 #[derive(Debug, Clone)]
 pub struct Stream(ChaCha8Rng);
@@ -62,6 +64,16 @@ impl Stream {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
+    }
+}
+
+/// Its place; seed and name are those that it was made with.
+impl Archived for Stream {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let mut position = self.0.get_word_pos();
+        archive.value(&mut position)?;
+        self.0.set_word_pos(position);
+        Ok(())
     }
 }
 

@@ -25,6 +25,9 @@
 
 use std::ops::ControlFlow;
 
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Envelope, Outbox, Partition, Status};
 use crate::time::{Duration, Time};
 
@@ -94,19 +97,20 @@ pub struct Simulation<P: Partition> {
     lookahead: Duration,
     now: Time,
     windows: u64,
+    watch: Watch,
 }
 
 /// What the loop remembers to notice that there is no progress.
+#[derive(Debug, Serialize, Deserialize)]
 struct Watch {
     progress: u64,
     since: Time,
-    patience: Duration,
 }
 
 impl Watch {
     /// Counts progress only when patience may be at its end, not every window.
-    fn stalled<P: Partition>(&mut self, now: Time, partitions: &[P]) -> Option<Stall> {
-        if now.saturating_since(self.since) < self.patience {
+    fn stalled<P: Partition>(&mut self, now: Time, patience: Duration, partitions: &[P]) -> Option<Stall> {
+        if now.saturating_since(self.since) < patience {
             return None;
         }
         let progress = total_progress(partitions);
@@ -133,7 +137,8 @@ impl<P: Partition> Simulation<P> {
         let next_times = partitions.iter().map(due).collect();
         let outboxes = (0..partitions.len()).map(Outbox::new).collect();
         let mail = Vec::new();
-        Simulation { partitions, outboxes, next_times, mail, lookahead, now: Time::ZERO, windows: 0 }
+        let watch = Watch { progress: total_progress(&partitions), since: Time::ZERO };
+        Simulation { partitions, outboxes, next_times, mail, lookahead, now: Time::ZERO, windows: 0, watch }
     }
 
     /// Runs until there is a reason to end. After a time limit or an
@@ -145,8 +150,6 @@ impl<P: Partition> Simulation<P> {
         limits: &Limits,
         observer: &mut dyn FnMut(Time, &mut [P]) -> ControlFlow<()>,
     ) -> Ending {
-        let mut watch =
-            Watch { progress: total_progress(&self.partitions), since: self.now, patience: limits.patience };
         let mut until_observation = limits.windows_per_observation.max(1);
         if let Some(ending) = self.verdict() {
             return ending;
@@ -165,7 +168,7 @@ impl<P: Partition> Simulation<P> {
             {
                 return ending;
             }
-            if let Some(stall) = watch.stalled(end, &self.partitions) {
+            if let Some(stall) = self.watch.stalled(end, limits.patience, &self.partitions) {
                 return Ending::NoProgress(stall);
             }
             until_observation -= 1;
@@ -272,6 +275,22 @@ impl<P: Partition> Simulation<P> {
             return Some(Ending::Stopped { partition, at });
         }
         statuses().all(|status| status == Status::Finished).then_some(Ending::AllFinished)
+    }
+}
+
+/// Where it rests between two calls of [`Simulation::run`]: no mail is under way.
+impl<P: Partition + Archived> Archived for Simulation<P> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Simulation { partitions, outboxes, next_times, mail, lookahead: _, now, windows, watch } = self;
+        assert!(mail.is_empty(), "the simulation is archived between windows");
+        archive.value(now)?;
+        archive.value(windows)?;
+        archive.value(watch)?;
+        archive.each(outboxes)?;
+        archive.each(partitions)?;
+        next_times.clear();
+        next_times.extend(partitions.iter().map(due));
+        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@
 //! bus.busy.add(Duration::from_ns(12));
 //! bus.waits.record(3);
 //! assert_eq!(BusStatistics::describe()[0].unit, "transactions");
-//! let json = serde_json::to_value(&bus)?;
+//! let json = serde_json::to_value(bus.reported())?;
 //! assert_eq!(json["bus_busy"], 12_000);
 //! assert_eq!(json["bus_waits"]["maximum"], 3);
 //! # Ok::<(), serde_json::Error>(())
@@ -36,8 +36,10 @@
 
 mod kinds;
 
+use serde::Serializer;
+use serde::ser::SerializeMap;
 #[doc(hidden)]
-pub use serde::{Serialize, Serializer};
+pub use serde::{Deserialize, Serialize};
 
 pub use kinds::{Counter, Histogram, Maximum, Tally, TimeTotal};
 
@@ -53,8 +55,7 @@ pub struct Description {
 }
 
 /// A value as it appears in results.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {
     /// A count, or a time in picoseconds.
     Number(u64),
@@ -63,7 +64,7 @@ pub enum Value {
     /// A distribution.
     Distribution(Box<Histogram>),
     /// Counts by name.
-    Counts(#[serde(serialize_with = "as_map")] Vec<(String, u64)>),
+    Counts(Vec<(String, u64)>),
 }
 
 impl Value {
@@ -101,8 +102,26 @@ impl Value {
     }
 }
 
-fn as_map<S: Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counts.iter().map(|(name, count)| (name, count)))
+/// A value or a set in the form that results show; what these types serialise
+/// themselves is their state, for archives.
+#[derive(Debug, Clone, Copy)]
+pub struct Reported<'a, T: ?Sized>(&'a T);
+
+impl Value {
+    /// As results show it.
+    pub fn reported(&self) -> Reported<'_, Value> {
+        Reported(self)
+    }
+}
+
+impl Serialize for Reported<'_, Value> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Number(number) | Value::Maximum(number) => number.serialize(serializer),
+            Value::Distribution(histogram) => histogram.report(serializer),
+            Value::Counts(counts) => serializer.collect_map(counts.iter().map(|(name, count)| (name, count))),
+        }
+    }
 }
 
 /// A kind of statistic: what a field of a set can be.
@@ -123,11 +142,22 @@ pub trait StatisticSet {
     fn visit(&self, visitor: &mut dyn FnMut(&'static Description, Value));
 }
 
-/// Writes a set as a map from name to value; what the macro's `Serialize` does.
-pub fn serialize_set<S: Serializer>(set: &dyn StatisticSet, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut values = Vec::with_capacity(set.descriptions().len());
-    set.visit(&mut |description, value| values.push((description.name, value)));
-    serializer.collect_map(values)
+impl<'a> Reported<'a, dyn StatisticSet + 'a> {
+    /// A set as results show it; what the macro's `reported` does.
+    pub fn of_set(set: &'a dyn StatisticSet) -> Self {
+        Reported(set)
+    }
+}
+
+impl Serialize for Reported<'_, dyn StatisticSet + '_> {
+    /// A map from name to value.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut values = Vec::with_capacity(self.0.descriptions().len());
+        self.0.visit(&mut |description, value| values.push((description.name, value)));
+        let mut map = serializer.serialize_map(Some(values.len()))?;
+        values.iter().try_for_each(|(name, value)| map.serialize_entry(name, &value.reported()))?;
+        map.end()
+    }
 }
 
 /// Declares a set of statistics: for each a field, its kind (one of those in
@@ -145,6 +175,7 @@ macro_rules! statistics {
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        #[derive($crate::statistics::Serialize, $crate::statistics::Deserialize)]
         $visibility struct $set {
             $(
                 #[doc = concat!("`", $name, "` (", $unit, "): ", $meaning, ".")]
@@ -162,6 +193,13 @@ macro_rules! statistics {
             /// What each statistic is, in the order of the declaration.
             pub const fn describe() -> &'static [$crate::statistics::Description] {
                 &[$($crate::statistics::Description { name: $name, unit: $unit, meaning: $meaning }),*]
+            }
+
+            /// As results show it: a map from name to value.
+            pub fn reported(
+                &self,
+            ) -> $crate::statistics::Reported<'_, dyn $crate::statistics::StatisticSet + '_> {
+                $crate::statistics::Reported::of_set(self)
             }
 
             /// Adds what another component of the same kind has seen.
@@ -186,15 +224,6 @@ macro_rules! statistics {
                 for (description, value) in Self::describe().iter().zip(values) {
                     visitor(description, value);
                 }
-            }
-        }
-
-        impl $crate::statistics::Serialize for $set {
-            fn serialize<S: $crate::statistics::Serializer>(
-                &self,
-                serializer: S,
-            ) -> Result<S::Ok, S::Error> {
-                $crate::statistics::serialize_set(self, serializer)
             }
         }
     };
@@ -233,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_declaration_is_all_that_json_needs() {
-        let json = serde_json::to_string(&a_day()).unwrap();
+        let json = serde_json::to_string(&a_day().reported()).unwrap();
         assert_eq!(
             json,
             r#"{"closures":1,"closed":2000,"speeds":{"count":4,"sum":58,"minimum":0,"maximum":50,"#

@@ -10,8 +10,10 @@ use std::hash::{Hash, Hasher};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use serde::{Deserialize, Serialize};
+
 /// An instant of simulated time, in picoseconds since the start of the run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 /// An instant is the one thing in a simulator's state that hashes as a number
@@ -92,7 +94,7 @@ impl Duration {
 }
 
 /// A clock: edges at whole multiples of its period.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Clock {
     period: Duration,
 }

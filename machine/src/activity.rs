@@ -6,6 +6,7 @@
 
 use narthex_kernel::categories;
 use narthex_memory::processor_memory::WaitReason;
+use serde::{Deserialize, Serialize};
 
 categories! {
     /// What the program is doing, as its markers say.
@@ -85,7 +86,7 @@ impl Marker {
 }
 
 /// The activities that are open, innermost last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Activities {
     open: Vec<Activity>,
 }

@@ -25,6 +25,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::main_memory::PAGE_BYTES;
 
 /// The smallest block that can have a tag of its own.
@@ -36,7 +38,7 @@ pub const LARGEST_BLOCK_BYTES: u64 = 1024;
 const CHUNK: usize = 4096;
 
 /// What a process may do with a block; a later one allows more.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Tag {
     /// Nothing.
     None,
@@ -85,13 +87,17 @@ pub enum TagError {
 }
 
 /// The tags of a process's tagged memory.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AccessTags {
     range: Range<u64>,
     block_bytes: u64,
     /// None: every tag in it is `none`.
-    chunks: Vec<Option<Box<[Tag; CHUNK]>>>,
+    chunks: Vec<Option<Box<Chunk>>>,
 }
+
+/// Tags of consecutive blocks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Chunk(#[serde(with = "narthex_kernel::archive::array")] [Tag; CHUNK]);
 
 impl AccessTags {
     /// Tags for the pages in `range`, all of them `none`; nothing if the range
@@ -158,9 +164,9 @@ impl AccessTags {
         }
         let (chunk, place) = self.place(block);
         match &mut self.chunks[chunk] {
-            Some(tags) => tags[place] = tag,
+            Some(tags) => tags.0[place] = tag,
             None if tag == Tag::None => {}
-            none => none.insert(Box::new([Tag::None; CHUNK]))[place] = tag,
+            none => none.insert(Box::new(Chunk([Tag::None; CHUNK]))).0[place] = tag,
         }
         Ok(())
     }
@@ -168,7 +174,7 @@ impl AccessTags {
     /// The tag of the block that holds `address`, which is in the range.
     fn tag(&self, address: u64) -> Tag {
         let (chunk, place) = self.place(address);
-        self.chunks[chunk].as_ref().map_or(Tag::None, |tags| tags[place])
+        self.chunks[chunk].as_ref().map_or(Tag::None, |tags| tags.0[place])
     }
 
     /// In which chunk the tag of an address is, and where in it.

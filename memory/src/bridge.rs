@@ -43,6 +43,8 @@ mod timing;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::transaction::{AgentId, BlockData, Transaction};
 
 pub use config::Config;
@@ -61,13 +63,13 @@ narthex_kernel::statistics! {
 }
 
 /// A processor's transaction for the I/O side that is on the memory bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 struct Downward {
     transaction: Transaction,
     stage: DownwardStage,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum DownwardStage {
     /// A write crosses the memory bus.
     Posting,
@@ -82,13 +84,13 @@ enum DownwardStage {
 }
 
 /// A device's transaction that is on the I/O bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 struct Upward {
     transaction: Transaction,
     stage: UpwardStage,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum UpwardStage {
     /// It has not passed the bridge.
     Asking,
@@ -101,7 +103,7 @@ enum UpwardStage {
 }
 
 /// What the bridge has the memory bus for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Holding {
     Write,
     Read,
@@ -110,7 +112,7 @@ enum Holding {
 }
 
 /// A bridge: what it holds, and who has which bus through it.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Bridge {
     downward_entries: usize,
     upward_entries: usize,

@@ -209,7 +209,7 @@ impl Statistics {
 }
 
 /// A bus that carries one transaction at a time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Bus {
     clock: Clock,
     occupancy: [Duration; Kind::ALL.len()],

@@ -99,8 +99,9 @@ pub struct Victim {
 }
 
 /// A coherent cache with data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cache {
+    #[serde(with = "protocols::by_its_name")]
     protocol: &'static Protocol,
     ways: usize,
     block_bytes: usize,

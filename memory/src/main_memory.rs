@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use narthex_kernel::Duration;
+use narthex_kernel::{Archive, Archived, Damage, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,22 @@ impl MainMemory {
     }
 }
 
+/// The pages that exist; the image is the program's.
+impl Archived for MainMemory {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let MainMemory { image: _, pages } = self;
+        let mut numbers: Vec<u64> = pages.keys().copied().collect();
+        numbers.sort_unstable();
+        archive.value(&mut numbers)?;
+        pages.retain(|number, _| numbers.binary_search(number).is_ok());
+        for number in numbers {
+            archive
+                .bytes(&mut pages.entry(number).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]))[..])?;
+        }
+        Ok(())
+    }
+}
+
 /// Splits a range of addresses at page boundaries: (page, offset in the page,
 /// range within the caller's bytes).
 fn pages_of(address: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
@@ -178,6 +194,25 @@ mod tests {
         assert_eq!(memory.read_block(other, 16)[..2], [7, 7]);
         memory.write(other, &[8]);
         assert_eq!((memory.read_block(0x1000, 16)[0], memory.read_block(other, 16)[0]), (9, 8));
+    }
+
+    #[test]
+    fn an_archive_brings_back_written_and_discarded_pages() {
+        let image = Arc::new(Image::new([(0x1000, &[7u8; 16][..])]));
+        let fresh = || {
+            let mut memory = MainMemory::with_image(image.clone());
+            memory.write(0x5000, &[1]);
+            memory
+        };
+        let mut memory = fresh();
+        memory.write(0x2008, &[3]);
+        memory.discard(0x1000, 0x1000);
+        memory.discard(0x5000, 0x1000);
+        let bytes = Archive::save(&mut memory).unwrap();
+        let mut other = fresh();
+        Archive::restore(&bytes, &mut other).unwrap();
+        assert_eq!(other.pages, memory.pages);
+        assert_eq!(Archive::save(&mut other).unwrap(), bytes);
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! its process ([`crate::translation`]). Attributes are looked up on cache misses and on
 //! uncached accesses, never on a hit.
 
+use serde::{Deserialize, Serialize};
+
 use crate::main_memory::PAGE_BYTES;
 use crate::port::AccessFault;
 
 /// How the memory system treats accesses to a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PageKind {
     /// Ordinary memory, or a device's memory that processors may cache.
     Cachable,
@@ -21,7 +23,7 @@ pub enum PageKind {
 }
 
 /// The attributes of a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PageAttributes {
     /// How accesses are carried out.
     pub kind: PageKind,
@@ -45,7 +47,7 @@ impl PageAttributes {
     pub const BLOCK_BUFFERS: PageAttributes = PageAttributes { kind: PageKind::BlockBuffers, ..Self::DATA };
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Region {
     start: u64,
     end: u64,
@@ -53,7 +55,7 @@ struct Region {
 }
 
 /// The pages of a process, as sorted regions of equal attributes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PageTable {
     regions: Vec<Region>,
 }

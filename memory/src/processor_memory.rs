@@ -37,6 +37,7 @@ pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use serde::{Deserialize, Serialize};
 
 narthex_kernel::statistics! {
     /// What a processor asked of the memory below its caches.
@@ -80,7 +81,7 @@ pub enum WaitReason {
 }
 
 /// An uncached access of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Uncached {
     address: u64,
     size: u8,
@@ -88,7 +89,7 @@ struct Uncached {
 }
 
 /// The access for which the processor has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
@@ -106,7 +107,7 @@ enum Pending {
 }
 
 /// What a transaction under way is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Issued {
     WriteBack,
     Block { address: u64, request: Request, instructions: bool },
@@ -118,7 +119,7 @@ enum Issued {
 
 /// A processor's caches, store buffer and pending access: an agent on the
 /// interconnect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcessorMemory {
     agent: AgentId,
     /// Everything else here is in the addresses of the processor's process.

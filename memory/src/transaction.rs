@@ -8,6 +8,8 @@
 //! agent: it never asks, it is the home of every address that no device claims.
 
 use narthex_kernel::{Category, Duration};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::protocols::Snoop;
 
@@ -15,7 +17,7 @@ use crate::protocols::Snoop;
 pub const LARGEST_BLOCK_BYTES: usize = 256;
 
 /// The place of an agent on its node's interconnect.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AgentId(pub u8);
 
 /// The bytes of one coherence block.
@@ -69,6 +71,22 @@ impl std::hash::Hash for BlockData {
     }
 }
 
+impl Serialize for BlockData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlockData {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        match bytes.len() {
+            0..=LARGEST_BLOCK_BYTES => Ok(BlockData::from_bytes(bytes)),
+            length => Err(D::Error::invalid_length(length, &"at most the largest block")),
+        }
+    }
+}
+
 impl std::fmt::Debug for BlockData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "block of {} bytes", self.length)
@@ -77,7 +95,7 @@ impl std::fmt::Debug for BlockData {
 
 /// The kinds of transaction. Block transactions name the first byte of their
 /// block; uncached ones an aligned address in a device page.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// A cache fetches a block to read it.
     Read,
@@ -199,7 +217,7 @@ impl Kind {
 }
 
 /// One transaction, as the agent that was granted the interconnect issues it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// Who issued it.
     pub agent: AgentId,
@@ -246,7 +264,7 @@ pub struct SnoopReply {
 }
 
 /// How a transaction ended, as its issuer learns it.
-#[derive(Clone, Copy, Hash, Debug)]
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
 pub struct Response {
     /// The block's bytes, for transactions that fetch one.
     pub data: Option<BlockData>,

@@ -23,8 +23,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// The translation of one process's addresses.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Translation {
     base: u64,
     common: Range<u64>,

@@ -28,6 +28,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// The size of a page, the unit of protection.
 pub const PAGE_BYTES: u64 = 4096;
 /// Where the devices begin: the information page of the node.
@@ -51,7 +53,7 @@ const STACK_OVERFLOW_BYTES: u64 = 64 << 20;
 const STACK: Range<u64> = STACK_TOP - STACK_BYTES..STACK_TOP;
 
 /// What a region is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Use {
     /// Segments of the program's file.
     Program,
@@ -102,7 +104,7 @@ pub enum Wanted {
     ExactlyIfFree(u64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Region {
     end: u64,
     protection: Protection,
@@ -116,7 +118,7 @@ impl Region {
 }
 
 /// The regions of one node's memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AddressSpace {
     /// By first address.
     regions: BTreeMap<u64, Region>,

@@ -15,7 +15,9 @@ use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, Refusal, STACK_BYTE
 use super::numbers::{name, signal_name};
 use super::{GuestMemory, Protection, fill_random};
 use narthex_kernel::random::Stream;
+use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The most that one call writes; a program calls again for the rest.
@@ -63,7 +65,7 @@ pub enum Effect {
 }
 
 /// A program's output streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutputStream {
     /// File descriptor 1.
     Output,
@@ -138,6 +140,16 @@ impl From<i64> for CallResult {
 impl From<Effect> for CallResult {
     fn from(effect: Effect) -> Self {
         CallResult { value: 0, effect: Some(effect) }
+    }
+}
+
+/// Its memory's regions, its place in the random numbers, and what it was told.
+impl Archived for SystemCalls {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let SystemCalls { space, randomness, noticed } = self;
+        archive.value(space)?;
+        randomness.archive(archive)?;
+        archive.value(noticed)
     }
 }
 

@@ -37,6 +37,7 @@ pub use start::{Invocation, StartError, Started, start};
 use narthex_kernel::random::Stream;
 use narthex_memory::Tag;
 use narthex_memory::port::AccessFault;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The memory of a node as system calls and the loader see it.
@@ -77,7 +78,7 @@ pub trait GuestMemory {
 }
 
 /// What a guest may do with a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protection {
     /// Loads are allowed.
     pub read: bool,

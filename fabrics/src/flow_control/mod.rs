@@ -22,7 +22,7 @@ pub mod sliding_window;
 
 use std::collections::VecDeque;
 
-use narthex_kernel::Time;
+use narthex_kernel::{Archived, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ narthex_kernel::statistics! {
 
 /// What a step of a flow control wants done: frames for the network, and an
 /// instant at which it wants to be called.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Emitted {
     /// Frames to inject now, with where they go.
     pub frames: Vec<(Rank, Frame)>,
@@ -97,7 +97,7 @@ pub struct Arrival {
 }
 
 /// A flow control scheme at one node.
-pub trait FlowControl: Send {
+pub trait FlowControl: Archived + Send {
     /// Whether `own`, a process of this node, may hand over a packet to
     /// `destination` now.
     fn can_send(&self, own: Rank, destination: Rank) -> bool;

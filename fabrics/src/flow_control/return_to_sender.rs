@@ -99,7 +99,7 @@ fn has_buffer(buffers: usize, process: usize, held: impl Iterator<Item = usize> 
 }
 
 /// Return to sender at one node.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ReturnToSender {
     placement: Placement,
     buffers: usize,

@@ -35,7 +35,7 @@ impl Config {
 }
 
 /// A sliding window at one node.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SlidingWindow {
     placement: Placement,
     window: u32,

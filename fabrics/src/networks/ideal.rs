@@ -28,7 +28,7 @@ impl Config {
 }
 
 /// One node's end of the ideal network.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Ideal {
     latency: Duration,
 }

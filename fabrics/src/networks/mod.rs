@@ -7,7 +7,7 @@
 
 pub mod ideal;
 
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Archived, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl Config {
 }
 
 /// A network as one node sees it.
-pub trait Network: Send {
+pub trait Network: Archived + Send {
     /// No frame arrives sooner than this after its injection: the lookahead of
     /// the simulation.
     fn smallest_latency(&self) -> Duration;

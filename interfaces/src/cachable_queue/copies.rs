@@ -7,12 +7,13 @@ use narthex_kernel::Duration;
 use narthex_memory::cache::{Cache, Victim};
 use narthex_memory::protocols::{Request, State};
 use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::device_memory::DeviceMemory;
 use crate::side::HomeReply;
 
 /// The blocks of one queue that the interface has.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub enum Copies {
     /// The interface's memory is the home of every block.
     Home(DeviceMemory),

@@ -27,7 +27,7 @@ pub enum Overflow {
 }
 
 /// Where the blocks of a message go.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Place {
     /// Into the interface's own copies.
     Own,
@@ -36,7 +36,7 @@ pub enum Place {
 }
 
 /// A packet on its way into the queue.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Deposit {
     packet: Packet,
     block_bytes: usize,

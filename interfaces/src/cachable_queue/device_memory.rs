@@ -9,11 +9,12 @@ use std::ops::Range;
 
 use narthex_kernel::Duration;
 use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use crate::side::HomeReply;
 
 /// The memory of an interface that is the home of its blocks.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct DeviceMemory {
     address: u64,
     block_bytes: usize,

@@ -68,7 +68,7 @@ pub struct Parts {
 }
 
 /// Where a queue lies and how it is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct QueueShape {
     /// The address of the first entry.
     pub address: u64,

@@ -14,6 +14,7 @@ use std::ops::Range;
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::{Access, Protocol, Request, State};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::device_memory::DeviceMemory;
 use crate::registers::FIRST_POINTER;
@@ -22,7 +23,7 @@ use crate::side::HomeReply;
 const LINES: usize = 4;
 
 /// How an interface reaches the pointers.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub enum Pointers {
     /// A few lines of coherent cache.
     Cached(Cache),

@@ -35,6 +35,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
 use super::deposit::{Deposit, Overflow, Place};
@@ -59,7 +60,7 @@ narthex_kernel::statistics! {
 }
 
 /// What the engine has on the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     /// The head pointer.
     Head,
@@ -72,7 +73,7 @@ enum Job {
 }
 
 /// The receive half of a coherent interface with queues.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CachableQueueReceive {
     agent: AgentId,
     addresses: Addresses,

@@ -17,6 +17,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
 use super::pointers::Pointers;
@@ -35,7 +36,7 @@ narthex_kernel::statistics! {
 }
 
 /// What the engine has on the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     /// A block of a message.
     Block { address: u64, early: bool },
@@ -46,7 +47,7 @@ enum Job {
 }
 
 /// The send half of a coherent interface with queues.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CachableQueueSend {
     agent: AgentId,
     addresses: Addresses,

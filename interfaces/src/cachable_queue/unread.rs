@@ -11,11 +11,12 @@
 
 use narthex_kernel::Duration;
 use narthex_memory::Transaction;
+use serde::{Deserialize, Serialize};
 
 use super::QueueShape;
 
 /// How many messages the engine lets wait for the processor.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Room {
     /// Most messages that may be unread, at most the queue's entries.
     pub messages: u64,
@@ -36,7 +37,7 @@ impl Room {
 }
 
 /// The unread messages of a queue.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Unread {
     queue: QueueShape,
     room: Room,

@@ -34,7 +34,7 @@ pub struct Config {
 }
 
 /// The cachable registers of one half, whose home the interface is.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Registers {
     agent: AgentId,
     config: Config,

@@ -10,6 +10,7 @@
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::registers::{CLEAR, STATUS, STATUS_HAS_RECEIVED};
@@ -25,7 +26,7 @@ narthex_kernel::statistics! {
 }
 
 /// The message that the registers show, part by part.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Arrived {
     /// Header and payload.
     bytes: Vec<u8>,
@@ -36,7 +37,7 @@ struct Arrived {
 }
 
 /// The receive half.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct RegisterReceive {
     registers: Registers,
     arrived: Option<Arrived>,

@@ -12,6 +12,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
@@ -28,7 +29,7 @@ narthex_kernel::statistics! {
 }
 
 /// A whole message on its way to the network.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Outgoing {
     header: Header,
     payload: Vec<u8>,
@@ -37,7 +38,7 @@ struct Outgoing {
 }
 
 /// The send half.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct RegisterSend {
     registers: Registers,
     /// The parts of the message that have been read, header first.

@@ -15,12 +15,13 @@
 //! first bytes to be received are at the FIFO's head already.
 
 use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::registers::DMA_BUSY;
 use crate::side::{Context, RegisterFault};
 
 /// What the engine's steps take.
-#[derive(Clone, Copy, Hash, Debug)]
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
 pub struct DmaTimes {
     /// Until the interface is the bus's master.
     pub master_change: Duration,
@@ -28,7 +29,7 @@ pub struct DmaTimes {
     pub memory_access: Duration,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Step {
     /// Nothing is under way.
     Idle,
@@ -52,7 +53,7 @@ pub struct Part {
 }
 
 /// One direction's engine.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct DmaEngine {
     times: DmaTimes,
     block_bytes: u64,

@@ -27,12 +27,13 @@ pub use receive::ReceiveFifo;
 pub use send::SendFifo;
 
 use narthex_kernel::Duration;
+use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
 use crate::models::{Problem, Setup};
 
 /// The times of a FIFO and its registers.
-#[derive(Clone, Copy, Hash, Debug)]
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
 pub struct Times {
     /// Time that a register access takes beyond the bus's own cycles.
     pub register_access: Duration,

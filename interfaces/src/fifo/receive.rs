@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use super::Times;
 use crate::registers::{RECEIVE, RECEIVE_WINDOW, STATUS, STATUS_HAS_RECEIVED};
@@ -20,7 +21,7 @@ narthex_kernel::statistics! {
 }
 
 /// The receive FIFO.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct ReceiveFifo {
     times: Times,
     /// Bytes at the FIFO's head that the processor can look at.

@@ -5,6 +5,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::Duration;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
+use serde::{Deserialize, Serialize};
 
 use super::Times;
 use crate::registers::{SEND, STATUS, STATUS_CAN_SEND};
@@ -20,7 +21,7 @@ narthex_kernel::statistics! {
 }
 
 /// The send FIFO.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct SendFifo {
     times: Times,
     payload_limit: usize,

@@ -52,7 +52,7 @@ fn layout() -> Layout {
     Layout { driver: Driver::BlockBuffer, ..Layout::default() }
 }
 
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Send {
     fifo: SendFifo,
     block_access_time: Duration,
@@ -114,7 +114,7 @@ impl Side for Send {
     }
 }
 
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Receive {
     fifo: ReceiveFifo,
     block_access_time: Duration,

@@ -90,7 +90,7 @@ fn busy() -> RegisterFault {
     RegisterFault("the FIFO is accessed while a DMA transfer is under way".into())
 }
 
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Send {
     agent: AgentId,
     dma_above: Bytes,
@@ -166,7 +166,7 @@ impl Side for Send {
     }
 }
 
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Receive {
     agent: AgentId,
     dma_above: Bytes,

@@ -71,6 +71,16 @@ impl Partition for Gossip {
     }
 }
 
+impl Archived for Gossip {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Gossip { events, random, talks, log } = self;
+        events.archive(archive)?;
+        random.archive(archive)?;
+        archive.value(talks)?;
+        archive.value(log)
+    }
+}
+
 type Logs = Vec<Vec<(Time, Option<u64>)>>;
 
 /// Builds the partitions in the given order, runs windows with `window`, and
@@ -166,4 +176,21 @@ fn it_does_not_matter_where_windows_end() {
         simulation.window(Time::from_ps(end.as_ps() - earlier));
     });
     assert_eq!(shorter, reference());
+}
+
+#[test]
+fn a_simulation_goes_on_from_its_archive_as_if_nothing_had_happened() {
+    let fresh = || Simulation::new(IN_ORDER.map(Gossip::new).into(), LOOKAHEAD);
+    let mut random = Stream::new(5, "when to archive");
+    let restored = logs(IN_ORDER, |simulation, end| {
+        simulation.window(end);
+        if random.below(5) == 0 {
+            let bytes = Archive::save(simulation).unwrap();
+            let mut other = fresh();
+            Archive::restore(&bytes, &mut other).unwrap();
+            assert_eq!(Archive::save(&mut other).unwrap(), bytes);
+            *simulation = other;
+        }
+    });
+    assert_eq!(restored, reference());
 }

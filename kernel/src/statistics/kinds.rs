@@ -4,14 +4,14 @@
 use std::marker::PhantomData;
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Statistic, Value};
 use crate::ledger::Category;
 use crate::time::Duration;
 
 /// Counts events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter(u64);
 
 impl Counter {
@@ -44,7 +44,7 @@ impl Statistic for Counter {
 }
 
 /// Adds up time; picoseconds in results.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeTotal(Duration);
 
 impl TimeTotal {
@@ -71,7 +71,7 @@ impl Statistic for TimeTotal {
 }
 
 /// Keeps the largest value seen, zero before the first: a queue's high-water mark.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maximum(u64);
 
 impl Maximum {
@@ -100,12 +100,13 @@ impl Statistic for Maximum {
 /// How values are distributed: count, sum, extremes, and how many values lie
 /// between consecutive powers of two. Bucket 0 holds zeros; bucket `i` holds
 /// the values of `i` binary digits, from `2^(i-1)` to `2^i - 1`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     count: u64,
     sum: u64,
     minimum: u64,
     maximum: u64,
+    #[serde(with = "crate::archive::array")]
     buckets: [u64; BUCKETS],
 }
 
@@ -159,6 +160,17 @@ impl Histogram {
         let buckets = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
         buckets.map(move |(bucket, &count)| (from(bucket), count))
     }
+
+    /// As results show it: `buckets` is a list of [smallest value, count] of those not empty.
+    pub(super) fn report<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("count", &self.count)?;
+        map.serialize_entry("sum", &self.sum)?;
+        map.serialize_entry("minimum", &self.minimum())?;
+        map.serialize_entry("maximum", &self.maximum())?;
+        map.serialize_entry("buckets", &self.buckets().collect::<Vec<_>>())?;
+        map.end()
+    }
 }
 
 impl Statistic for Histogram {
@@ -177,21 +189,9 @@ impl Statistic for Histogram {
     }
 }
 
-impl Serialize for Histogram {
-    /// `buckets` is a list of [smallest value, count] of those not empty.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(5))?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("sum", &self.sum)?;
-        map.serialize_entry("minimum", &self.minimum())?;
-        map.serialize_entry("maximum", &self.maximum())?;
-        map.serialize_entry("buckets", &self.buckets().collect::<Vec<_>>())?;
-        map.end()
-    }
-}
-
 /// One count for each member of a category: transactions by kind, or time by kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Tally<C> {
     counts: Box<[u64]>,
     categories: PhantomData<C>,

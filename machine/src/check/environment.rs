@@ -7,6 +7,7 @@ use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Statistics};
 use narthex_fabrics::networks::Network;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, Placement, Rank};
 use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use super::explore::Violation;
 use super::messages;
@@ -102,6 +103,7 @@ impl Environment {
 }
 
 /// A flow control that lets through what the environment has decided.
+#[derive(Serialize, Deserialize)]
 struct Gate {
     room: u64,
     waiting: VecDeque<Packet>,
@@ -146,6 +148,7 @@ impl FlowControl for Gate {
 }
 
 /// When a frame arrives is the environment's choice.
+#[derive(Serialize, Deserialize)]
 struct Wire;
 
 impl Network for Wire {

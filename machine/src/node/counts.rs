@@ -17,6 +17,7 @@
 use narthex_fabrics::MessageSizes;
 use narthex_kernel::statistics::{StatisticSet, Value};
 use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::Node;
@@ -31,7 +32,7 @@ narthex_kernel::statistics! {
 }
 
 /// What was counted up to an instant, or during a stretch.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Counts {
     ledger: Vec<(String, Duration)>,
     statistics: Vec<(String, Value)>,
@@ -64,7 +65,7 @@ impl Counts {
 }
 
 /// A named stretch of time that a program marked.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Region {
     /// Its name.
     pub name: String,
@@ -143,7 +144,7 @@ pub(super) fn ledger_json(totals: impl Iterator<Item = (String, Duration)>) -> s
 }
 
 pub(super) fn statistics_json(statistics: &[(String, Value)]) -> serde_json::Value {
-    let json = |value| serde_json::to_value(value).expect("statistics are plain data");
+    let json = |value: &Value| serde_json::to_value(value.reported()).expect("statistics are plain data");
     statistics.iter().map(|(name, value)| (name.clone(), json(value))).collect::<Map<_, _>>().into()
 }
 

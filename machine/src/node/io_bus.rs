@@ -16,10 +16,11 @@
 //! is seen by all of them at the instant at which it has both buses. What the
 //! bridge buffers is seen by the agents of each bus when it is on that bus.
 
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
 use narthex_memory::bus::Bus;
 use narthex_memory::{AgentId, Transaction};
+use serde::{Deserialize, Serialize};
 
 use super::journal::Supplier;
 use super::{Agent, Event, Node, Underway};
@@ -40,7 +41,7 @@ pub struct IoBus {
 }
 
 /// Somebody's turn on the I/O bus.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Tenure {
     underway: Underway,
     since: Time,
@@ -54,6 +55,16 @@ impl IoBus {
     pub fn new(bridge: Bridge, timing: Timing) -> Self {
         let bus = Bus::with_occupancy(timing.clock(), |_| 0);
         IoBus { bus, bridge, timing, tenure: None, memory_since: Time::ZERO }
+    }
+}
+
+impl Archived for IoBus {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let IoBus { bus, bridge, timing: _, tenure, memory_since } = self;
+        archive.value(bus)?;
+        archive.value(bridge)?;
+        archive.value(tenure)?;
+        archive.value(memory_since)
     }
 }
 

@@ -30,6 +30,7 @@
 //! anything else happens at that instant, so that a block that was fetched is
 //! used before it can be taken away again.
 
+mod archive;
 pub mod counts;
 mod halves;
 mod interconnect;
@@ -63,13 +64,14 @@ use journal::{Edge, FrameNote, Journal};
 
 use io_bus::IoBus;
 use private_bus::PrivateBus;
+use serde::{Deserialize, Serialize};
 
 pub use counts::Region;
 pub use interconnect::Agent;
 pub use process::{Ended, Output, Process, Report};
 
 /// What can happen at a node.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Event {
     /// The bus is granted to the agent that has waited longest.
     Grant,
@@ -119,7 +121,7 @@ pub struct Unit {
 }
 
 /// What a processor is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
     /// It executes instructions.
     Running,
@@ -132,7 +134,7 @@ enum State {
 }
 
 /// The transaction that occupies a bus.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Underway {
     transaction: Transaction,
     response: Response,

@@ -12,11 +12,12 @@
 use narthex_kernel::Time;
 use narthex_memory::bus::Bus;
 use narthex_memory::processor_memory::Traffic;
+use serde::{Deserialize, Serialize};
 
 use super::{Event, Node, Underway};
 
 /// The bus and what is on it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PrivateBus {
     pub bus: Bus,
     underway: Option<Underway>,

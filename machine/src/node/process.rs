@@ -8,6 +8,7 @@
 use narthex_cores::linux::{OutputStream, SystemCalls};
 use narthex_kernel::Time;
 use narthex_memory::pages::PageTable;
+use serde::{Deserialize, Serialize};
 
 use super::counts::Region;
 
@@ -42,7 +43,7 @@ impl Process {
 }
 
 /// How a process ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// It exited with this code.
     Exited(u8),
@@ -51,7 +52,7 @@ pub enum Ended {
 }
 
 /// Something that a program wrote.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Output {
     /// Which of the node's processes wrote it.
     pub process: usize,
@@ -62,7 +63,7 @@ pub struct Output {
 }
 
 /// A figure that a program reported.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// What was measured.
     pub name: String,

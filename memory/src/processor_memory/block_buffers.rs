@@ -50,7 +50,7 @@ pub enum Config {
 }
 
 /// The two buffers of one processor.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct BlockBuffers {
     pub transfer_time: Duration,
     pub send: BlockData,

@@ -29,12 +29,12 @@
 //! all the same, a copy has been lost or forged, so the simulator stops rather
 //! than go on with wrong data. The checker proves that none is ever reached.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a cache knows about its copy of a block. The names and letters are
 /// those of Sweazey and Smith: validity, exclusiveness and ownership of a copy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum State {
@@ -94,7 +94,7 @@ impl fmt::Display for State {
 
 /// What the owner of a cache does to a block: its processor, or the network
 /// interface whose cache it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Access {
@@ -112,7 +112,7 @@ impl Access {
 }
 
 /// What a cache asks of the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Request {
@@ -277,6 +277,23 @@ impl Protocol {
 /// The protocol of this name, in upper or lower case.
 pub fn by_name(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().copied().find(|protocol| protocol.name.eq_ignore_ascii_case(name))
+}
+
+/// A table in an archive is its name.
+pub(crate) mod by_its_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Protocol;
+
+    pub fn serialize<S: Serializer>(protocol: &&'static Protocol, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(protocol.name)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Protocol, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        super::by_name(&name).ok_or_else(|| D::Error::custom(format!("there is no protocol '{name}'")))
+    }
 }
 
 /// The names of all protocols, in alphabetical order.

@@ -1,0 +1,250 @@
+//! Archives: a simulation's whole state as bytes, and back.
+//!
+//! One verb serves both directions, so that saving and restoring cannot drift
+//! apart: [`Archived::archive`] hands each part of the state to an [`Archive`],
+//! which writes it down or replaces it by what was written.
+//!
+//! ```text
+//!   saving      state ──► archive(&mut Saving) ─────► bytes
+//!   restoring   bytes ──► archive(&mut Restoring) ──► state of one built anew
+//! ```
+//!
+//! **Plain data** derives serde's `Serialize` and `Deserialize` and is
+//! [`Archived`] by that. Its bytes are postcard's: fields in the order of their
+//! declaration, nothing about their names.
+//!
+//! **What shares or refers** (the program's code, a protocol's table) and what
+//! stands behind a trait is built anew from the configuration and filled in
+//! place. It takes itself apart without `..`, so that a field which is forgotten
+//! is an error of the compiler:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use narthex_kernel::archive::{Archive, Archived, Damage};
+//!
+//! struct Counter { table: Arc<[u64]>, count: u64, marks: Vec<u64> }
+//!
+//! impl Archived for Counter {
+//!     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+//!         let Counter { table: _, count, marks } = self;
+//!         archive.value(count)?;
+//!         archive.value(marks)
+//!     }
+//! }
+//!
+//! let fresh = || Counter { table: [1, 2].into(), count: 0, marks: Vec::new() };
+//! let mut counter = Counter { count: 7, marks: vec![3, 4], ..fresh() };
+//! let bytes = Archive::save(&mut counter)?;
+//! let mut other = fresh();
+//! Archive::restore(&bytes, &mut other)?;
+//! assert_eq!((other.count, other.marks), (7, vec![3, 4]));
+//! # Ok::<(), Damage>(())
+//! ```
+//!
+//! The same state gives the same bytes, so they also tell whether two
+//! simulations are in the same state.
+
+use std::mem;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+/// Why bytes are not the state that they should be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Damage {
+    /// A value cannot be read.
+    #[error("a value cannot be read: {0}")]
+    Value(#[from] postcard::Error),
+    /// There are more or fewer of something than the machine has.
+    #[error("it has {saved} of what the machine has {built} of")]
+    Count {
+        /// In the archive.
+        saved: usize,
+        /// In what was built.
+        built: usize,
+    },
+    /// The archive goes on behind the state's end.
+    #[error("{0} bytes are left over")]
+    LeftOver(usize),
+}
+
+/// State that is saved and restored in place.
+pub trait Archived {
+    /// Hands every part of the state to `archive`, which saves or replaces it.
+    ///
+    /// # Errors
+    /// If the archive holds something else. The state is of no use then.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage>;
+}
+
+impl<T: Serialize + DeserializeOwned> Archived for T {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        archive.value(self)
+    }
+}
+
+/// Bytes that a state is written to, or read from.
+#[derive(Debug)]
+pub struct Archive<'a>(Direction<'a>);
+
+#[derive(Debug)]
+enum Direction<'a> {
+    Saving(Vec<u8>),
+    Restoring(&'a [u8]),
+}
+
+impl Archive<'_> {
+    /// The bytes of a state. It stays as it is.
+    ///
+    /// # Errors
+    /// Only if a part cannot be written at all.
+    pub fn save(state: &mut (impl Archived + ?Sized)) -> Result<Vec<u8>, Damage> {
+        let mut archive = Archive(Direction::Saving(Vec::new()));
+        state.archive(&mut archive)?;
+        match archive.0 {
+            Direction::Saving(bytes) => Ok(bytes),
+            Direction::Restoring(_) => unreachable!("an archive keeps its direction"),
+        }
+    }
+
+    /// Fills in a state from its bytes, all of them.
+    ///
+    /// # Errors
+    /// If they are not those of such a state.
+    pub fn restore(bytes: &[u8], state: &mut (impl Archived + ?Sized)) -> Result<(), Damage> {
+        let mut archive = Archive(Direction::Restoring(bytes));
+        state.archive(&mut archive)?;
+        match archive.0 {
+            Direction::Restoring([]) => Ok(()),
+            Direction::Restoring(rest) => Err(Damage::LeftOver(rest.len())),
+            Direction::Saving(_) => unreachable!("an archive keeps its direction"),
+        }
+    }
+
+    /// Saves plain data, or replaces it.
+    ///
+    /// # Errors
+    /// If there is no such value.
+    pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<(), Damage> {
+        match &mut self.0 {
+            Direction::Saving(bytes) => *bytes = postcard::to_extend(value, mem::take(bytes))?,
+            Direction::Restoring(bytes) => (*value, *bytes) = postcard::take_from_bytes(bytes)?,
+        }
+        Ok(())
+    }
+
+    /// Saves or replaces so many bytes, as they are.
+    ///
+    /// # Errors
+    /// If the archive has fewer.
+    pub fn bytes(&mut self, bytes: &mut [u8]) -> Result<(), Damage> {
+        match &mut self.0 {
+            Direction::Saving(saved) => saved.extend_from_slice(bytes),
+            Direction::Restoring(saved) => {
+                let end = postcard::Error::DeserializeUnexpectedEnd;
+                let (taken, rest) = saved.split_at_checked(bytes.len()).ok_or(end)?;
+                bytes.copy_from_slice(taken);
+                *saved = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves or fills in each of the things of which a machine has a fixed number.
+    ///
+    /// # Errors
+    /// If the archive has another number of them, or as they have.
+    pub fn each<T: Archived>(&mut self, items: &mut [T]) -> Result<(), Damage> {
+        let built = items.len();
+        let mut saved = built;
+        self.value(&mut saved)?;
+        if saved != built {
+            return Err(Damage::Count { saved, built });
+        }
+        items.iter_mut().try_for_each(|item| item.archive(self))
+    }
+}
+
+/// For fields that are arrays of any length, which serde has up to 32 only:
+/// `#[serde(with = "narthex_kernel::archive::array")]`.
+pub mod array {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the elements and how many there are.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<T, S, const LENGTH: usize>(array: &[T; LENGTH], serializer: S) -> Result<S::Ok, S::Error>
+    where
+        T: Serialize,
+        S: Serializer,
+    {
+        array.as_slice().serialize(serializer)
+    }
+
+    /// Reads as many elements as the array has.
+    ///
+    /// # Errors
+    /// If there are more or fewer.
+    pub fn deserialize<'de, T, D, const LENGTH: usize>(deserializer: D) -> Result<[T; LENGTH], D::Error>
+    where
+        T: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        let elements = Vec::deserialize(deserializer)?;
+        elements.try_into().map_err(|elements: Vec<T>| {
+            D::Error::invalid_length(elements.len(), &format!("{LENGTH} elements").as_str())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+    struct Plain {
+        name: String,
+        #[serde(with = "array")]
+        words: [u64; 40],
+        maybe: Option<i16>,
+    }
+
+    fn plain() -> Plain {
+        Plain { name: "bus".into(), words: std::array::from_fn(|word| word as u64), maybe: Some(-3) }
+    }
+
+    #[test]
+    fn plain_data_comes_back_as_it_was() {
+        let bytes = Archive::save(&mut plain()).unwrap();
+        let mut other = Plain { name: String::new(), words: [0; 40], maybe: None };
+        Archive::restore(&bytes, &mut other).unwrap();
+        assert_eq!(other, plain());
+    }
+
+    #[test]
+    fn what_is_cut_short_or_too_long_is_damaged() {
+        let mut bytes = Archive::save(&mut plain()).unwrap();
+        for length in 0..bytes.len() {
+            assert!(Archive::restore(&bytes[..length], &mut plain()).is_err(), "{length} bytes");
+        }
+        bytes.push(0);
+        assert_eq!(Archive::restore(&bytes, &mut plain()), Err(Damage::LeftOver(1)));
+    }
+
+    #[test]
+    fn another_number_of_parts_is_damage() {
+        struct Parts(Vec<u64>);
+        impl Archived for Parts {
+            fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+                archive.each(&mut self.0)
+            }
+        }
+        let bytes = Archive::save(&mut Parts(vec![1, 2])).unwrap();
+        let damage = Archive::restore(&bytes, &mut Parts(vec![0; 3]));
+        assert_eq!(damage, Err(Damage::Count { saved: 2, built: 3 }));
+    }
+}
