@@ -85,7 +85,7 @@ impl Marker {
 }
 
 /// The activities that are open, innermost last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Activities {
     open: Vec<Activity>,
 }
