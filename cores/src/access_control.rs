@@ -54,7 +54,7 @@ impl AccessControl {
 }
 
 /// The registers of user-level traps.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct TrapRegisters {
     /// Where the handler is; zero: there is none.
     pub utvec: u64,

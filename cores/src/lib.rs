@@ -35,6 +35,7 @@ pub mod assemble;
 pub mod instruction;
 pub mod linux;
 pub mod timing;
+pub mod wait_loop;
 
 pub use access_control::AccessControl;
 pub use code::Code;

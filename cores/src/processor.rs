@@ -10,7 +10,7 @@ use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
 use crate::extensions::LEAVE;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation};
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, Stop};
 use crate::timing::Timing;
 
@@ -41,7 +41,7 @@ fn no_window() -> Window {
 /// [`Functional`]: crate::Functional
 /// [`InOrder`]: crate::InOrder
 pub struct Processor<T> {
-    core: Box<Core<T>>,
+    pub(crate) core: Box<Core<T>>,
     /// The next instruction is executed even at the horizon.
     must_execute: bool,
     period_ps: u64,
@@ -73,6 +73,7 @@ impl<T: Timing> Processor<T> {
             exit: Exit::Continue,
             code: CodeView::new(code),
             clock_stands: false,
+            counter_reads: 0,
         };
         Processor { core: Box::new(core), must_execute: false, period_ps }
     }
@@ -129,6 +130,25 @@ impl<T: Timing> Processor<T> {
                 return None;
             }
         }
+    }
+
+    /// Executes one instruction, if it is one that [`Processor::run`] would execute
+    /// before `until`; nothing if it executed without a stop.
+    pub fn step_before<P: Port>(&mut self, port: &mut P, until: Time) -> Option<Stop> {
+        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.begin(port);
+        let exit = match std::mem::take(&mut self.must_execute) {
+            true => self.step_regardless(port),
+            false if self.core.t >= self.core.until => return Some(Stop::Horizon),
+            false => self.thread(port, &Table::PAUSE),
+        };
+        self.stop_for(exit, port)
+    }
+
+    /// Whether the next run executes an instruction whatever the time: one that
+    /// has waited.
+    pub fn is_resumed(&self) -> bool {
+        self.must_execute
     }
 
     /// Says when the access that the processor waits for can be made: its local
@@ -239,6 +259,21 @@ impl<T: Timing> Processor<T> {
         self.core.registers[number]
     }
 
+    /// The integer registers, then the floating-point registers.
+    pub fn registers(&self) -> &[u64; SINK as usize] {
+        self.core.registers.first_chunk().expect("as many registers")
+    }
+
+    /// How often the program has read a counter of time or of instructions.
+    pub fn counter_reads(&self) -> u64 {
+        self.core.counter_reads
+    }
+
+    /// The operation at the program counter.
+    pub(crate) fn next_operation(&mut self) -> Operation {
+        enter(&mut self.core).get()
+    }
+
     /// Sets an integer register; x0 stays zero.
     pub fn set_x(&mut self, number: usize, value: u64) {
         assert!(number < 32, "there is no register x{number}");
@@ -300,6 +335,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             code,
             slot_ps: _,
             clock_stands: _,
+            counter_reads: _,
         } = self;
         archive.each(registers)?;
         timing.archive(archive)?;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access_control::AccessControl;
 use crate::config::Config;
+use crate::operation::SINK;
 
 /// How long a result takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,6 +197,27 @@ pub struct InOrder {
 }
 
 impl InOrder {
+    /// Registers and units that can be busy.
+    pub(crate) const PENDING: usize = SINK as usize + 3;
+
+    /// For how many slots after `t` each register and unit is still busy.
+    pub(crate) fn pending(&self, t: u64) -> [u64; Self::PENDING] {
+        let (registers, units) = (&self.ready[..SINK as usize], &self.free);
+        let mut busy = registers.iter().chain(units).map(|&until| until.saturating_sub(t));
+        std::array::from_fn(|_| busy.next().expect("as many as there are"))
+    }
+
+    /// What is under way at `t` ends so many slots later.
+    pub(crate) fn shift(&mut self, t: u64, slots: u64) {
+        let busy = self.ready.iter_mut().chain(&mut self.free);
+        busy.filter(|until| **until > t).for_each(|until| *until += slots);
+    }
+
+    /// A slot's place in its cycle.
+    pub(crate) fn phase(&self, slot: u64) -> u64 {
+        slot & !self.cycle_mask
+    }
+
     #[inline(always)]
     fn cycle_start(&self, slot: u64) -> u64 {
         slot & self.cycle_mask

@@ -37,6 +37,7 @@ pub struct NetworkPort {
     next_sequence: u64,
     last_sender: u8,
     emitted: Emitted,
+    changes: u64,
 }
 
 impl std::fmt::Debug for NetworkPort {
@@ -64,7 +65,13 @@ impl NetworkPort {
             next_sequence: 0,
             last_sender: 0,
             emitted: Emitted::default(),
+            changes: 0,
         }
+    }
+
+    /// A count that moves whenever its state may have changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The port as one of the node's processes has it.
@@ -79,11 +86,13 @@ impl NetworkPort {
 
     /// A frame has arrived from the network.
     pub fn arrive(&mut self, now: Time, frame: Frame) -> Arrival {
+        self.changes += 1;
         self.flow.arrive(now, frame, &mut self.emitted)
     }
 
     /// The instant that [`NetworkPort::departures`] asked for has come.
     pub fn retry(&mut self, now: Time) {
+        self.changes += 1;
         self.flow.retry(now, &mut self.emitted);
     }
 
@@ -127,6 +136,7 @@ impl Archived for NetworkPort {
             next_sequence,
             last_sender,
             emitted,
+            changes: _,
         } = self;
         flow.archive(archive)?;
         network.archive(archive)?;
@@ -195,6 +205,7 @@ impl ProcessPort<'_> {
     pub fn send(&mut self, header: Header, payload: Vec<u8>) {
         let process = self.process();
         let port = &mut *self.port;
+        port.changes += 1;
         port.last_sender = process;
         port.message_sizes.record(header, port.format);
         let sequence = port.next_sequence;
@@ -215,6 +226,7 @@ impl ProcessPort<'_> {
 
     /// Takes the oldest packet that has arrived for this process and frees its buffer.
     pub fn take(&mut self) -> Option<Packet> {
+        self.port.changes += 1;
         self.port.flow.take(self.own, &mut self.port.emitted)
     }
 }

@@ -228,6 +228,9 @@ pub trait Side: SideState + Archived + Send {
     /// Counts so far, by name.
     fn statistics(&self) -> &dyn StatisticSet;
 
+    /// The same, for whoever adds what was computed instead of simulated.
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet;
+
     /// The state in a line, for the explanation of a run without progress.
     fn describe(&self) -> String;
 }

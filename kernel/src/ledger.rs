@@ -125,6 +125,14 @@ pub struct Ledger<C> {
     categories: PhantomData<C>,
 }
 
+/// What a [`Ledger`] books in each of many equal turns; nothing if no category
+/// ends in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LedgerTurn {
+    length: Duration,
+    booked: Box<[Duration]>,
+}
+
 impl<C: Category> Ledger<C> {
     /// Opens the ledger in `category`.
     pub fn new(now: Time, category: C) -> Self {
@@ -184,6 +192,32 @@ impl<C: Category> Ledger<C> {
     /// Every category's name and total, in the order of their indices.
     pub fn totals(&self) -> impl Iterator<Item = (String, Duration)> {
         self.totals.iter().enumerate().map(|(index, &total)| (C::name(index), total))
+    }
+
+    /// What is booked in a turn of `length` that began when the ledger was as
+    /// `earlier` and is over now: the turn is repeated by [`Ledger::repeat`]. None
+    /// if the category is not the same at both ends.
+    pub fn turn_since(&self, earlier: &Self, length: Duration) -> Option<LedgerTurn> {
+        if self.current != earlier.current {
+            return None;
+        }
+        if self.since == earlier.since {
+            return Some(LedgerTurn::default());
+        }
+        let totals = self.totals.iter().zip(&earlier.totals);
+        let mut booked: Box<[Duration]> = totals.map(|(now, before)| *now - *before).collect();
+        // What was not booked yet when the turn began, and what is not booked now.
+        let current = &mut booked[self.current];
+        *current = *current + length - (self.since - earlier.since);
+        Some(LedgerTurn { length, booked })
+    }
+
+    /// The turn happens `times` more times.
+    pub fn repeat(&mut self, turn: &LedgerTurn, times: u64) {
+        for (total, &booked) in self.totals.iter_mut().zip(&turn.booked) {
+            *total += booked * times;
+        }
+        self.since += turn.length * times;
     }
 
     #[inline]
@@ -249,6 +283,39 @@ mod tests {
     fn going_back_in_time_is_refused() {
         let mut ledger = Ledger::new(at(5), Test::Think);
         ledger.switch(at(4), Test::Type);
+    }
+
+    /// Books turns of think 3, type 4, think 2; the first begins inside a thought.
+    fn turns(ledger: &mut Ledger<Test>, begin: u64, count: u64) {
+        for turn in 0..count {
+            ledger.switch(at(begin + 9 * turn + 3), Test::Type);
+            ledger.switch(at(begin + 9 * turn + 7), Test::Think);
+        }
+    }
+
+    #[test]
+    fn repeated_turns_are_booked_as_if_they_happened() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        let before = ledger.clone();
+        turns(&mut ledger, 1, 1);
+        // The turn begins at 1 and is over at 10.
+        let turn = ledger.turn_since(&before, Duration::from_ps(9)).unwrap();
+        let mut long = ledger.clone();
+        ledger.repeat(&turn, 5);
+        turns(&mut long, 10, 5);
+        assert_eq!(ledger, long);
+        ledger.close(at(64));
+    }
+
+    #[test]
+    fn a_turn_in_one_category_books_nothing_and_one_that_ends_in_another_is_none() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        let before = ledger.clone();
+        let turn = ledger.turn_since(&before, Duration::from_ps(9)).unwrap();
+        ledger.repeat(&turn, 5);
+        assert_eq!(ledger, before);
+        ledger.switch(at(5), Test::Type);
+        assert_eq!(ledger.turn_since(&before, Duration::from_ps(9)), None);
     }
 
     proptest! {

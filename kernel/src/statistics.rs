@@ -131,6 +131,10 @@ pub trait Statistic: Default {
 
     /// Adds what another component of the same kind has seen.
     fn merge(&mut self, other: &Self);
+
+    /// Hands out each number in it that adds up; not the extremes, which do not
+    /// move when the same is seen again.
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64));
 }
 
 /// A component's statistics, as whoever reports them sees them.
@@ -140,6 +144,9 @@ pub trait StatisticSet {
 
     /// Shows each statistic with its value, in the same order.
     fn visit(&self, visitor: &mut dyn FnMut(&'static Description, Value));
+
+    /// Hands out each number that adds up, always in the same order.
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64));
 }
 
 impl<'a> Reported<'a, dyn StatisticSet + 'a> {
@@ -224,6 +231,10 @@ macro_rules! statistics {
                 for (description, value) in Self::describe().iter().zip(values) {
                     visitor(description, value);
                 }
+            }
+
+            fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+                $($crate::statistics::Statistic::sums(&mut self.$field, visitor);)*
             }
         }
     };
@@ -314,6 +325,14 @@ mod tests {
         let later: Vec<_> = all.iter().zip(&earlier).map(|(all, earlier)| all.since(earlier)).collect();
         let expected = [Some(day[0].clone()), Some(day[1].clone()), None, None, Some(day[4].clone())];
         assert_eq!(later, expected);
+    }
+
+    #[test]
+    fn what_adds_up_is_handed_out_and_extremes_are_not() {
+        let (mut road, mut twice) = (a_day(), a_day());
+        twice.merge(&a_day());
+        road.sums(&mut |sum| *sum *= 2);
+        assert_eq!(values(&road), values(&twice));
     }
 
     #[test]

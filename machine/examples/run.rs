@@ -5,8 +5,8 @@
 //! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
 //! ```
 //!
-//! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `NODES=1` prints
-//! the statistics of each node; what the run cost the host goes to the error output.
+//! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
+//! executes wait loops, `NODES=1` prints the statistics of each node; what the run cost the host goes to the error output.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             .unwrap_or_default(),
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
+        execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
     };
     let elf = match std::fs::read(&path) {
         Ok(elf) => elf,

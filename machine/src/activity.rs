@@ -86,7 +86,7 @@ impl Marker {
 }
 
 /// The activities that are open, innermost last.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Activities {
     open: Vec<Activity>,
 }

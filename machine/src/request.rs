@@ -29,6 +29,10 @@ pub struct RunRequest {
     /// The seed of the random streams; the machine's own if not given.
     #[serde(default)]
     pub seed: Option<u64>,
+    /// Executes wait loops instruction by instruction; otherwise their turns are
+    /// computed, with the same result.
+    #[serde(default)]
+    pub execute_wait_loops: bool,
 }
 
 fn one() -> u32 {

@@ -74,6 +74,8 @@ pub struct Effort {
     pub windows: u64,
     /// Instructions that all processors retired.
     pub instructions: u64,
+    /// Those among them that were computed, in wait loops, instead of executed.
+    pub skipped_instructions: u64,
 }
 
 /// A run that has come to its end.
@@ -105,6 +107,9 @@ pub(crate) fn simulate(
     let mut nodes =
         (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
     nodes.iter_mut().for_each(prepare);
+    if request.execute_wait_loops {
+        nodes.iter_mut().for_each(Node::execute_wait_loops);
+    }
     let lookahead = machine.config.network.build().smallest_latency();
     let mut simulation = Simulation::new(nodes, lookahead);
     let patience = machine.config.machine.time_without_progress;
@@ -125,7 +130,11 @@ pub(crate) fn simulate(
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
     judge(&ending, &mut nodes)?;
-    let effort = Effort { windows, instructions: nodes.iter().map(Node::retired).sum() };
+    let effort = Effort {
+        windows,
+        instructions: nodes.iter().map(Node::retired).sum(),
+        skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
+    };
     Ok(Finished { machine, interface, nodes, effort, end, written })
 }
 

@@ -248,6 +248,11 @@ impl Bus {
         self.clock.period()
     }
 
+    /// Whether nobody has it at `now`, or waits for it.
+    pub fn is_idle_at(&self, now: Time) -> bool {
+        !self.busy && self.waiting.is_empty() && self.free_since <= now
+    }
+
     /// `agent` wants to issue a transaction. Returns the instant at which the
     /// node calls [`Bus::grant`], where the bus was idle.
     pub fn request(&mut self, now: Time, agent: AgentId) -> Option<Time> {

@@ -273,6 +273,12 @@ impl ProcessorMemory {
         }
     }
 
+    /// Whether no access is waiting or under way, posted stores included.
+    pub fn is_at_rest(&self) -> bool {
+        let is_issued = self.issued_block.is_some() || self.issued_uncached.is_some();
+        self.pending.is_none() && !is_issued && self.finished.is_none() && self.store_buffer.is_empty()
+    }
+
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {

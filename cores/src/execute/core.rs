@@ -71,6 +71,8 @@ pub(crate) struct Core<T> {
     pub slot_ps: u64,
     /// Whether programs read 0 from the clock.
     pub clock_stands: bool,
+    /// How often the program has read a counter.
+    pub counter_reads: u64,
 }
 
 impl<T: Timing> Core<T> {

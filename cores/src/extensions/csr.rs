@@ -28,6 +28,9 @@ const CYCLE: i64 = 0xc00;
 const TIME: i64 = 0xc01;
 const INSTRET: i64 = 0xc02;
 
+/// The counters: of cycles, of nanoseconds, of retired instructions.
+pub(crate) const COUNTERS: [i64; 3] = [CYCLE, TIME, INSTRET];
+
 instructions! {
     "csrrw" "csr rs1 001 rd 1110011" => |c| c.csr(true, |_, operand| operand);
     "csrrs" "csr rs1 010 rd 1110011" => |c| c.csr(false, |old, operand| old | operand);
@@ -44,7 +47,8 @@ instructions! {
 const TAG_NUMBER: u64 = 15;
 
 #[inline(never)]
-fn read<P: Port, T: Timing>(core: &Core<T>, port: &P, number: i64, at: u64, count: u64) -> Option<u64> {
+fn read<P: Port, T: Timing>(core: &mut Core<T>, port: &P, number: i64, at: u64, count: u64) -> Option<u64> {
+    core.counter_reads += u64::from(COUNTERS.contains(&number));
     let value = match number {
         FFLAGS => u64::from(core.fcsr & 0x1f),
         FRM => u64::from(core.fcsr >> 5),

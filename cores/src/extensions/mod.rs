@@ -18,6 +18,7 @@ use narthex_memory::Port;
 use crate::execute::{Handler, empty_table, place};
 use crate::timing::Timing;
 
+pub(crate) use csr::COUNTERS;
 pub(crate) use internal::{FAR_BRANCH, FAR_JUMP, ILLEGAL, LEAVE, UNDECODED, illegal};
 
 /// The number of the first real instruction; below are the operations that

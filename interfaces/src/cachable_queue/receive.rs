@@ -450,6 +450,10 @@ impl Side for CachableQueueReceive {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         let known = self.unread.most();
         let full = if self.full { ", and the interface waits for the processor to consume one" } else { "" };

@@ -345,6 +345,10 @@ impl Side for CachableQueueSend {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         let held = self.announced - self.injected;
         let blocked = if held > 0 && self.engine_done.is_some() && self.job.is_none() {

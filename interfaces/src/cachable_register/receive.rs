@@ -176,6 +176,10 @@ impl Side for RegisterReceive {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         match (&self.arrived, self.shown) {
             (Some(_), true) => "receive registers: a message that the processor has not cleared".into(),

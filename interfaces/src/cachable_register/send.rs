@@ -221,6 +221,10 @@ impl Side for RegisterSend {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         match &self.outgoing {
             Some(outgoing) => {

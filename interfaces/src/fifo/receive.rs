@@ -130,6 +130,10 @@ impl Side for ReceiveFifo {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         format!("receive FIFO: {} packets that the processor has not read", self.visible.len())
     }

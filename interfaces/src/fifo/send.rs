@@ -129,6 +129,10 @@ impl Side for SendFifo {
         &self.statistics
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
     fn describe(&self) -> String {
         match (self.header, self.done) {
             (Some(header), Some(_)) => {

@@ -109,6 +109,10 @@ impl Side for Send {
         self.fifo.statistics()
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        self.fifo.statistics_mut()
+    }
+
     fn describe(&self) -> String {
         self.fifo.describe()
     }
@@ -157,6 +161,10 @@ impl Side for Receive {
 
     fn statistics(&self) -> &dyn StatisticSet {
         self.fifo.statistics()
+    }
+
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        self.fifo.statistics_mut()
     }
 
     fn describe(&self) -> String {

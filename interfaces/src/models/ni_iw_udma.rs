@@ -161,6 +161,10 @@ impl Side for Send {
         self.fifo.statistics()
     }
 
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        self.fifo.statistics_mut()
+    }
+
     fn describe(&self) -> String {
         format!("{}, {}", self.fifo.describe(), self.engine.describe())
     }
@@ -281,6 +285,10 @@ impl Side for Receive {
 
     fn statistics(&self) -> &dyn StatisticSet {
         self.fifo.statistics()
+    }
+
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        self.fifo.statistics_mut()
     }
 
     fn describe(&self) -> String {

@@ -41,6 +41,10 @@ impl Statistic for Counter {
     fn merge(&mut self, other: &Self) {
         self.0 += other.0;
     }
+
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+        visitor(&mut self.0);
+    }
 }
 
 /// Adds up time; picoseconds in results.
@@ -67,6 +71,12 @@ impl Statistic for TimeTotal {
 
     fn merge(&mut self, other: &Self) {
         self.0 += other.0;
+    }
+
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+        let mut picoseconds = self.0.as_ps();
+        visitor(&mut picoseconds);
+        self.0 = Duration::from_ps(picoseconds);
     }
 }
 
@@ -95,6 +105,8 @@ impl Statistic for Maximum {
     fn merge(&mut self, other: &Self) {
         self.record(other.0);
     }
+
+    fn sums(&mut self, _: &mut dyn FnMut(&mut u64)) {}
 }
 
 /// How values are distributed: count, sum, extremes, and how many values lie
@@ -187,6 +199,10 @@ impl Statistic for Histogram {
             *mine += theirs;
         }
     }
+
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+        [&mut self.count, &mut self.sum].into_iter().chain(&mut self.buckets).for_each(visitor);
+    }
 }
 
 /// One count for each member of a category: transactions by kind, or time by kind.
@@ -231,5 +247,9 @@ impl<C: Category> Statistic for Tally<C> {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
+    }
+
+    fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+        self.counts.iter_mut().for_each(visitor);
     }
 }

@@ -208,6 +208,7 @@ impl Checked<'_> {
             set: Vec::new(),
             threads: 1,
             seed: None,
+            execute_wait_loops: false,
         }
     }
 

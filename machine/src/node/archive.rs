@@ -34,11 +34,13 @@ impl Archived for Node {
             statistics,
             progress,
             journal: _,
+            waiting,
         } = self;
         assert!(
             departures.is_empty() && timers.is_empty() && faults.is_empty(),
             "a node is archived between windows"
         );
+        assert!(!waiting.is_asleep(), "a node catches up before it is archived");
         events.archive(archive)?;
         archive.each(units)?;
         archive.each(processes)?;

@@ -56,6 +56,11 @@ impl IoBus {
         let bus = Bus::with_occupancy(timing.clock(), |_| 0);
         IoBus { bus, bridge, timing, tenure: None, memory_since: Time::ZERO }
     }
+
+    /// Whether nobody has the bus at `now`, or waits for it.
+    pub fn is_idle_at(&self, now: Time) -> bool {
+        self.tenure.is_none() && self.bus.is_idle_at(now)
+    }
 }
 
 impl Archived for IoBus {

@@ -42,6 +42,7 @@ mod process;
 mod program;
 mod registers;
 mod report;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,6 +66,7 @@ use journal::{Edge, FrameNote, Journal};
 use io_bus::IoBus;
 use private_bus::PrivateBus;
 use serde::{Deserialize, Serialize};
+use waiting::Waiting;
 
 pub use counts::Region;
 pub use interconnect::Agent;
@@ -178,6 +180,8 @@ pub struct Node {
     statistics: counts::Statistics,
     /// System calls and deliveries: what shows that the run gets somewhere.
     progress: u64,
+    /// What it knows about the loop in which its program waits.
+    waiting: Waiting,
     /// What happened here, where somebody wants to know.
     pub journal: Option<Box<Journal>>,
 }
@@ -240,6 +244,7 @@ impl Node {
             faults: Vec::new(),
             statistics: counts::Statistics::default(),
             progress: 0,
+            waiting: Waiting::default(),
             journal: None,
         }
     }
@@ -261,10 +266,19 @@ impl Node {
 
     /// Lets a processor execute until `until` or until it needs something.
     fn run_processor(&mut self, index: usize, until: Time) {
+        if self.waiting.is_watching() {
+            return self.run_watched(index, until);
+        }
         let unit = &mut self.units[index];
         unit.state = State::Running;
         let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
         let stop = unit.processor.run(&mut port, until);
+        self.look_out(index, stop);
+        self.heed(index, stop);
+    }
+
+    /// Gives a processor what it has stopped for.
+    fn heed(&mut self, index: usize, stop: Stop) {
         match stop {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
@@ -327,6 +341,7 @@ impl Node {
 
     fn handle(&mut self, now: Time, event: Event) {
         let edge = event.edge();
+        self.waiting.see(&event);
         match event {
             Event::Grant => self.grant(now),
             Event::Release => self.release(now),
@@ -402,13 +417,20 @@ impl Partition for Node {
 
     fn next_time(&self) -> Option<Time> {
         let runnable = self.units.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
-        let processors = runnable.map(|unit| unit.processor.now()).min();
+        let processors = self.wakes_at().or_else(|| runnable.map(|unit| unit.processor.now()).min());
         processors.into_iter().chain(self.events.next_time()).min()
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
         loop {
             let limit = self.events.next_time().map_or(until, |next| next.min(until));
+            if let Some(wakes_at) = self.wakes_at() {
+                let due = wakes_at.min(limit);
+                if due == until {
+                    break;
+                }
+                self.catch_up(due);
+            }
             if let Some((index, horizon)) = self.next_to_run(limit) {
                 self.run_processor(index, horizon);
             } else if let Some((now, event)) = self.events.pop_before(until) {

@@ -27,6 +27,11 @@ impl PrivateBus {
     pub fn new(bus: Bus) -> Self {
         PrivateBus { bus, underway: None }
     }
+
+    /// Whether nobody has the bus at `now`, or waits for it.
+    pub fn is_idle_at(&self, now: Time) -> bool {
+        self.underway.is_none() && self.bus.is_idle_at(now)
+    }
 }
 
 impl Node {

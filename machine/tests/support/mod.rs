@@ -114,6 +114,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         set: Vec::new(),
         threads: 1,
         seed: None,
+        execute_wait_loops: false,
     }
 }
 

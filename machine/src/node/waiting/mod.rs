@@ -1,0 +1,160 @@
+//! Waiting nodes: wait loops are computed instead of executed.
+//!
+//! A node whose only processor turns in a wait loop does the same in every turn,
+//! until a frame arrives or something that the node itself has scheduled
+//! happens. So the node watches one turn closely ([`watch`]), and if the node
+//! is the same at both its ends, it goes to sleep: it says that it has nothing to
+//! do before its next event. When that is due, [`Node::catch_up`] computes the
+//! turns that have passed by then, and the processor executes the rest of the
+//! last one as ever:
+//!
+//! ```text
+//!   executed  │ watched │ computed: time, instructions, statistics, ledger │ executed
+//!   ──────────┼────turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─ ─ ─ ─ ┼──────► event
+//! ```
+//!
+//! **Why this is exact.** What a node does next follows from its state. The
+//! processor's part is compared by [`narthex_cores::wait_loop`]. A turn that
+//! loads from device registers also takes the bus: nobody else may use it then,
+//! no half of the interface may be called otherwise, the turn takes whole cycles
+//! of every bus, and at both ends the buses are idle, and interface and
+//! bridge are in the same state ([`rest`]). An instant for which a device waits
+//! is an event of the node, which no computed turn reaches. Then the second
+//! turn is the first one again, only later, and what counters have grown by in
+//! the first they grow by in each.
+//!
+//! **Which loops to watch** is a guess ([`lookout`]): a processor that stops twice
+//! at the same place with the same registers. A wrong guess costs host time only.
+//!
+//! Where several processors of a node run, or somebody keeps a journal, all is
+//! executed.
+
+mod lookout;
+mod rest;
+mod watch;
+
+use narthex_cores::wait_loop::Turn;
+use narthex_kernel::ledger::LedgerTurn;
+use narthex_kernel::{Duration, Time};
+
+use super::{Event, Node, State};
+use lookout::Lookout;
+use watch::Watch;
+
+/// Registers that count the time move on for whoever looks for progress: a loop
+/// that compares time sleeps no longer than this at once.
+const LONGEST_SLEEP: Duration = Duration::from_ns(10_000);
+
+/// What a node knows about its wait loop.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Everything is executed.
+    pub disabled: bool,
+    lookout: Lookout,
+    stage: Stage,
+    skipped_instructions: u64,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// The processor executes, and is looked at where it stops.
+    #[default]
+    Executing,
+    /// One turn is watched.
+    Watching(Box<Watch>),
+    /// All further turns are known.
+    Asleep(Box<Sleep>),
+}
+
+/// A wait loop with known turns, at the beginning of one.
+#[derive(Debug)]
+struct Sleep {
+    /// Whose it is.
+    index: usize,
+    turn: Turn,
+    ledger: LedgerTurn,
+    /// What each sum of the node's statistics grows by in a turn; empty if no
+    /// device takes part, because then none does.
+    sums: Vec<u64>,
+}
+
+impl Waiting {
+    /// Whether the next instructions are watched.
+    pub fn is_watching(&self) -> bool {
+        matches!(self.stage, Stage::Watching(_))
+    }
+
+    /// Whether turns are known that nobody has computed yet.
+    pub fn is_asleep(&self) -> bool {
+        matches!(self.stage, Stage::Asleep(_))
+    }
+
+    /// An event happens. Of those a bus's may be part of a turn, if it loads from a
+    /// device.
+    pub fn see(&mut self, event: &Event) {
+        if let Stage::Watching(watch) = &self.stage
+            && !(watch.takes_bus && (event.edge().is_some() || matches!(event, Event::ReadAtBridge)))
+        {
+            self.disturb();
+        }
+    }
+
+    /// Something happens that is no part of a turn.
+    pub fn disturb(&mut self) {
+        if self.is_watching() {
+            self.stage = Stage::Executing;
+        }
+    }
+
+    /// Instructions that were computed instead of executed.
+    pub fn skipped_instructions(&self) -> u64 {
+        self.skipped_instructions
+    }
+}
+
+impl Node {
+    /// Everything is executed from now on, wait loops too.
+    pub fn execute_wait_loops(&mut self) {
+        self.waiting.disabled = true;
+    }
+
+    /// Instructions that were computed instead of executed.
+    pub fn skipped_instructions(&self) -> u64 {
+        self.waiting.skipped_instructions()
+    }
+
+    /// Brings a node that sleeps up to `now`, less than a turn before it, and
+    /// wakes it. Nothing else has happened there since it fell asleep.
+    pub fn catch_up(&mut self, now: Time) {
+        let Stage::Asleep(sleep) = std::mem::take(&mut self.waiting.stage) else { return };
+        let Sleep { index, turn, ledger, sums } = *sleep;
+        let unit = &mut self.units[index];
+        let waited = now.saturating_since(unit.processor.now());
+        let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
+        unit.processor.repeat(&turn, turns);
+        unit.ledger.repeat(&ledger, turns);
+        if !sums.is_empty() {
+            let mut growth = sums.iter();
+            self.sums(&mut |sum| *sum += turns * growth.next().expect("one for each sum"));
+        }
+        let instructions = turns * turn.instructions();
+        self.waiting.skipped_instructions += instructions;
+        self.waiting.lookout.saved(instructions, self.units[index].processor.retired());
+    }
+
+    /// When a sleeping node does something by itself, but for its events; none if
+    /// it is not asleep.
+    pub(super) fn wakes_at(&self) -> Option<Time> {
+        let Stage::Asleep(sleep) = &self.waiting.stage else { return None };
+        let turn = &sleep.turn;
+        let all = Duration::from_ps(turn.duration().as_ps().saturating_mul(turn.limit()));
+        let longest = if turn.grows() { LONGEST_SLEEP.max(turn.duration()) } else { Duration::MAX };
+        Some(self.units[sleep.index].processor.now().saturating_add(all.min(longest)))
+    }
+
+    /// The only processor that has not ended its program; none if there are more.
+    fn only_processor(&self) -> Option<usize> {
+        let mut running = (0..self.units.len()).filter(|&index| self.units[index].state != State::Exited);
+        running.next().filter(|_| running.next().is_none())
+    }
+}

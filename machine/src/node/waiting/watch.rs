@@ -1,0 +1,172 @@
+//! Watching one turn of a loop: the processor executes as ever, but one
+//! instruction at a time, and what happens at the node is noted.
+
+use narthex_cores::Stop;
+use narthex_cores::wait_loop::{Observation, Turn, Verdict};
+use narthex_kernel::{Duration, Ledger, Time};
+use narthex_memory::processor_memory::WaitReason;
+
+use super::lookout::Seen;
+use super::rest::Rest;
+use super::{Sleep, Stage};
+use crate::activity::{Activities, Activity, Occupation};
+use crate::node::{Node, State};
+
+/// A turn has this many times the instructions that it seemed to have, at most:
+/// it may have to be looked at three times.
+const MOST_TURNS: u64 = 4;
+/// The longest turn that is watched, in instructions.
+const LONGEST_TURN: u64 = 1_000;
+
+/// A turn that is watched.
+#[derive(Debug)]
+pub(super) struct Watch {
+    index: usize,
+    /// It loads from device registers.
+    pub takes_bus: bool,
+    most_instructions: u64,
+    /// None before it has begun.
+    begun: Option<Begun>,
+}
+
+/// The beginning of the turn.
+#[derive(Debug)]
+struct Begun {
+    observation: Observation,
+    at: Start,
+}
+
+/// The node where the turn begins.
+#[derive(Debug)]
+struct Start {
+    activities: Activities,
+    ledger: Ledger<(Activity, Occupation)>,
+    /// None if no device takes part.
+    rest: Option<(Rest, Vec<u64>)>,
+}
+
+impl Node {
+    /// A processor has stopped: if it seems to wait, its next turn is watched.
+    pub(in crate::node) fn look_out(&mut self, index: usize, stop: Stop) {
+        if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
+            return;
+        }
+        let unit = &self.units[index];
+        let loads = unit.memory.statistics.uncached_loads.get();
+        if let Some(seen) = self.waiting.lookout.look(&unit.processor, loads) {
+            self.watch(index, seen);
+        }
+    }
+
+    #[cold]
+    fn watch(&mut self, index: usize, Seen { instructions, takes_bus }: Seen) {
+        let is_short = (1..=LONGEST_TURN).contains(&instructions);
+        let is_alone = self.journal.is_none() && self.only_processor() == Some(index);
+        if is_short && is_alone {
+            let most_instructions = instructions * MOST_TURNS;
+            self.waiting.stage =
+                Stage::Watching(Box::new(Watch { index, takes_bus, most_instructions, begun: None }));
+        } else {
+            self.waiting.lookout.in_vain(self.units[index].processor.retired());
+        }
+    }
+
+    /// Lets the processor that is watched execute until `until` or until it needs
+    /// something, as `run_processor` does.
+    pub(in crate::node) fn run_watched(&mut self, index: usize, until: Time) {
+        loop {
+            let (stop, verdict) = self.watched_step(index, until);
+            let waits = stop == Some(Stop::Wait);
+            if let Some(stop) = stop {
+                self.heed(index, stop);
+            }
+            if waits && self.units[index].memory.wait_reason() != Some(WaitReason::Uncached) {
+                self.stop_watching();
+            }
+            match verdict {
+                Verdict::Open => {}
+                Verdict::Anew => self.begin(index),
+                Verdict::Turned(turn) => self.fall_asleep(index, turn),
+                Verdict::Futile => self.stop_watching(),
+            }
+            if stop.is_some() || !self.waiting.is_watching() {
+                return;
+            }
+        }
+    }
+
+    /// One instruction; the first may have waited, and only then the turn begins.
+    fn watched_step(&mut self, index: usize, until: Time) -> (Option<Stop>, Verdict) {
+        self.units[index].state = State::Running;
+        let begins = !self.units[index].processor.is_resumed();
+        if begins && matches!(&self.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
+            self.begin(index);
+        }
+        let Stage::Watching(watch) = &mut self.waiting.stage else { return (None, Verdict::Open) };
+        let unit = &mut self.units[index];
+        let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
+        match &mut watch.begun {
+            Some(begun) => begun.observation.step(&mut unit.processor, &mut port, until),
+            None => (unit.processor.step_before(&mut port, until), Verdict::Open),
+        }
+    }
+
+    /// The turn begins here, or begins anew.
+    fn begin(&mut self, index: usize) {
+        if !self.is_at_rest(self.units[index].processor.now()) {
+            return self.stop_watching();
+        }
+        let Stage::Watching(mut watch) = std::mem::take(&mut self.waiting.stage) else { return };
+        let at = self.start(index, watch.takes_bus);
+        match &mut watch.begun {
+            Some(begun) => begun.at = at,
+            None => {
+                let grain = if watch.takes_bus { self.grain() } else { Duration::from_ps(1) };
+                let processor = &self.units[index].processor;
+                let observation = Observation::new(processor, watch.most_instructions, grain);
+                watch.begun = Some(Begun { observation, at });
+            }
+        }
+        self.waiting.stage = Stage::Watching(watch);
+    }
+
+    fn start(&mut self, index: usize, takes_bus: bool) -> Start {
+        let rest = takes_bus.then(|| (self.rest(self.units[index].processor.now()), self.all_sums()));
+        let unit = &self.units[index];
+        Start { activities: unit.activities.clone(), ledger: unit.ledger.clone(), rest }
+    }
+
+    /// The processor is back where the turn began. If the rest of the node is as
+    /// it was there, it sleeps from now on.
+    fn fall_asleep(&mut self, index: usize, turn: Turn) {
+        let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) else { return };
+        let Some(Begun { at, .. }) = watch.begun else { return };
+        let end = self.start(index, watch.takes_bus);
+        let now = self.units[index].processor.now();
+        let ledger = end.ledger.turn_since(&at.ledger, turn.duration());
+        let is_same = end.activities == at.activities && self.is_at_rest(now);
+        let sums = match (at.rest, end.rest) {
+            (Some((before, sums)), Some((after, grown))) if before == after => {
+                Some(grown.iter().zip(sums).map(|(grown, sum)| grown - sum).collect())
+            }
+            (None, None) => Some(Vec::new()),
+            _ => None,
+        };
+        self.waiting.stage = match (ledger, sums) {
+            (Some(ledger), Some(sums)) if is_same => {
+                Stage::Asleep(Box::new(Sleep { index, turn, ledger, sums }))
+            }
+            _ => {
+                self.waiting.lookout.in_vain(self.units[index].processor.retired());
+                Stage::Executing
+            }
+        };
+    }
+
+    /// What happens is no turn.
+    fn stop_watching(&mut self) {
+        if let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) {
+            self.waiting.lookout.in_vain(self.units[watch.index].processor.retired());
+        }
+    }
+}
