@@ -9,8 +9,9 @@
  *
  * Distribution. The nodes form a torus of rows x columns, as square as their number allows.
  *
- * Messages. In each step a node sends its four edges over virtual channels, computes the points
- * inside, for which it needs nobody, and then its edges with what has come meanwhile (square.c).
+ * Messages. In each step a node sends each of its four edges in an active message, computes the
+ * points inside, for which it needs nobody, and then its edges with what has come meanwhile
+ * (square.c).
  *
  * Checks. Temperatures begin as f(x) + g(y), with random f and g. The stencil keeps them so: f and
  * g spread by themselves. Each node computes both alone, for its own columns and rows, and compares

@@ -2,23 +2,40 @@
  *
  *     send the four edges -> compute the points inside -> receive the border -> compute the edges
  *
- * so that messages are under way while the node computes. An edge's channel bears the number of the
- * direction in which it goes: what comes from the north was sent to the south. */
+ * so that messages are under way while the node computes. */
 #include "../exact.h"
 
 #include "square.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "messaging/channels.h"
+enum { HANDLER_EDGE = 1 };
 
 /* Points in a line: the first one's place, and from each to the next. */
 struct line {
     size_t first, stride;
 };
 
-static struct narthex_channel *outgoing[DIRECTIONS], *incoming[DIRECTIONS];
-static double *packed; /* an edge */
+/* A message. */
+struct edge {
+    uint32_t direction; /* in which it goes */
+    uint32_t step;
+    double points[];
+};
+
+/* What has come from the neighbours, by the direction in which it went. A neighbour can be a step
+ * ahead, and no more, because then it needs what this node has not sent: the slots are used in
+ * turn. */
+enum { SLOTS = 2 };
+static double *arrived[SLOTS][DIRECTIONS];
+static int arrivals[SLOTS]; /* edges in a slot */
+
+static int neighbours[DIRECTIONS];
+static struct edge *packed;
+static size_t edge_bytes; /* of its points */
+static uint32_t steps;    /* this node's, so far */
 
 static double *allocate(size_t count) {
     double *memory = calloc(count, sizeof *memory);
@@ -31,14 +48,22 @@ struct square square_make(size_t side) {
     return (struct square){side, pitch, allocate(pitch * pitch), allocate(pitch * pitch)};
 }
 
+static void on_edge(int source, const void *payload, size_t bytes) {
+    const struct edge *edge = payload;
+    (void)source, (void)bytes;
+    memcpy(arrived[edge->step % SLOTS][edge->direction], edge->points, edge_bytes);
+    arrivals[edge->step % SLOTS] += 1;
+}
+
 void square_connect(const struct square *square, const struct torus *torus) {
-    size_t bytes = square->side * sizeof *packed;
+    edge_bytes = square->side * sizeof(double);
+    packed = (struct edge *)allocate(square->side + sizeof *packed / sizeof(double));
     for (enum direction direction = 0; direction < DIRECTIONS; direction++) {
-        int neighbour = torus_neighbour(torus, direction);
-        outgoing[direction] = narthex_channel_to(neighbour, (int)direction, bytes);
-        incoming[direction] = narthex_channel_from(neighbour, (int)opposite(direction), bytes);
+        neighbours[direction] = torus_neighbour(torus, direction);
+        for (int slot = 0; slot < SLOTS; slot++)
+            arrived[slot][direction] = allocate(square->side);
     }
-    packed = allocate(square->side);
+    narthex_register_handler(HANDLER_EDGE, on_edge);
 }
 
 /* The node's outermost points in a direction. */
@@ -66,17 +91,28 @@ static struct line border(const struct square *square, enum direction direction)
 
 static void send_edge(const struct square *square, enum direction direction) {
     struct line line = edge(square, direction);
+    packed->direction = direction;
+    packed->step = steps;
     for (size_t index = 0; index < square->side; index++)
-        packed[index] = square->now[line.first + index * line.stride];
-    narthex_channel_send(outgoing[direction], packed, square->side * sizeof *packed);
+        packed->points[index] = square->now[line.first + index * line.stride];
+    narthex_send(neighbours[direction], HANDLER_EDGE, packed, sizeof *packed + edge_bytes);
 }
 
-static void receive_border(const struct square *square, enum direction direction) {
+/* What comes from the north was sent to the south. */
+static void fill_border(const struct square *square, enum direction direction) {
     struct line line = border(square, direction);
-    const double *theirs = narthex_channel_receive(incoming[direction], NULL);
+    const double *theirs = arrived[steps % SLOTS][opposite(direction)];
     for (size_t index = 0; index < square->side; index++)
         square->now[line.first + index * line.stride] = theirs[index];
-    narthex_channel_release(incoming[direction]);
+}
+
+static void receive_border(const struct square *square) {
+    int *count = &arrivals[steps % SLOTS];
+    while (*count < DIRECTIONS)
+        narthex_poll();
+    *count = 0;
+    for (enum direction direction = 0; direction < DIRECTIONS; direction++)
+        fill_border(square, direction);
 }
 
 /* Computes `count` points from `first` on, `stride` apart. */
@@ -101,11 +137,11 @@ void square_step(struct square *square) {
     for (enum direction direction = 0; direction < DIRECTIONS; direction++)
         send_edge(square, direction);
     compute_inside(square);
-    for (enum direction direction = 0; direction < DIRECTIONS; direction++)
-        receive_border(square, direction);
+    receive_border(square);
     for (enum direction direction = 0; direction < DIRECTIONS; direction++)
         compute(square, edge(square, direction), square->side);
     double *old = square->now;
     square->now = square->new;
     square->new = old;
+    steps += 1;
 }

@@ -20,7 +20,7 @@ static inline double *square_point(const struct square *square, size_t row, size
     return square->now + (row + 1) * square->pitch + column + 1;
 }
 
-/* Opens the channels to and from all neighbours; a barrier must follow. */
+/* Gets ready to exchange edges; a barrier must follow. */
 void square_connect(const struct square *square, const struct torus *torus);
 
 /* One step. */
