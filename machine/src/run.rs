@@ -8,6 +8,7 @@ use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -68,12 +69,14 @@ pub fn run_measured(
 
 /// What a run cost the host. It is no part of the run's document, which is the
 /// same at any cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Effort {
     /// Windows in which nodes advanced.
     pub windows: u64,
     /// Instructions that all processors retired.
     pub instructions: u64,
+    /// Events that happened at all nodes: grants and releases of buses, frames, timers.
+    pub events: u64,
 }
 
 /// A run that has come to its end.
@@ -125,7 +128,11 @@ pub(crate) fn simulate(
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
     judge(&ending, &mut nodes)?;
-    let effort = Effort { windows, instructions: nodes.iter().map(Node::retired).sum() };
+    let effort = Effort {
+        windows,
+        instructions: nodes.iter().map(Node::retired).sum(),
+        events: nodes.iter().map(Node::events).sum(),
+    };
     Ok(Finished { machine, interface, nodes, effort, end, written })
 }
 
