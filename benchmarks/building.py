@@ -18,7 +18,13 @@ def build() -> dict[str, Path]:
 
     Cargo's own progress goes to the error output.
     """
-    command = ["cargo", "build", "--release", "--locked", "--message-format=json-render-diagnostics"]
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--message-format=json-render-diagnostics",
+    ]
     for bench in BENCHES:
         command += ["--bench", bench]
     for example in (SIMULATOR, KERNELS):

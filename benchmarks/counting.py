@@ -51,9 +51,7 @@ def _by_valgrind(command: Sequence[str]) -> int:
 
 
 def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise NarthexError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
     return done.stderr

@@ -40,9 +40,7 @@ def measure(bench: Path, groups: Sequence[Group], *, quick: bool) -> list[Measur
     with TemporaryDirectory(prefix="narthex-bench-") as folder:
         command = [str(bench), "--bench", "--noplot", *RESAMPLES, *(QUICK if quick else ())]
         environment = os.environ | {"CRITERION_HOME": folder}
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NarthexError(f"the bench {bench} failed: {done.stderr.strip()}")
         timings = read(Path(folder))
@@ -78,7 +76,7 @@ def _timing(benchmark: Path) -> Timing:
         ) from error
 
 
-def _load(file: Path) -> Any:
+def _load(file: Path) -> dict[str, Any]:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

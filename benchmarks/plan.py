@@ -1,7 +1,7 @@
 """All groups of measures, in the order of the table, and what each is measured with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import criterion, programs
@@ -42,6 +42,10 @@ class Bench:
     quick: bool
     counter: Counter | None
     say: Say
+
+    def saying(self, say: Say) -> "Bench":
+        """Return the same bench with somebody else who is told."""
+        return replace(self, say=say)
 
 
 class LeftOutError(Exception):
@@ -96,7 +100,9 @@ def _kernel_instructions(bench: Bench) -> list[Measure]:
     for timing in ("functional", "timed", "cached"):
         for kernel in ("integer",) if bench.quick else ("integer", "float", "pointers"):
             command = [str(bench.executables[KERNELS]), timing, kernel]
-            grown = _grown(bench, f"{timing} {kernel}", *([*command, str(n)] for n in (short, long)))
+            grown = _grown(
+                bench, f"{timing} {kernel}", *([*command, str(n)] for n in (short, long))
+            )
             counted[f"{timing} {kernel}"] = [grown / (long - short)]
     group = Group("a guest instruction", "host instructions", "functional integer")
     return of_rounds(group, counted)

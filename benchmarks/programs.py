@@ -122,7 +122,7 @@ def wait_loops(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
 
 
 def threads(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
-    """The first program on one thread, on two, and on as many as the machine has cores."""
+    """Time of the first program on 1 thread, on 2, and on as many as the machine has cores."""
     name, run = next(iter(scale.programs.items()))
     counts = sorted({1, 2, os.cpu_count() or 1})
     cases = {_threads(name, count): replace(run, threads=count) for count in counts}
