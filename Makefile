@@ -61,8 +61,9 @@ rust-test: setup ## Run the Rust tests.
 python-test: setup ## Run the Python tests.
 	$(BIN)/pytest
 
-bench: setup ## Measure the simulator's speed.
-	cargo bench --locked --bench '*'
+bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \
+		$(if $(AGAINST),--against '$(AGAINST)') $(if $(JSON),--json '$(JSON)')
 
 fuzz: setup ## Compare processors with an independent implementation on random programs.
 	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"

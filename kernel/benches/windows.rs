@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
+use std::time::Duration as HostDuration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use narthex_kernel::{Duration, Envelope, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
@@ -87,5 +88,12 @@ fn windows(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, windows);
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(HostDuration::from_millis(300))
+        .measurement_time(HostDuration::from_secs(1));
+    targets = windows
+}
 criterion_main!(benches);

@@ -39,6 +39,7 @@ const FIRST_OWN_RANK: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// How many events have ever gone in; ranks of own events grow with it.
     scheduled: u64,
 }
 
@@ -100,6 +101,7 @@ impl<E> EventQueue<E> {
         let Envelope { arrival, source, sequence, payload, .. } = envelope;
         debug_assert!((source as u64) < FIRST_OWN_RANK >> SEQUENCE_BITS && sequence >> SEQUENCE_BITS == 0);
         let rank = (source as u64) << SEQUENCE_BITS | sequence;
+        self.scheduled += 1;
         self.heap.push(Reverse(Entry { time: arrival, rank, event: event(payload) }));
     }
 
@@ -116,6 +118,11 @@ impl<E> EventQueue<E> {
             return None;
         }
         self.heap.pop().map(|Reverse(entry)| (entry.time, entry.event))
+    }
+
+    /// How many events have been taken so far.
+    pub fn taken(&self) -> u64 {
+        self.scheduled - self.heap.len() as u64
     }
 
     /// How many events are waiting.
@@ -163,6 +170,7 @@ mod tests {
         queue.schedule(Time::from_ps(5), ());
         assert_eq!(queue.pop_before(Time::from_ps(5)), None);
         assert_eq!(queue.next_time(), Some(Time::from_ps(5)));
+        assert_eq!(queue.taken(), 0);
         assert_eq!(queue.pop_before(Time::from_ps(6)), Some((Time::from_ps(5), ())));
         assert!(queue.is_empty());
     }
@@ -180,6 +188,7 @@ mod tests {
         let order: Vec<_> =
             std::iter::from_fn(|| queue.pop_before(Time::NEVER)).map(|entry| entry.1).collect();
         assert_eq!(order, [(0, 3), (0, 7), (1, 0), (9, 9)]);
+        assert_eq!(queue.taken(), 4);
     }
 
     #[test]

@@ -15,8 +15,7 @@ mod support;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use narthex_machine::RunRequest;
 use support::messages::ping_pong;
 use support::{program, request, run_elf};
@@ -24,11 +23,6 @@ use support::{program, request, run_elf};
 /// Round trips of a short and of a long run.
 const FEW: u64 = 10;
 const MANY: u64 = 1010;
-
-/// The machine is timed by many runs anyway: a few samples are enough.
-fn keep_short(group: &mut BenchmarkGroup<'_, WallTime>) {
-    group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
-}
 
 /// How long a run takes.
 fn time_of(request: &RunRequest, elf: &[u8]) -> Duration {
@@ -39,9 +33,8 @@ fn time_of(request: &RunRequest, elf: &[u8]) -> Duration {
 
 /// Messages of 64 bytes a second, in both directions.
 fn messages(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("message of 64 bytes");
+    let mut group = criterion.benchmark_group("ping-pong of 64 bytes");
     group.throughput(Throughput::Elements(2 * (MANY - FEW)));
-    keep_short(&mut group);
     let [few, many] = [FEW, MANY].map(|turns| program(&ping_pong(turns, 64)));
     for interface in ["NI2w", "CNI512Q", "CNI32Qm"] {
         let request = request("hpca98", interface);
@@ -72,13 +65,12 @@ fn windows(criterion: &mut Criterion) {
     ",
         WINDOWS * 40 / 3
     ));
-    let mut group = criterion.benchmark_group("window of 40 ns");
-    keep_short(&mut group);
+    let mut group = criterion.benchmark_group("busy window of 40 ns");
     group.throughput(Throughput::Elements(WINDOWS));
     for nodes in [2, 16] {
         let request = RunRequest { nodes: Some(nodes), ..request("hpca98", "NI2w") };
         group.bench_function(BenchmarkId::new("nodes", nodes), |bencher| {
-            bencher.iter(|| time_of(&request, &busy))
+            bencher.iter(|| time_of(&request, &busy));
         });
     }
     group.finish();
@@ -87,7 +79,6 @@ fn windows(criterion: &mut Criterion) {
 /// A machine of 16 nodes whose programs end at once.
 fn start_up(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("start-up of 16 nodes");
-    keep_short(&mut group);
     let elf = program("exit 0");
     for interface in ["NI2w", "CNI512Q", "CNI32Qm"] {
         let request = RunRequest { nodes: Some(16), ..request("hpca98", interface) };
@@ -98,5 +89,13 @@ fn start_up(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, messages, windows, start_up);
+criterion_group! {
+    name = benches;
+    // The machine is timed by many runs anyway: a few samples are enough.
+    config = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
+    targets = messages, windows, start_up
+}
 criterion_main!(benches);

@@ -1,18 +1,20 @@
 //! Runs an ELF file on a machine and prints what it reports: the command line
-//! without Python, for profilers and debuggers.
+//! without Python, for profilers, debuggers and `make bench`.
 //!
 //! ```text
 //! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
 //! ```
 //!
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
-//! executes wait loops, `NODES=1` prints the statistics of each node; what the run cost the host goes to the error output.
+//! executes wait loops, `NODES=1` prints the statistics of each node. What the run cost the host is
+//! the last line of the error output, as JSON behind `host: `.
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use narthex_machine::{Progress, RunRequest, run_measured};
+use narthex_machine::{Effort, Progress, RunRequest, run_measured};
+use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -60,7 +62,7 @@ fn main() -> ExitCode {
                 let _ = writeln!(out, "{:#}", document["nodes"]);
             }
             let _ = writeln!(out, "simulated {} ps", document["simulated_ps"]);
-            eprintln!("host: {:.3} s, {effort:?}", begin.elapsed().as_secs_f64());
+            eprintln!("host: {}", cost(begin.elapsed(), effort, &document));
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -68,4 +70,23 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code as u8)
         }
     }
+}
+
+/// What a run cost the host, and the guest's pages that it had to keep.
+fn cost(elapsed: Duration, effort: Effort, document: &Value) -> Value {
+    let nodes = document["nodes"].as_array().into_iter().flatten();
+    json!({
+        "seconds": elapsed.as_secs_f64(),
+        "peak_memory_bytes": peak_memory_bytes(),
+        "touched_pages": nodes.filter_map(|node| node["touched_pages"].as_u64()).sum::<u64>(),
+        "effort": effort,
+    })
+}
+
+/// The most memory that this process has had at once, where the system tells (Linux).
+fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
 }

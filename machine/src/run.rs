@@ -8,6 +8,7 @@ use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -68,7 +69,7 @@ pub fn run_measured(
 
 /// What a run cost the host. It is no part of the run's document, which is the
 /// same at any cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Effort {
     /// Windows in which nodes advanced.
     pub windows: u64,
@@ -76,6 +77,8 @@ pub struct Effort {
     pub instructions: u64,
     /// Those among them that were computed, in wait loops, instead of executed.
     pub skipped_instructions: u64,
+    /// Events that happened at all nodes: grants and releases of buses, frames, timers.
+    pub events: u64,
 }
 
 /// A run that has come to its end.
@@ -134,6 +137,7 @@ pub(crate) fn simulate(
         windows,
         instructions: nodes.iter().map(Node::retired).sum(),
         skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
+        events: nodes.iter().map(Node::events).sum(),
     };
     Ok(Finished { machine, interface, nodes, effort, end, written })
 }

@@ -403,6 +403,11 @@ impl Node {
         self.units.iter().map(|unit| unit.processor.retired()).sum()
     }
 
+    /// Events that have happened here.
+    pub fn events(&self) -> u64 {
+        self.events.taken()
+    }
+
     /// The first failure in time among the node's processes: whose, and when.
     pub fn failure(&self) -> Option<(usize, Time, &Ended)> {
         let failures = self.processes.iter().enumerate();

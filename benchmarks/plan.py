@@ -1,0 +1,132 @@
+"""All groups of measures, in the order of the table, and what each is measured with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks import criterion, programs
+from benchmarks.building import KERNELS
+from benchmarks.counting import Counter
+from benchmarks.measure import Group, Measure, of_rounds
+from benchmarks.programs import Say, Scale
+from benchmarks.simulator import Simulator
+
+GUESTS = ("bandwidth", "neighbours")
+"""Programs that are measured beside those of a scale."""
+
+CRITERION = {
+    "kernels": [Group("processor", "instructions/s", "functional integer")],
+    "events": [Group("event queue", "events/s", "waiting 1")],
+    "windows": [Group("window", "windows/s", "one of 16 nodes has an event")],
+    "messages": [
+        Group("ping-pong of 64 bytes", "messages/s", "NI2w"),
+        Group("busy window of 40 ns", "windows/s", "nodes 2"),
+        Group("start-up of 16 nodes", "s", "NI2w"),
+    ],
+}
+"""The groups of each Rust bench."""
+
+KERNEL_INSTRUCTIONS = (200_000, 1_200_000)
+"""Guest instructions of a short and of a long run of a kernel."""
+COUNTED_INTERFACES = ("NI2w", "CNI512Q", "CNI32Qm")
+COUNTED_MESSAGES = 500
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that measuring needs."""
+
+    executables: Mapping[str, Path]
+    simulator: Simulator
+    scale: Scale
+    quick: bool
+    counter: Counter | None
+    say: Say
+
+    def saying(self, say: Say) -> "Bench":
+        """Return the same bench with somebody else who is told."""
+        return replace(self, say=say)
+
+
+class LeftOutError(Exception):
+    """A step that this machine cannot do, and why."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the bench that can be asked for by its name."""
+
+    name: str
+    measure: Callable[[Bench], list[Measure]]
+
+
+def steps() -> list[Step]:
+    """Return all steps, in the order of the table."""
+    return [
+        Step("processor", lambda bench: _criterion(bench, "kernels")),
+        Step("instructions", _instructions),
+        Step("events", lambda bench: _criterion(bench, "events")),
+        Step("windows", lambda bench: _criterion(bench, "windows")),
+        Step("ping-pong", lambda bench: _criterion(bench, "messages")),
+        Step("stream", _of_programs(programs.stream)),
+        Step("programs", _of_programs(programs.macrobenchmarks)),
+        Step("wait-loops", _of_programs(programs.wait_loops)),
+        Step("threads", _of_programs(programs.threads)),
+        Step("growth", _of_programs(programs.growth)),
+    ]
+
+
+def _criterion(bench: Bench, name: str) -> list[Measure]:
+    bench.say(name)
+    return criterion.measure(bench.executables[name], CRITERION[name], quick=bench.quick)
+
+
+def _of_programs(
+    measure: Callable[[Simulator, Scale, Say], list[Measure]],
+) -> Callable[[Bench], list[Measure]]:
+    return lambda bench: measure(bench.simulator, bench.scale, bench.say)
+
+
+def _instructions(bench: Bench) -> list[Measure]:
+    if bench.counter is None:
+        raise LeftOutError("neither perf nor valgrind counts instructions on this machine")
+    return [*_kernel_instructions(bench), *_message_instructions(bench)]
+
+
+def _kernel_instructions(bench: Bench) -> list[Measure]:
+    """Host instructions for each guest instruction of the processor's kernels."""
+    short, long = KERNEL_INSTRUCTIONS
+    counted: dict[str, list[float]] = {}
+    for timing in ("functional", "timed", "cached"):
+        for kernel in ("integer",) if bench.quick else ("integer", "float", "pointers"):
+            command = [str(bench.executables[KERNELS]), timing, kernel]
+            grown = _grown(
+                bench, f"{timing} {kernel}", *([*command, str(n)] for n in (short, long))
+            )
+            counted[f"{timing} {kernel}"] = [grown / (long - short)]
+    group = Group("a guest instruction", "host instructions", "functional integer")
+    return of_rounds(group, counted)
+
+
+def _message_instructions(bench: Bench) -> list[Measure]:
+    """Host instructions for each simulated message of a stream."""
+    counted: dict[str, list[float]] = {}
+    for interface in COUNTED_INTERFACES[:1] if bench.quick else COUNTED_INTERFACES:
+        commands = (
+            bench.simulator.command(programs.stream_run(interface, more))
+            for more in (0, COUNTED_MESSAGES)
+        )
+        counted[interface] = [_grown(bench, interface, *commands) / COUNTED_MESSAGES]
+    return of_rounds(Group("a message of 64 bytes", "host instructions", "NI2w"), counted)
+
+
+def _grown(bench: Bench, what: str, short: Sequence[str], long: Sequence[str]) -> int:
+    """Return how many instructions more the long command executes."""
+    assert bench.counter is not None
+    bench.say(f"{what}, by {bench.counter.tool}")
+    return bench.counter.count(long) - bench.counter.count(short)
+
+
+def programs_of(scale: Scale) -> list[str]:
+    """Return the names of all guests that a scale needs."""
+    return [*GUESTS, *scale.programs]

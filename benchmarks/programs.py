@@ -1,0 +1,173 @@
+"""The groups that are made of runs of the simulator: messages, programs, threads, growth."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchmarks.measure import Group, Measure, of_rounds
+from benchmarks.simulator import Cost, Run, Simulator
+from narthex.comparison import interface_names
+from narthex.errors import NarthexError
+
+Say = Callable[[str], object]
+"""Told what is being measured."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured."""
+
+    rounds: int
+    """How often each case is run."""
+    messages: int
+    """Messages of a stream."""
+    programs: Mapping[str, Run]
+    """The macrobenchmarks; the first one is the baseline, and runs on several threads."""
+    nodes: Sequence[int]
+    """Sizes of the machine, the smallest first."""
+
+
+_DEFAULT_SIZE = {name: Run(name, nodes=16) for name in ("em3d", "spsolve", "gauss")}
+FULL = Scale(rounds=6, messages=5000, programs=_DEFAULT_SIZE, nodes=(16, 64, 256, 1024))
+QUICK = Scale(
+    rounds=2,
+    messages=500,
+    programs={
+        "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
+        "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
+    },
+    nodes=(16, 256),
+)
+
+Costs = Mapping[str, Sequence[Cost]]
+"""What the runs of each case cost, by its name, in the order of the rounds."""
+
+FEW_MESSAGES = 400
+"""Messages of the short stream that is taken from the long one: start-up, and warming up."""
+BASE_INTERFACE = "NI2w"
+STREAM = Group("stream of 64 bytes", "messages/s", BASE_INTERFACE)
+
+NEIGHBOURS_SIDE = 8
+"""Points on a side of a node's square, so that an edge is a message of 64 bytes."""
+FEW_STEPS, MORE_STEPS = 2, 10
+EDGES = 4
+"""Messages that a node sends in a step."""
+
+
+def turns(simulator: Simulator, cases: Mapping[str, Run], rounds: int, say: Say) -> Costs:
+    """Run the cases by turns, every one of them once a round."""
+    costs: dict[str, list[Cost]] = {name: [] for name in cases}
+    for turn in range(rounds):
+        for name, run in cases.items():
+            say(f"{name}, round {turn + 1} of {rounds}")
+            costs[name].append(simulator.cost(run))
+    return costs
+
+
+def values(costs: Costs, value: Callable[[Cost], float]) -> dict[str, list[float]]:
+    """Return one value of each run's cost."""
+    return {name: [value(cost) for cost in each] for name, each in costs.items()}
+
+
+def extra_seconds(short: Cost, long: Cost) -> float:
+    """Return how much longer the long run takes; never less than a microsecond."""
+    return max(long.seconds - short.seconds, 1e-6)
+
+
+def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Messages of 64 bytes a second that one node sends to another, over each interface."""
+    others = [name for name in interface_names() if name != BASE_INTERFACE]
+    rates: dict[str, list[float]] = {name: [] for name in (BASE_INTERFACE, *others)}
+    for turn in range(scale.rounds):
+        for name, measured in rates.items():
+            say(f"{name}, round {turn + 1} of {scale.rounds}")
+            short, long = (simulator.cost(stream_run(name, more)) for more in (0, scale.messages))
+            measured.append(scale.messages / extra_seconds(short, long))
+    return of_rounds(STREAM, rates)
+
+
+def stream_run(interface: str, more: int) -> Run:
+    """Return a stream of so many messages more than it takes to warm up."""
+    return Run("bandwidth", (64, FEW_MESSAGES + more), interface)
+
+
+def macrobenchmarks(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Whole programs: time, and what the host does in a second of it."""
+    costs = turns(simulator, scale.programs, scale.rounds, say)
+    base = next(iter(scale.programs))
+    units: dict[tuple[str, str], Callable[[Cost], float]] = {
+        ("programs: time", "s"): lambda cost: cost.seconds,
+        ("programs: executed", "instructions/s"): lambda cost: (
+            cost.executed_instructions / cost.seconds
+        ),
+        ("programs: events", "events/s"): lambda cost: cost.events / cost.seconds,
+        ("programs: windows", "windows/s"): lambda cost: cost.windows / cost.seconds,
+    }
+    measures = []
+    for (name, unit), value in units.items():
+        measures += of_rounds(Group(name, unit, base), values(costs, value))
+    return measures
+
+
+def wait_loops(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Programs whose wait loops are computed, against the same with every turn executed."""
+    measures = []
+    for name, run in list(scale.programs.items())[:2]:
+        executed = replace(run, environment={"WAIT_LOOPS": "execute"})
+        cases = {f"{name}, executed": executed, f"{name}, computed": run}
+        costs = turns(simulator, cases, scale.rounds, say)
+        group = Group("wait loops", "s", f"{name}, executed")
+        measures += of_rounds(group, values(costs, lambda cost: cost.seconds))
+    return measures
+
+
+def threads(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Time of the first program on 1 thread, on 2, and on as many as the machine has cores."""
+    name, run = next(iter(scale.programs.items()))
+    counts = sorted({1, 2, os.cpu_count() or 1})
+    cases = {_threads(name, count): replace(run, threads=count) for count in counts}
+    costs = turns(simulator, cases, scale.rounds, say)
+    group = Group("threads", "s", _threads(name, 1))
+    return of_rounds(group, values(costs, lambda cost: cost.seconds))
+
+
+def _threads(name: str, count: int) -> str:
+    return f"{name}, {count} thread{'s' if count > 1 else ''}"
+
+
+def growth(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Memory of a node, and time of a message, on machines of more and more nodes."""
+    own = simulator.cost(_neighbours(1, 0))
+    times: dict[str, list[float]] = {}
+    memory: dict[str, list[float]] = {}
+    rounds = 1 + scale.rounds // 3
+    for turn in range(rounds):
+        for nodes in scale.nodes:
+            name = f"{nodes} nodes"
+            say(f"{name}, round {turn + 1} of {rounds}")
+            short = simulator.cost(_neighbours(nodes, FEW_STEPS))
+            long = simulator.cost(_neighbours(nodes, FEW_STEPS + MORE_STEPS))
+            messages = nodes * EDGES * MORE_STEPS
+            times.setdefault(name, []).append(extra_seconds(short, long) / messages)
+            memory.setdefault(name, []).append(node_memory(own, long, nodes))
+    base = f"{scale.nodes[0]} nodes"
+    return [
+        *of_rounds(Group("neighbours: time a message", "s", base), times),
+        *of_rounds(Group("neighbours: memory a node", "B", base), memory),
+    ]
+
+
+def _neighbours(nodes: int, steps: int) -> Run:
+    return Run("neighbours", (NEIGHBOURS_SIDE, steps), nodes=nodes)
+
+
+def node_memory(own: Cost, cost: Cost, nodes: int) -> float:
+    """Return what each node beyond the first keeps of the host's memory, its guest's pages aside.
+
+    `own` is what a machine of one node costs: the simulator itself, the program's file.
+    """
+    if cost.peak_memory_bytes is None or own.peak_memory_bytes is None:
+        raise NarthexError("the system does not say how much memory a process has had")
+    grown = cost.peak_memory_bytes - own.peak_memory_bytes
+    guest = cost.touched_bytes - own.touched_bytes
+    return (grown - guest) / (nodes - 1)
