@@ -19,6 +19,7 @@ from narthex.cli import (
     explaining,
     machines,
     runs,
+    sweeping,
 )
 from narthex.cli.console import examples, fail
 from narthex.errors import USAGE, NarthexError
@@ -36,9 +37,12 @@ app = typer.Typer(
         "narthex compare bandwidth 256 --interface NI2w,CNI512Q,CNI32Qm",
         "narthex explain CNI32Qm --bytes 64",
         "narthex experiment hpca98/roundtrip",
+        "narthex sweep queue-size.toml --jobs 4",
     ),
 )
-for module in (catalogue, runs, explaining, experiments, compiling, checking, machines):
+for module in (
+    catalogue, runs, explaining, experiments, sweeping, compiling, checking, machines,
+):  # fmt: skip
     module.register(app)
 
 

@@ -40,9 +40,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Listed:
-    """A list with a unit."""
+    """A list that may have a unit."""
 
-    unit: str
+    unit: str = ""
 
 
 def is_axis(given: dict[str, Any]) -> bool:

@@ -11,10 +11,12 @@ No more runs are handed out than there are threads of workers: a worker that
 dies takes only the runs along that it was making.
 """
 
+import asyncio
+import logging
 import shutil
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +91,30 @@ class Cluster:
 def cluster(address: str) -> Iterator[Cluster]:
     """Join a cluster that runs already."""
     distributed = _imported("distributed")
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are told here
     with _told(address):
+        with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop in this one
+            thread.submit(lambda: asyncio.run(_answer(address))).result()
         client = distributed.Client(address, timeout=PATIENCE_S, set_as_default=False)
     joined = Cluster(client, address)
     try:
         yield joined
     finally:
         joined.close()
+
+
+async def _answer(address: str) -> None:
+    """Ask a scheduler who it is: joining does not wait in vain for one that never answers."""
+    from distributed import Security, rpc
+
+    arguments = Security().get_connection_args("client")
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        rpc(address, connection_args=arguments, timeout=PATIENCE_S) as scheduler,
+    ):
+        kind = (await scheduler.identity())["type"]
+    if kind != "Scheduler":
+        raise ValueError(f"it is a {kind}'s")
 
 
 @contextmanager
@@ -160,4 +179,6 @@ def _told(address: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     """Return the last line of an error."""
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"no answer in {PATIENCE_S} s"
     return [type(error).__name__, *str(error).strip().splitlines()][-1]

@@ -60,18 +60,27 @@ Rows = list[dict[str, Any]]
 
 
 def check(file: Path, experiments: Sequence[str]) -> None:
-    """Refuse a file that cannot hold a plot, before anything runs."""
-    if file.suffix not in FORMATS:
-        raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
+    """Refuse a plot that cannot be, before anything runs."""
+    check_file(file)
     if len(experiments) > 1:
         raise NarthexError(f"a plot is of one experiment, not of {len(experiments)}")
+
+
+def check_file(file: Path) -> None:
+    """Refuse a file that cannot hold a plot."""
+    if file.suffix not in FORMATS:
+        raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
     if not file.parent.is_dir():
         raise NarthexError(f"the folder '{file.parent}' does not exist; choose another for --plot")
 
 
 def write(outcome: Outcome, file: Path) -> None:
     """Draw an experiment into a file: self-contained HTML, SVG or PNG."""
-    made = chart(outcome)
+    save(chart(outcome), file)
+
+
+def save(made: "altair.TopLevelMixin", file: Path) -> None:
+    """Draw a chart with a description into a file: self-contained HTML, SVG or PNG."""
     try:
         if file.suffix == ".png":
             made.save(file, scale_factor=PNG_SCALE)

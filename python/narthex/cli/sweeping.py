@@ -1,0 +1,223 @@
+"""`narthex sweep`: many runs over parameters, into one table."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from narthex.cli.console import (
+    JSON_OPTION,
+    JsonTarget,
+    Waiting,
+    compile_program,
+    examples,
+    print_table,
+)
+from narthex.errors import GUEST_FAILED, NarthexError
+
+if TYPE_CHECKING:
+    import polars
+
+    from narthex.sweeps.execution import Progress
+    from narthex.sweeps.planning import Plan
+
+INTERRUPTED = 130
+"""What a shell makes of Ctrl-C."""
+
+MOST_ROWS = 40
+"""Rows that are printed; files have them all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "sweep",
+        epilog=examples(
+            "narthex sweep queue-size.toml --list",
+            "narthex sweep queue-size.toml --jobs 4 --plot queue-size.html",
+            "narthex sweep queue-size.toml --dask tcp://10.0.0.7:8786",
+            "narthex sweep queue-size.toml --slurm --output /scratch/queue-size",
+        ),
+    )(sweep)
+
+
+def sweep(
+    file: Path = typer.Argument(..., help="The sweep: a TOML file (docs/sweeps.md)."),
+    jobs: int | None = typer.Option(
+        None, "--jobs", "-j", min=1, help="Runs at a time; as many as this machine has cores."
+    ),
+    dask: str | None = typer.Option(
+        None, metavar="ADDRESS", help="Run on the Dask cluster there: tcp://host:8786."
+    ),
+    slurm: bool = typer.Option(
+        False, "--slurm", help="Run in the Slurm jobs of the file's [slurm]."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="FOLDER", help="Results; results/NAME if not given."
+    ),
+    list_: bool = typer.Option(False, "--list", help="Show the runs, and make none."),
+    restart: bool = typer.Option(
+        False, "--restart", help="Move the folder of results aside, and begin anew."
+    ),
+    retry_failed: bool = typer.Option(False, "--retry-failed", help="Repeat runs that failed."),
+    keep_documents: bool = typer.Option(
+        False, "--keep-documents", help="Keep all that each run returned, as compressed JSON."
+    ),
+    json_file: str | None = JSON_OPTION,
+    plot: Path | None = typer.Option(
+        None, metavar="FILE", help="Draw each report into FILE.html, FILE.svg or FILE.png."
+    ),
+    x: str | None = typer.Option(None, "--x", metavar="PARAMETER", help="What is drawn across."),
+    color: str | None = typer.Option(
+        None, "--color", metavar="PARAMETER", help="What has a line for each value."
+    ),
+) -> None:
+    """Run programs over lists, ranges and samples of parameters, into one table.
+
+    Finished runs are kept as Parquet files: the same command goes on where an
+    interrupted one ended. A run that fails is a row with its error and stops no
+    other; the exit code of the first is then the command's.
+    """
+    from narthex.sweeps import execution, plots
+    from narthex.validation.plots import check_file
+
+    target = JsonTarget(json_file)
+    planned = execution.planned_of(file, compile_program)
+    plots.check(planned.definition, x, color)
+    if plot:
+        check_file(plot)
+    if list_:
+        _list(planned, target, slurm)
+        return
+    folder = output or Path("results") / planned.definition.name
+    told = _Told(planned, folder)
+    try:
+        table = told.swept(jobs, dask, slurm, restart, retry_failed, keep_documents)
+    except KeyboardInterrupt:
+        raise NarthexError(f"interrupted; {told.what_is_there()}", INTERRUPTED) from None
+    except NarthexError as error:
+        if told.progress is None:
+            raise
+        raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
+    target.write({"schema": 1, "sweep": planned.definition.name, "rows": table.to_dicts()})
+    if not target.to_stdout:
+        _show(planned, table, folder)
+    if plot:
+        plots.write(table, planned.definition, plot, x, color)
+    _leave(table)
+
+
+class _Told:
+    """Makes a sweep, and knows how far it is."""
+
+    def __init__(self, planned: "Plan", folder: Path) -> None:
+        self._planned = planned
+        self._folder = folder
+        self.progress: Progress | None = None
+        """How far the runs are; none before the first can begin."""
+
+    def swept(
+        self, jobs: int | None, dask: str | None, slurm: bool, restart: bool, retry_failed: bool,
+        keep_documents: bool,
+    ) -> "polars.DataFrame":  # fmt: skip
+        """Make the sweep."""
+        from narthex.sweeps import execution
+
+        with Waiting(self._planned.definition.name) as waiting:
+
+            def update(progress: "Progress") -> None:
+                self.progress = progress
+                waiting.update(_words(progress), progress.done, progress.total, progress.left_s)
+
+            return execution.sweep(
+                self._planned,
+                jobs=jobs,
+                dask=dask,
+                slurm=slurm,
+                output=self._folder,
+                restart=restart,
+                retry_failed=retry_failed,
+                keep_documents=keep_documents,
+                progress=update,
+                note=lambda text: print(f"narthex: {text}", file=sys.stderr),
+            )
+
+    def what_is_there(self) -> str:
+        """Say what is not lost, and how to go on."""
+        done = self.progress.done if self.progress else 0
+        return (
+            f"{done} of {len(self._planned.runs)} runs are in '{self._folder}':"
+            " the same command goes on from there"
+        )
+
+
+def _words(progress: "Progress") -> str:
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    where = f"{progress.at_a_time} at a time" if progress.at_a_time else "no worker yet"
+    return f"{progress.done} of {progress.total} runs{failed}, {where}"
+
+
+def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
+    """Show what would be run."""
+    target.write({
+        "schema": 1,
+        "sweep": planned.definition.name,
+        "runs": [
+            {"key": run.key, "name": run.name, "request": run.request} for run in planned.runs
+        ],
+    })  # fmt: skip
+    if target.to_stdout:
+        return
+    rows = [
+        (number, " ".join([run.guest.name, *run.request["args"]]), run.request["interface"],
+         run.nodes, " ".join(run.request["set"]))
+        for number, run in enumerate(planned.runs[:MOST_ROWS], start=1)
+    ]  # fmt: skip
+    columns = ["run", "program", "interface", "nodes", "machine"]
+    print_table(
+        planned.definition.title or planned.definition.name, columns, rows, ["run", "nodes"]
+    )
+    _print_rest(len(planned.runs))
+    print(f"{len(planned.runs)} runs")
+    if slurm and planned.definition.slurm:
+        from narthex.sweeps.cluster import slurm_jobs
+
+        with slurm_jobs(planned.definition.slurm) as jobs:
+            print(f"\nEach Slurm job:\n\n{jobs.job_script()}")
+
+
+def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:
+    """Print the parameters and reports of each run, and where the tables are."""
+    from narthex.sweeps.tables import runs_schema
+
+    parameters = [axis.column for axis in planned.definition.axes]
+    reports = [name for name in table.columns if name not in runs_schema(planned.definition)]
+    columns = [*parameters, "status", *reports, "simulated_us"]
+    rows = [[_cell(cell) for cell in row] for row in table.head(MOST_ROWS).select(columns).rows()]
+    numbers = [name for name in columns if table[name].dtype.is_numeric()]
+    print_table(planned.definition.title or planned.definition.name, columns, rows, numbers)
+    _print_rest(table.height)
+    print(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
+
+
+def _print_rest(rows: int) -> None:
+    if rows > MOST_ROWS:
+        print(f"and {rows - MOST_ROWS} more")
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
+    if value is None:
+        return ""
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def _leave(table: "polars.DataFrame") -> None:
+    """Tell which runs failed, and exit with the code of the first."""
+    failed = table.filter(status="failed")
+    for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
+        print(f"narthex: {name}: {error}", file=sys.stderr)
+    if failed.height > MOST_ROWS:
+        print(f"narthex: and {failed.height - MOST_ROWS} more failed", file=sys.stderr)
+    if failed.height:
+        raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)
