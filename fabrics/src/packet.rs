@@ -77,6 +77,14 @@ impl Header {
     const LAST: u64 = 1 << 55;
     const SENSE: u64 = 1 << 63;
 
+    /// The header with which these bytes of a message begin.
+    ///
+    /// # Panics
+    /// If there are fewer than eight.
+    pub fn of(message: &[u8]) -> Header {
+        Header(u64::from_le_bytes(*message.first_chunk().expect("a message has a header")))
+    }
+
     /// The process at the other end: the destination in a packet that is sent,
     /// the source in one that is received.
     pub fn peer(self) -> Rank {

@@ -67,7 +67,7 @@ impl Context<'_> {
 pub struct RegisterFault(pub String);
 
 /// The home's part in a transaction on one of its blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct HomeReply {
     /// The block's bytes, where the transaction fetches them.
     pub data: Option<BlockData>,
@@ -196,7 +196,7 @@ pub trait Side: SideState + Archived + Send {
 
     /// The block that begins at `address`, if this half holds newer bytes than
     /// main memory or is its home. Functional, for system calls and debuggers.
-    fn peek(&self, _address: u64) -> Option<BlockData> {
+    fn peek(&self, _address: u64) -> Option<&[u8]> {
         None
     }
 

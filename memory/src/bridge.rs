@@ -45,7 +45,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::transaction::{AgentId, BlockData, Transaction};
+use crate::transaction::{AgentId, Transaction};
 
 pub use config::Config;
 pub use steps::{End, OnMemory, Start, Turn};
@@ -63,7 +63,7 @@ narthex_kernel::statistics! {
 }
 
 /// A processor's transaction for the I/O side that is on the memory bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 struct Downward {
     transaction: Transaction,
     stage: DownwardStage,
@@ -84,7 +84,7 @@ enum DownwardStage {
 }
 
 /// A device's transaction that is on the I/O bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 struct Upward {
     transaction: Transaction,
     stage: UpwardStage,
@@ -197,11 +197,13 @@ impl Bridge {
     }
 
     fn is_downward(&self, stage: DownwardStage) -> bool {
-        self.downward.is_some_and(|downward| downward.stage == stage)
+        self.downward.as_ref().is_some_and(|downward| downward.stage == stage)
     }
 
     fn advance_downward(&mut self, stage: DownwardStage) {
-        self.downward = self.downward.map(|downward| Downward { stage, ..downward });
+        if let Some(downward) = &mut self.downward {
+            downward.stage = stage;
+        }
     }
 
     /// Whether the bridge needs the I/O bus; it comes before the devices.
@@ -211,14 +213,14 @@ impl Bridge {
 
     /// The bridge has the I/O bus: what crosses it. [`Bridge::io_over`] follows.
     pub fn next_on_io(&mut self) -> Option<Transaction> {
-        if let Some(&oldest) = self.down.front() {
-            return Some(oldest);
+        if let Some(oldest) = self.down.front() {
+            return Some(oldest.clone());
         }
         if !self.is_downward(DownwardStage::Waiting) {
             return None;
         }
         self.advance_downward(DownwardStage::Reading);
-        self.downward.map(|downward| downward.transaction)
+        self.downward.as_ref().map(|downward| downward.transaction.clone())
     }
 
     /// What crossed the I/O bus for the bridge is over. True: there is room for
@@ -266,7 +268,7 @@ impl Bridge {
 
     /// Whether the device's transaction on the I/O bus is refused.
     pub fn is_refused(&self) -> bool {
-        self.upward.is_some_and(|upward| upward.stage == UpwardStage::Refused)
+        self.upward.as_ref().is_some_and(|upward| upward.stage == UpwardStage::Refused)
     }
 
     /// A device's tenure of the I/O bus is over, if the bridge says so too.
@@ -299,23 +301,26 @@ impl Bridge {
         } else if !self.up.is_empty() || self.owes {
             Some(Turn::First)
         } else {
-            self.asking_read().map(|_| Turn::InOrder)
+            self.is_read_asking().then_some(Turn::InOrder)
         }
     }
 
-    fn asking_read(&self) -> Option<Transaction> {
-        let asking =
+    fn is_read_asking(&self) -> bool {
+        let asks =
             |upward: &Upward| upward.stage == UpwardStage::Asking && !upward.transaction.kind.is_posted();
-        self.upward.filter(asking).map(|upward| upward.transaction)
+        self.upward.as_ref().is_some_and(asks)
     }
 
     /// The bridge has the memory bus, newly or still: what it does with it.
     /// After a write or a read, [`Bridge::memory_over`] follows.
     pub fn next_on_memory(&mut self) -> OnMemory {
-        let (holding, next) = if let Some(&oldest) = self.up.front() {
-            (Some(Holding::Write), OnMemory::Write(oldest))
-        } else if let Some(transaction) = self.asking_read() {
-            self.upward = Some(Upward { transaction, stage: UpwardStage::Reading });
+        let (holding, next) = if let Some(oldest) = self.up.front() {
+            (Some(Holding::Write), OnMemory::Write(oldest.clone()))
+        } else if self.is_read_asking()
+            && let Some(read) = &mut self.upward
+        {
+            read.stage = UpwardStage::Reading;
+            let transaction = read.transaction.clone();
             self.owes = false;
             (Some(Holding::Read), OnMemory::Read(transaction))
         } else if self.owes {
@@ -339,24 +344,24 @@ impl Bridge {
             return false;
         }
         self.up.pop_front();
-        self.upward.is_some_and(|upward| upward.stage == UpwardStage::Stalled)
+        self.upward.as_ref().is_some_and(|upward| upward.stage == UpwardStage::Stalled)
     }
 
     /// The newest bytes of a block on their way to a device. Functional, for
     /// system calls and debuggers.
-    pub fn peek(&self, block: u64) -> Option<BlockData> {
+    pub fn peek(&self, block: u64) -> Option<&[u8]> {
         let crossing = self.downward.iter().map(|downward| &downward.transaction);
         let newest_first = crossing.chain(self.down.iter().rev());
         newest_first
             .filter(|transaction| transaction.address == block)
-            .find_map(|transaction| transaction.data)
+            .find_map(|transaction| transaction.data.as_deref())
     }
 
     /// What the bridge holds, for a run that gets nowhere.
     pub fn describe(&self) -> String {
         let (down, up) = (self.down.len(), self.up.len());
         let on_memory = if self.downward.is_some() { ", a processor's access crosses it" } else { "" };
-        let on_io = match self.upward {
+        let on_io = match &self.upward {
             Some(Upward { stage: UpwardStage::Refused, .. }) => ", a device's transaction is refused",
             Some(_) => ", a device's transaction crosses it",
             None => "",

@@ -257,9 +257,8 @@ impl Cache {
     }
 
     /// The block that holds `address`, if present in any readable state.
-    pub fn peek(&self, address: u64) -> Option<BlockData> {
-        let line = self.find(address)?;
-        Some(BlockData::from_bytes(self.line_bytes(line)))
+    pub fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.find(address).map(|line| self.line_bytes(line))
     }
 
     /// The block that must leave before the block of `address` can be filled

@@ -30,7 +30,7 @@ use crate::cache::{self, Cache};
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
 use crate::protocols::{Access, Request, State};
-use crate::transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, Kind, Response, SnoopReply, Transaction};
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
@@ -192,7 +192,7 @@ impl ProcessorMemory {
     }
 
     /// The block that holds an address of the node, if the data cache has it.
-    pub fn peek(&self, address: u64) -> Option<BlockData> {
+    pub fn peek(&self, address: u64) -> Option<&[u8]> {
         self.data.peek(self.translation.to_process(address)?)
     }
 
@@ -346,8 +346,8 @@ impl ProcessorMemory {
             Issued::UncachedLoad => self.finish_uncached(response.value),
             Issued::UncachedStore => self.finish_uncached(transaction.value),
             Issued::BlockTransfer => {
-                if let (Some(buffers), Some(block)) = (&mut self.block_buffers, response.data) {
-                    buffers.receive = block;
+                if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
+                    buffers.receive.copy_from_slice(block);
                 }
                 self.finish_uncached(0)
             }

@@ -20,25 +20,21 @@ pub const LARGEST_BLOCK_BYTES: usize = 256;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AgentId(pub u8);
 
-/// The bytes of one coherence block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct BlockData {
-    bytes: [u8; LARGEST_BLOCK_BYTES],
-    length: u16,
-}
+/// The bytes of one coherence block, on the heap: transactions and answers are
+/// handed on many times, and most of them carry no block.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct BlockData(Box<[u8]>);
 
 impl BlockData {
     /// A block of `length` zero bytes.
     pub fn zeroed(length: usize) -> Self {
         assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
-        BlockData { bytes: [0; LARGEST_BLOCK_BYTES], length: length as u16 }
+        BlockData(vec![0; length].into())
     }
 
     /// A block with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let mut block = Self::zeroed(bytes.len());
-        block.copy_from_slice(bytes);
-        block
+        BlockData(bytes.into())
     }
 
     /// The little-endian 64-bit word at `offset`, a multiple of eight.
@@ -55,19 +51,13 @@ impl BlockData {
 impl std::ops::Deref for BlockData {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.length as usize]
+        &self.0
     }
 }
 
 impl std::ops::DerefMut for BlockData {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.length as usize]
-    }
-}
-
-impl std::hash::Hash for BlockData {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        (**self).hash(hasher);
+        &mut self.0
     }
 }
 
@@ -89,7 +79,7 @@ impl<'de> Deserialize<'de> for BlockData {
 
 impl std::fmt::Debug for BlockData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "block of {} bytes", self.length)
+        write!(f, "block of {} bytes", self.len())
     }
 }
 
@@ -217,7 +207,7 @@ impl Kind {
 }
 
 /// One transaction, as the agent that was granted the interconnect issues it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// Who issued it.
     pub agent: AgentId,
@@ -251,7 +241,7 @@ impl Transaction {
 }
 
 /// What a snooping agent answers to another agent's transaction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SnoopReply {
     /// It keeps a copy.
     pub shares: bool,
@@ -264,7 +254,7 @@ pub struct SnoopReply {
 }
 
 /// How a transaction ended, as its issuer learns it.
-#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Response {
     /// The block's bytes, for transactions that fetch one.
     pub data: Option<BlockData>,

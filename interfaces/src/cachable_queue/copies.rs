@@ -45,11 +45,13 @@ impl Copies {
     }
 
     /// The latest bytes of a block, if the interface has them.
-    pub fn latest(&self, address: u64) -> Option<BlockData> {
+    pub fn latest(&self, address: u64) -> Option<&[u8]> {
         match self {
             Copies::Home(memory) => memory.latest(address),
             Copies::Cache { cache, .. } => cache.peek(address),
-            Copies::Passing(blocks) => blocks.iter().find(|(own, _)| *own == address).map(|(_, data)| *data),
+            Copies::Passing(blocks) => {
+                blocks.iter().find(|(own, _)| *own == address).map(|(_, data)| &data[..])
+            }
         }
     }
 
@@ -64,7 +66,7 @@ impl Copies {
                 }
                 cache.fill(address, Request::Read, shared, Some(data));
             }
-            Copies::Passing(blocks) => blocks.push((address, *data)),
+            Copies::Passing(blocks) => blocks.push((address, data.clone())),
         }
     }
 

@@ -54,8 +54,9 @@ impl DeviceMemory {
     }
 
     /// The bytes of a block, if they are the latest.
-    pub fn latest(&self, address: u64) -> Option<BlockData> {
-        self.latest[self.block(address).0].then(|| self.read(address))
+    pub fn latest(&self, address: u64) -> Option<&[u8]> {
+        let (block, bytes) = self.block(address);
+        self.latest[block].then(|| &self.bytes[bytes])
     }
 
     /// Whether a processor may hold a copy, which has to go before the block gets

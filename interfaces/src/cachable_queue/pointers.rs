@@ -82,7 +82,7 @@ impl Pointers {
                 Ok(u64::from_le_bytes(bytes))
             }
             Pointers::Memory { read, .. } => read.take().ok_or(Kind::ReadOnce),
-            Pointers::Home(memory) => memory.latest(address).map(|block| block.word(0)).ok_or(Kind::Read),
+            Pointers::Home(memory) => memory.latest(address).map(pointer_in).ok_or(Kind::Read),
         }
     }
 
@@ -126,7 +126,7 @@ impl Pointers {
                 };
                 cache.fill(transaction.address, request, response.shared, response.data.as_ref());
             }
-            Pointers::Memory { read, .. } => *read = response.data.map(|block| block.word(0)),
+            Pointers::Memory { read, .. } => *read = response.data.as_deref().map(pointer_in),
             Pointers::Home(memory) => match &response.data {
                 Some(data) => memory.take_in(transaction.address, data),
                 None => memory.invalidated(transaction.address),
@@ -145,7 +145,7 @@ impl Pointers {
     }
 
     /// The pointer's block, if there is a copy.
-    pub fn peek(&self, address: u64) -> Option<BlockData> {
+    pub fn peek(&self, address: u64) -> Option<&[u8]> {
         match self {
             Pointers::Cached(cache) => cache.peek(address),
             Pointers::Home(memory) if memory.range().contains(&address) => memory.latest(address),
@@ -171,6 +171,11 @@ impl Pointers {
             _ => None,
         }
     }
+}
+
+/// The pointer in its block.
+fn pointer_in(block: &[u8]) -> u64 {
+    u64::from_le_bytes(*block.first_chunk().expect("a block holds a pointer"))
 }
 
 /// The block of a pointer, of which nothing else is used.

@@ -370,7 +370,7 @@ impl Side for CachableQueueReceive {
         pointer.unwrap_or_else(|| self.copies.serve(transaction))
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         match self.queue.place(address) {
             Some(_) => self.copies.latest(address),
             None => self.pointers.peek(address),
@@ -392,7 +392,7 @@ impl Side for CachableQueueReceive {
             Job::Invalidate { address } => Transaction::block(self.agent, Kind::Invalidate, address),
             Job::WriteBack { victim } => {
                 let data = self.copies.latest(victim).expect("a victim is present");
-                Transaction::carrying(self.agent, Kind::WriteBack, victim, data)
+                Transaction::carrying(self.agent, Kind::WriteBack, victim, BlockData::from_bytes(data))
             }
             Job::Write => {
                 let data = self.block_bytes();

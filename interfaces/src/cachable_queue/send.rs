@@ -16,7 +16,7 @@
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
@@ -102,22 +102,36 @@ impl CachableQueueSend {
         }
     }
 
-    /// The message at the head, if the interface has all its blocks; else the
-    /// first block that it has to read.
-    fn message(&self) -> Result<(Header, Vec<u8>), u64> {
-        let first = self.latest(0)?;
-        let header = Header(first.word(0));
-        // A length that cannot be is refused when the message is looked at.
-        let length = (Header::BYTES + header.payload_bytes()).min(self.queue.entry_bytes as usize);
-        let mut bytes = first.to_vec();
-        for block in 1..(length as u64).div_ceil(self.queue.block_bytes) {
-            bytes.extend_from_slice(&self.latest(block)?);
+    /// The header of the message at the head, if the interface has all its
+    /// blocks; else the first block that it has to read.
+    fn message(&self) -> Result<Header, u64> {
+        let header = Header::of(self.latest(0)?);
+        for block in 1..(self.length(header) as u64).div_ceil(self.queue.block_bytes) {
+            self.latest(block)?;
         }
-        Ok((header, bytes[Header::BYTES..length].to_vec()))
+        Ok(header)
+    }
+
+    /// Bytes of a message with its header. A length that cannot be is refused
+    /// when the message is looked at.
+    fn length(&self, header: Header) -> usize {
+        (Header::BYTES + header.payload_bytes()).min(self.queue.entry_bytes as usize)
+    }
+
+    /// The payload of the message at the head, which the interface has.
+    fn payload(&self, header: Header) -> Vec<u8> {
+        let length = self.length(header);
+        let mut payload = Vec::with_capacity(length);
+        for block in 0..(length as u64).div_ceil(self.queue.block_bytes) {
+            let bytes = self.latest(block).expect("the interface has the message");
+            payload.extend_from_slice(&bytes[if block == 0 { Header::BYTES } else { 0 }..]);
+        }
+        payload.truncate(length - Header::BYTES);
+        payload
     }
 
     /// A block of the message at the head, or its address where it has to be read.
-    fn latest(&self, block: u64) -> Result<BlockData, u64> {
+    fn latest(&self, block: u64) -> Result<&[u8], u64> {
         let address = self.queue.block(self.injected, block);
         self.copies.latest(address).ok_or(address)
     }
@@ -147,7 +161,7 @@ impl CachableQueueSend {
         if self.announced == self.injected {
             return;
         }
-        let Ok((header, payload)) = self.message() else {
+        let Ok(header) = self.message() else {
             return;
         };
         if let Err(fault) = context.check(header, self.queue.entry_bytes as usize - Header::BYTES) {
@@ -158,7 +172,7 @@ impl CachableQueueSend {
         match self.engine_done {
             None => self.engine_done = Some(context.timer_after(self.engine_time)),
             Some(done) if done <= context.now && context.network.can_send(header.peer()) => {
-                context.network.send(header.with_sense(false), payload);
+                context.network.send(header.with_sense(false), self.payload(header));
                 self.statistics.messages.increment();
                 self.injected += 1;
                 self.engine_done = None;
@@ -276,7 +290,7 @@ impl Side for CachableQueueSend {
         reply
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         match self.queue.place(address) {
             Some(_) => self.copies.latest(address),
             None => self.pointers.peek(address),

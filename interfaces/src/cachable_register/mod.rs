@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use narthex_fabrics::Header;
 use narthex_kernel::Duration;
-use narthex_memory::{AgentId, BlockData};
+use narthex_memory::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ impl Registers {
         (start..start + bytes as u64).step_by(self.memory.block_bytes())
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         if self.memory.range().contains(&address) { self.memory.latest(address) } else { None }
     }
 }

@@ -143,7 +143,7 @@ impl Side for RegisterReceive {
         self.registers.memory.serve(transaction)
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         self.registers.peek(address)
     }
 

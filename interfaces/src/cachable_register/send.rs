@@ -11,7 +11,7 @@ use std::ops::Range;
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::Registers;
@@ -69,17 +69,14 @@ impl RegisterSend {
     fn part(&self) -> Result<(Vec<u8>, bool), u64> {
         let first = self.registers.memory.range().start;
         let latest = |address| self.registers.memory.latest(address).ok_or(address);
-        let header = match self.read.first_chunk() {
-            Some(bytes) => Header(u64::from_le_bytes(*bytes)),
-            None => Header(latest(first)?.word(0)),
-        };
+        let header = Header::of(if self.read.is_empty() { latest(first)? } else { &self.read });
         // A length that cannot be is refused when the message is whole.
         let length = Header::BYTES + header.payload_bytes().min(self.registers.payload_limit);
         let left = length - self.read.len();
         let count = left.min(self.registers.bytes());
         let mut bytes = Vec::with_capacity(count);
         for address in self.registers.blocks(count) {
-            bytes.extend_from_slice(&latest(address)?);
+            bytes.extend_from_slice(latest(address)?);
         }
         bytes.truncate(count);
         Ok((bytes, count == left))
@@ -106,8 +103,7 @@ impl RegisterSend {
 
     /// The engine has read a whole message.
     fn look_at(&mut self, context: &mut Context<'_>, message: Vec<u8>) {
-        let (header, payload) = message.split_first_chunk().expect("a message has a header");
-        let header = Header(u64::from_le_bytes(*header));
+        let (header, payload) = (Header::of(&message), &message[Header::BYTES..]);
         match context.check(header, self.registers.payload_limit) {
             Err(fault) => context.faults.push(fault),
             Ok(()) => {
@@ -185,7 +181,7 @@ impl Side for RegisterSend {
         reply
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         self.registers.peek(address)
     }
 

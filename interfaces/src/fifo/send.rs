@@ -62,10 +62,9 @@ impl SendFifo {
         let (header, payload) = match self.header {
             Some(header) => (header, bytes),
             None => {
-                let (first, rest) = bytes.split_at(Header::BYTES);
-                let header = Header(u64::from_le_bytes(first.try_into().expect("eight bytes")));
+                let header = Header::of(bytes);
                 context.check(header, self.payload_limit)?;
-                (*self.header.insert(header), rest)
+                (*self.header.insert(header), &bytes[Header::BYTES..])
             }
         };
         let missing = header.payload_bytes() - self.payload.len();

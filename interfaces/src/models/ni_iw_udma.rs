@@ -139,7 +139,7 @@ impl Side for Send {
     }
 
     fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
-        let block = response.data.expect("a read brings its block");
+        let block = response.data.as_ref().expect("a read brings its block");
         self.fetched.extend_from_slice(&block[self.engine.part().range]);
         self.fifo.statistics.blocks.increment();
         self.engine.advance(context);
@@ -241,7 +241,7 @@ impl Side for Receive {
         }
     }
 
-    fn peek(&self, address: u64) -> Option<BlockData> {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
         self.merged.peek(address)
     }
 
@@ -264,8 +264,9 @@ impl Side for Receive {
     }
 
     fn complete(&mut self, context: &mut Context<'_>, transaction: &Transaction, response: &Response) {
-        match response.data {
-            Some(mut block) if transaction.kind == Kind::ReadExclusive => {
+        match &response.data {
+            Some(block) if transaction.kind == Kind::ReadExclusive => {
+                let mut block = block.clone();
                 self.pop_into(context, &mut block);
                 self.merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
                 self.is_merged = true;

@@ -271,11 +271,12 @@ impl Buses {
         let again = self.bridge.take_refused(DEVICE);
         let transaction = again.unwrap_or_else(|| Transaction::block(DEVICE, kind, BLOCK));
         say(format!("the I/O bus is granted to the device: {}", transaction.kind.name()));
+        let kind = transaction.kind;
         let goes_on = self.bridge.device_starts(transaction);
         if !goes_on {
             say(", which is refused".into());
         }
-        self.io = Io::Device { kind: transaction.kind, ends: !goes_on || transaction.kind.is_posted() };
+        self.io = Io::Device { kind, ends: !goes_on || kind.is_posted() };
         self.use_kept(say);
     }
 

@@ -147,7 +147,7 @@ impl<'a> Step<'a> {
     fn transact(&mut self, transaction: Transaction, agent: Agent) -> Result<(), Violation> {
         self.say(|places| format!(": {} {}", transaction.kind.name(), places.name(transaction.address)));
         let response = match transaction.kind {
-            kind if kind.is_uncached() => Response { data: None, value: 0, shared: false },
+            kind if kind.is_uncached() => Response::default(),
             _ => self.block_transaction(&transaction)?,
         };
         self.world.underway = Some(Underway { transaction, response, agent });
@@ -157,7 +157,8 @@ impl<'a> Step<'a> {
     /// Lets everybody snoop a block transaction and finds who supplies.
     fn block_transaction(&mut self, transaction: &Transaction) -> Result<Response, Violation> {
         let snooped = self.snoop(transaction)?;
-        if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
+        if let (Some(data), true) = (&snooped.supplies, snooped.updates_home) {
+            let data = data.clone();
             let write = Transaction::carrying(transaction.agent, Kind::WriteBack, transaction.address, data);
             self.home(&write)?;
         }

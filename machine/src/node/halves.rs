@@ -46,7 +46,8 @@ impl Node {
         for at in self.timers.drain(..) {
             self.events.schedule(at, Event::Timer(side));
         }
-        self.settle(now);
+        self.depart(now);
+        self.request_for_side(now, side);
         self.report_fault(now, process);
         result
     }

@@ -85,16 +85,13 @@ impl Node {
         self.request_private_bus(index, now);
     }
 
-    /// Asks for the interface's bus if one of its halves needs it.
-    pub(super) fn request_for_sides(&mut self, now: Time) {
+    /// Asks for the interface's bus if this half of it, which has just done
+    /// something, needs it.
+    pub(super) fn request_for_side(&mut self, now: Time, side: usize) {
         if self.io.is_some() {
             self.request_io_bus(now);
-            return;
-        }
-        for side in 0..self.interface.sides.len() {
-            if self.interface.sides[side].wants_bus() {
-                self.request(now, self.agent_of_side(side));
-            }
+        } else if self.interface.sides[side].wants_bus() {
+            self.request(now, self.agent_of_side(side));
         }
     }
 
@@ -154,17 +151,16 @@ impl Node {
             self.start_crossing(now, transaction);
             return;
         }
-        let (underway, delay, supplier) = if transaction.kind.is_uncached() {
+        let Answer { response, delay, supplier } = if transaction.kind.is_uncached() {
             let delay = self.interface.access_time(transaction.kind);
-            (Underway::unanswered(transaction), delay, None)
+            Answer { response: Response::default(), delay, supplier: None }
         } else {
-            let Answer { response, delay, supplier } = self.block_transaction(now, &transaction);
-            (Underway { transaction, response }, delay, supplier)
+            self.block_transaction(now, &transaction)
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
         let time = (now, end, self.bus.period());
         self.note_crossing("memory bus", time, &transaction, supplier);
-        self.underway = Some(underway);
+        self.underway = Some(Underway { transaction, response });
         self.events.schedule(end, Event::Release);
     }
 
@@ -196,8 +192,8 @@ impl Node {
     /// Lets everybody snoop a block transaction and finds who supplies.
     pub(super) fn block_transaction(&mut self, now: Time, transaction: &Transaction) -> Answer {
         let Snooped { reply: snooped, owner } = self.snoop(now, transaction);
-        if let (Some(data), true) = (snooped.supplies, snooped.updates_home) {
-            self.write_home(now, transaction.address, &data);
+        if let (Some(data), true) = (&snooped.supplies, snooped.updates_home) {
+            self.write_home(now, transaction.address, data);
         }
         let (data, delay) = match snooped.supplies {
             Some(data) => (Some(data), snooped.delay),
@@ -294,7 +290,7 @@ impl Node {
         match self.interface.home_of(address) {
             Some(side) => {
                 let agent = self.agent_of_side(side);
-                let write = Transaction::carrying(agent, Kind::WriteBack, address, *data);
+                let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
                 self.with_side(now, side, |side, context| side.home(context, &write));
             }
             None => self.main.write(address, data),

@@ -19,9 +19,10 @@
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
 use narthex_memory::bus::Bus;
-use narthex_memory::{AgentId, Transaction};
+use narthex_memory::{AgentId, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
+use super::interconnect::Answer;
 use super::journal::Supplier;
 use super::{Agent, Event, Node, Underway};
 
@@ -112,7 +113,7 @@ impl Node {
     /// A processor's transaction for the devices has the memory bus.
     pub(super) fn start_crossing(&mut self, now: Time, transaction: Transaction) {
         let kind = transaction.kind;
-        let mut underway = Underway::unanswered(transaction);
+        let mut underway = Underway::unanswered(transaction.clone());
         if kind.is_posted() {
             underway.response.shared = self.snoop_units(&transaction).reply.shares;
         }
@@ -148,14 +149,14 @@ impl Node {
 
     /// A processor's transaction for the devices is over on the memory bus.
     pub(super) fn end_crossing(&mut self, now: Time, underway: &Underway) {
-        let transaction = underway.transaction;
+        let transaction = &underway.transaction;
         let io = self.io();
         if transaction.kind.is_posted() {
             io.bridge.post();
         }
         let since = io.memory_since;
         self.bus.carried(transaction.kind, now - since);
-        self.note_crossing("memory bus", (since, now, self.bus.period()), &transaction, None);
+        self.note_crossing("memory bus", (since, now, self.bus.period()), transaction, None);
         self.answer(now, underway);
         self.request_io_bus(now);
     }
@@ -176,22 +177,20 @@ impl Node {
 
     /// The bridge puts a processor's transaction on the I/O bus.
     fn start_for_bridge(&mut self, now: Time, transaction: Transaction) {
-        let (mut underway, mut supplier) = (Underway::unanswered(transaction), None);
-        let device = if transaction.kind.is_uncached() {
-            self.interface.access_time(transaction.kind)
+        let unanswered = |delay| Answer { response: Response::default(), delay, supplier: None };
+        let Answer { response, delay, supplier } = if transaction.kind.is_uncached() {
+            unanswered(self.interface.access_time(transaction.kind))
         } else if transaction.kind.is_posted() {
-            self.show_devices(now, &transaction)
+            unanswered(self.show_devices(now, &transaction))
         } else {
-            let answer = self.block_transaction(now, &transaction);
-            underway.response = answer.response;
-            supplier = answer.supplier;
-            answer.delay
+            self.block_transaction(now, &transaction)
         };
         let io = self.io();
-        let end = now + io.timing.on_io(transaction.kind, device);
-        io.tenure = Some(Tenure { underway, since: now, is_bridge: true, ends: true });
-        self.events.schedule(end, Event::IoRelease);
+        let end = now + io.timing.on_io(transaction.kind, delay);
         self.note_on_io_bus(now, end, &transaction, supplier);
+        let underway = Underway { transaction, response };
+        self.io().tenure = Some(Tenure { underway, since: now, is_bridge: true, ends: true });
+        self.events.schedule(end, Event::IoRelease);
     }
 
     /// A device puts its transaction on the I/O bus, one that was refused first.
@@ -203,7 +202,7 @@ impl Node {
         };
         let kind = transaction.kind;
         let io = self.io();
-        let end = match (io.bridge.device_starts(transaction), kind.is_posted()) {
+        let end = match (io.bridge.device_starts(transaction.clone()), kind.is_posted()) {
             (false, _) => Some(now + io.timing.refusal(kind)),
             (true, true) => Some(now + io.timing.on_io(kind, Duration::ZERO)),
             // It ends when it has had the memory bus as well.

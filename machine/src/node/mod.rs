@@ -145,7 +145,7 @@ struct Underway {
 impl Underway {
     /// A transaction whose answer is known later.
     fn unanswered(transaction: Transaction) -> Self {
-        Underway { transaction, response: Response { data: None, value: 0, shared: false } }
+        Underway { transaction, response: Response::default() }
     }
 }
 
@@ -358,7 +358,7 @@ impl Node {
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
-                self.settle(now);
+                self.depart(now);
             }
         }
         if let Some(journal) = &mut self.journal {
@@ -379,12 +379,11 @@ impl Node {
         if arrival.room {
             self.offer_room(now);
         }
-        self.settle(now);
+        self.depart(now);
     }
 
-    /// Carries out what the components want after a step: frames leave, the bus
-    /// is asked for.
-    fn settle(&mut self, now: Time) {
+    /// Sends off the frames that leave after a step.
+    fn depart(&mut self, now: Time) {
         let (departures, journal) = (&mut self.departures, &mut self.journal);
         let depart = |departure: Departure| {
             if let Some(journal) = journal {
@@ -395,7 +394,6 @@ impl Node {
         if let Some(at) = self.network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
         }
-        self.request_for_sides(now);
     }
 
     /// Instructions that its processors have retired.

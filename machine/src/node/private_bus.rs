@@ -58,7 +58,7 @@ impl Node {
         };
         let delay = self.interface.access_time(transaction.kind);
         let end = private.bus.occupy(now, transaction.kind, delay);
-        private.underway = Some(Underway::unanswered(transaction));
+        private.underway = Some(Underway::unanswered(transaction.clone()));
         let time = (now, end, private.bus.period());
         self.note_crossing("private bus", time, &transaction, None);
         self.events.schedule(end, Event::PrivateRelease);

@@ -49,11 +49,14 @@ impl Node {
             _ => interface.store(&mut context, offset, transaction.value),
         };
         // Which half asked for the instant is not known here: both are called.
+        let halves = [Interface::send_half(process), Interface::receive_half(process)];
         for at in self.timers.drain(..) {
-            self.events.schedule(at, Event::Timer(Interface::send_half(process)));
-            self.events.schedule(at, Event::Timer(Interface::receive_half(process)));
+            self.events.extend(halves.map(|half| (at, Event::Timer(half))));
         }
-        self.settle(now);
+        self.depart(now);
+        for half in halves {
+            self.request_for_side(now, half);
+        }
         self.report_fault(now, process);
         result
     }

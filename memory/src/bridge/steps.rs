@@ -29,7 +29,7 @@ pub enum End {
 }
 
 /// What the bridge does with the memory bus that it has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OnMemory {
     /// It carries a buffered write or invalidation to the caches and memory.
     Write(Transaction),

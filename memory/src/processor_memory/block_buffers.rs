@@ -62,7 +62,7 @@ pub(super) struct BlockBuffers {
 impl BlockBuffers {
     pub fn new(transfer_time: Duration, block_bytes: usize) -> Self {
         let empty = BlockData::zeroed(block_bytes);
-        BlockBuffers { transfer_time, send: empty, receive: empty, moving: false }
+        BlockBuffers { transfer_time, send: empty.clone(), receive: empty, moving: false }
     }
 
     /// The bytes of an access to the page; none where it has no buffer.
@@ -110,7 +110,7 @@ impl ProcessorMemory {
     pub(super) fn block_transfer(&self, kind: Kind, address: u64) -> Option<Transaction> {
         let buffers = self.block_buffers.as_ref().filter(|buffers| !buffers.moving)?;
         Some(match kind {
-            Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send),
+            Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send.clone()),
             _ => Transaction::block(self.agent, kind, address),
         })
     }

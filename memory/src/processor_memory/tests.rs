@@ -249,7 +249,7 @@ fn a_block_buffer_is_composed_without_the_bus_and_flushed_by_one_transaction() {
     bench.own.end_block_move();
     let transaction = bench.own.issue(Traffic::All).expect("a transaction");
     assert_eq!((transaction.kind, transaction.address), (Kind::BlockStore, REGISTERS + 64));
-    assert_eq!(transaction.data.map(|block| block.word(56)), Some(5));
+    assert_eq!(transaction.data.as_ref().map(|block| block.word(56)), Some(5));
     assert!(bench.own.complete(&transaction, &Response { data: None, value: 0, shared: false }));
     assert_eq!(bench.port().store(flush, 8, REGISTERS + 64), Outcome::Done(()));
 }
