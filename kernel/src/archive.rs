@@ -44,15 +44,18 @@
 //! The same state gives the same bytes, so they also tell whether two
 //! simulations are in the same state.
 
-use std::mem;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 /// Why bytes are not the state that they should be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum Damage {
+    /// The archive cannot be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
     /// A value cannot be read.
     #[error("a value cannot be read: {0}")]
     Value(#[from] postcard::Error),
@@ -85,27 +88,34 @@ impl<T: Serialize + DeserializeOwned> Archived for T {
 }
 
 /// Bytes that a state is written to, or read from.
-#[derive(Debug)]
 pub struct Archive<'a>(Direction<'a>);
 
-#[derive(Debug)]
 enum Direction<'a> {
-    Saving(Vec<u8>),
+    Saving {
+        writer: &'a mut dyn Write,
+        /// One value's bytes.
+        value: Vec<u8>,
+    },
     Restoring(&'a [u8]),
 }
 
 impl Archive<'_> {
-    /// The bytes of a state. It stays as it is.
+    /// Writes a state's bytes. It stays as it is.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(state: &mut (impl Archived + ?Sized), writer: &mut dyn Write) -> Result<(), Damage> {
+        state.archive(&mut Archive(Direction::Saving { writer, value: Vec::new() }))
+    }
+
+    /// The bytes of a state.
     ///
     /// # Errors
     /// Only if a part cannot be written at all.
     pub fn save(state: &mut (impl Archived + ?Sized)) -> Result<Vec<u8>, Damage> {
-        let mut archive = Archive(Direction::Saving(Vec::new()));
-        state.archive(&mut archive)?;
-        match archive.0 {
-            Direction::Saving(bytes) => Ok(bytes),
-            Direction::Restoring(_) => unreachable!("an archive keeps its direction"),
-        }
+        let mut bytes = Vec::new();
+        Archive::write(state, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// Fills in a state from its bytes, all of them.
@@ -118,7 +128,7 @@ impl Archive<'_> {
         match archive.0 {
             Direction::Restoring([]) => Ok(()),
             Direction::Restoring(rest) => Err(Damage::LeftOver(rest.len())),
-            Direction::Saving(_) => unreachable!("an archive keeps its direction"),
+            Direction::Saving { .. } => unreachable!("an archive keeps its direction"),
         }
     }
 
@@ -128,7 +138,11 @@ impl Archive<'_> {
     /// If there is no such value.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<(), Damage> {
         match &mut self.0 {
-            Direction::Saving(bytes) => *bytes = postcard::to_extend(value, mem::take(bytes))?,
+            Direction::Saving { writer, value: bytes } => {
+                bytes.clear();
+                *bytes = postcard::to_extend(value, std::mem::take(bytes))?;
+                writer.write_all(bytes)?;
+            }
             Direction::Restoring(bytes) => (*value, *bytes) = postcard::take_from_bytes(bytes)?,
         }
         Ok(())
@@ -140,7 +154,7 @@ impl Archive<'_> {
     /// If the archive has fewer.
     pub fn bytes(&mut self, bytes: &mut [u8]) -> Result<(), Damage> {
         match &mut self.0 {
-            Direction::Saving(saved) => saved.extend_from_slice(bytes),
+            Direction::Saving { writer, .. } => writer.write_all(bytes)?,
             Direction::Restoring(saved) => {
                 let end = postcard::Error::DeserializeUnexpectedEnd;
                 let (taken, rest) = saved.split_at_checked(bytes.len()).ok_or(end)?;
@@ -232,7 +246,7 @@ mod tests {
             assert!(Archive::restore(&bytes[..length], &mut plain()).is_err(), "{length} bytes");
         }
         bytes.push(0);
-        assert_eq!(Archive::restore(&bytes, &mut plain()), Err(Damage::LeftOver(1)));
+        assert!(matches!(Archive::restore(&bytes, &mut plain()), Err(Damage::LeftOver(1))));
     }
 
     #[test]
@@ -245,6 +259,6 @@ mod tests {
         }
         let bytes = Archive::save(&mut Parts(vec![1, 2])).unwrap();
         let damage = Archive::restore(&bytes, &mut Parts(vec![0; 3]));
-        assert_eq!(damage, Err(Damage::Count { saved: 2, built: 3 }));
+        assert!(matches!(damage, Err(Damage::Count { saved: 2, built: 3 })));
     }
 }

@@ -5,6 +5,7 @@
 //! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
 //! ```
 //!
+//! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
 //! executes wait loops, `NODES=1` prints the statistics of each node. What the run cost the host is
 //! the last line of the error output, as JSON behind `host: `.
@@ -13,7 +14,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use narthex_machine::{Effort, Progress, RunRequest, run_measured};
+use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest, run_measured};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -36,6 +37,11 @@ fn main() -> ExitCode {
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
+            file: file.into(),
+            every: std::env::var("EVERY").ok().and_then(|every| every.parse().ok()),
+            resume: true,
+        }),
     };
     let elf = match std::fs::read(&path) {
         Ok(elf) => elf,
@@ -46,8 +52,10 @@ fn main() -> ExitCode {
     };
     let begin = Instant::now();
     let result = run_measured(&request, &elf, &mut |progress| {
-        if let Progress::Output { bytes, .. } = progress {
-            let _ = std::io::stdout().write_all(bytes);
+        match progress {
+            Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
+            Progress::Notice(notice) => eprintln!("{notice}"),
+            Progress::Time(_) => {}
         }
         true
     });

@@ -7,12 +7,14 @@
 //! | [`node`] | a node: its components, wired |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
+//! | [`checkpoint`] | the whole state of a run in a file, to go on from |
 //! | [`explain`](mod@explain) | one message's life, from the journals of a run |
 //!
 //! The functions of this page are what the command line is made of.
 
 pub mod activity;
 pub mod check;
+pub mod checkpoint;
 pub mod compose;
 pub mod config;
 pub mod explain;
@@ -29,7 +31,7 @@ use serde_json::{Value, json};
 pub use check::InterfaceCheck;
 pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
-pub use request::{Failure, RunRequest};
+pub use request::{CheckpointRequest, Failure, RunRequest};
 pub use run::{Effort, Progress, run, run_measured};
 
 /// What there is of a kind: "interfaces" or "machines".

@@ -1,5 +1,8 @@
 //! What a run is asked to do, and what comes of it.
 
+use std::path::PathBuf;
+
+use narthex_kernel::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -33,6 +36,24 @@ pub struct RunRequest {
     /// computed, with the same result.
     #[serde(default)]
     pub execute_wait_loops: bool,
+    /// Where the run's checkpoints are; none are made without.
+    #[serde(default)]
+    pub checkpoint: Option<CheckpointRequest>,
+}
+
+/// The checkpoints of a run. They never change what comes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointRequest {
+    /// The file that has the last one.
+    pub file: PathBuf,
+    /// Host time from one to the next; if not given, there is one only when the
+    /// run is interrupted.
+    #[serde(default)]
+    pub every: Option<Duration>,
+    /// Whether the run goes on from the file, if it is there.
+    #[serde(default)]
+    pub resume: bool,
 }
 
 fn one() -> u32 {

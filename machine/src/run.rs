@@ -6,12 +6,14 @@ use std::time::{Duration as HostDuration, Instant};
 use narthex_cores::linux::{OutputStream, Program};
 use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
-use narthex_kernel::Time;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
-use serde::Serialize;
+use narthex_kernel::{Archive, Archived, Damage, Time};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::checkpoint::Keeper;
+use crate::checkpoint::identity::Identity;
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
 use crate::node::counts::sizes_json;
@@ -36,6 +38,8 @@ pub enum Progress<'a> {
     },
     /// So much time was simulated; comes several times a second.
     Time(Time),
+    /// Something about the run's checkpoints that its user should know.
+    Notice(&'a str),
 }
 
 /// How often a run reports to whoever started it.
@@ -79,6 +83,8 @@ pub struct Effort {
     pub skipped_instructions: u64,
     /// Events that happened at all nodes: grants and releases of buses, frames, timers.
     pub events: u64,
+    /// Checkpoints that were written.
+    pub checkpoints: u64,
 }
 
 /// A run that has come to its end.
@@ -114,19 +120,19 @@ pub(crate) fn simulate(
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
     let lookahead = machine.config.network.build().smallest_latency();
-    let mut simulation = Simulation::new(nodes, lookahead);
+    let mut running = Running { simulation: Simulation::new(nodes, lookahead), written: Written::default() };
+    let keep =
+        |checkpoint| Keeper::new(checkpoint, Identity::new(request, elf, interface, machine.resolved()));
+    let mut keeper = request.checkpoint.as_ref().map(keep).transpose()?;
+    if let Some(keeper) = &keeper
+        && let Some(notice) = keeper.resume(&mut running)?
+    {
+        observer(Progress::Notice(&notice));
+    }
     let patience = machine.config.machine.time_without_progress;
     let limits = Limits { patience, ..Limits::default() };
-    let mut written = Written::default();
-    let mut last = Instant::now();
-    let ending = simulation.run(&limits, &mut |now, nodes| {
-        written.collect(nodes, observer);
-        if last.elapsed() < REPORT_EVERY {
-            return ControlFlow::Continue(());
-        }
-        last = Instant::now();
-        if observer(Progress::Time(now)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
+    let ending = running.run(&limits, keeper.as_mut(), observer);
+    let Running { simulation, mut written } = running;
     let windows = simulation.windows();
     let mut nodes = simulation.into_partitions();
     written.collect(&mut nodes, observer);
@@ -138,8 +144,57 @@ pub(crate) fn simulate(
         instructions: nodes.iter().map(Node::retired).sum(),
         skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
         events: nodes.iter().map(Node::events).sum(),
+        checkpoints: keeper.map_or(0, |keeper| keeper.written()),
     };
     Ok(Finished { machine, interface, nodes, effort, end, written })
+}
+
+/// A run that goes on: all that a checkpoint holds.
+pub(crate) struct Running {
+    simulation: Simulation<Node>,
+    written: Written,
+}
+
+impl Archived for Running {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Running { simulation, written } = self;
+        archive.value(written)?;
+        simulation.archive(archive)
+    }
+}
+
+impl Running {
+    /// Goes on until there is an ending, with a checkpoint whenever one is due
+    /// and one more when the observer ends the run.
+    fn run(
+        &mut self,
+        limits: &Limits,
+        mut keeper: Option<&mut Keeper>,
+        observer: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Ending {
+        let mut last = Instant::now();
+        loop {
+            let mut goes_on = true;
+            let written = &mut self.written;
+            let ending = self.simulation.run(limits, &mut |now, nodes| {
+                written.collect(nodes, observer);
+                if last.elapsed() >= REPORT_EVERY {
+                    last = Instant::now();
+                    goes_on = observer(Progress::Time(now));
+                }
+                let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
+                if goes_on && !is_due { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
+            let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
+            if let Some(notice) = notice {
+                observer(Progress::Notice(&notice));
+            }
+            if !goes_on {
+                return ending;
+            }
+        }
+    }
 }
 
 /// The changes to the machine that the request makes, as settings.
@@ -156,9 +211,17 @@ fn end_of(nodes: &[Node]) -> Time {
 }
 
 /// What the nodes' programs wrote, in the order in which it was seen.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Written {
-    lines: Vec<Value>,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    node: usize,
+    process: usize,
+    stream: String,
+    text: String,
 }
 
 impl Written {
@@ -170,9 +233,9 @@ impl Written {
                     OutputStream::Output => "stdout",
                     OutputStream::Error => "stderr",
                 };
-                let text = String::from_utf8_lossy(bytes);
+                let text = String::from_utf8_lossy(bytes).into_owned();
                 let process = output.process;
-                self.lines.push(json!({ "node": node, "process": process, "stream": stream, "text": text }));
+                self.lines.push(Line { node, process, stream: stream.to_owned(), text });
                 observer(Progress::Output { node, process, stream: output.stream, bytes });
             }
         }
@@ -238,7 +301,12 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
 
 /// What tells one program's file from another.
 pub(crate) fn digest(elf: &[u8]) -> String {
-    Sha256::digest(elf).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(elf))
+}
+
+/// A digest as people write it.
+pub(crate) fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What every process has of something, with whose it is.

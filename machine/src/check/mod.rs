@@ -209,6 +209,7 @@ impl Checked<'_> {
             threads: 1,
             seed: None,
             execute_wait_loops: false,
+            checkpoint: None,
         }
     }
 

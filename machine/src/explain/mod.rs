@@ -125,6 +125,7 @@ pub fn explain(request: &ExplainRequest, elf: &[u8]) -> Result<Value, Failure> {
         threads: 1,
         seed,
         execute_wait_loops: true,
+        checkpoint: None,
     };
     let mut document = explain_run(&run, elf, warm_up * packets)?;
     document["bytes"] = json!(bytes);

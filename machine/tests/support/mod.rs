@@ -115,6 +115,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         threads: 1,
         seed: None,
         execute_wait_loops: false,
+        checkpoint: None,
     }
 }
 

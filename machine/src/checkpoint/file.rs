@@ -1,0 +1,268 @@
+//! The file of a checkpoint.
+//!
+//! ```text
+//!   narthex checkpoint 1\n      what it is, and the version of this layout
+//!   {"version": ..., ...}\n     the identity of its run, one line of JSON
+//!   state                       an archive, compressed (an LZ4 frame)
+//!   SHA-256                     of all the bytes before, 32 bytes
+//! ```
+//!
+//! It is written beside the file, flushed to the disk and then renamed, so that
+//! a kill at any instant leaves the former checkpoint or the new one, whole.
+//! Reading begins with the digest: what passes is what was written, so nothing
+//! that a damaged file says is ever believed, least of all a length.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use lz4_flex::frame::{FrameDecoder, FrameEncoder};
+use narthex_kernel::{Archive, Archived, Damage};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::identity::Identity;
+
+/// The version of the layout and of what archives hold. A change of any state
+/// that is archived is a new version.
+const FORMAT: u32 = 1;
+const MAGIC: &[u8] = b"narthex checkpoint ";
+const DIGEST_BYTES: usize = 32;
+
+/// Why a checkpoint cannot be written or resumed.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The host cannot read or write the file.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error("it is no checkpoint of Narthex")]
+    NoCheckpoint,
+    /// It has another layout.
+    #[error("it has the format {0}, and this version of Narthex reads {FORMAT}: start at the beginning")]
+    Format(String),
+    /// It is not what was written.
+    #[error("it is cut short or damaged: its checksum is not that of its contents")]
+    Checksum,
+    /// It is of another run.
+    #[error("{0}")]
+    Foreign(String),
+    /// It is sound, and its state is not that of the machine.
+    #[error("its state does not fit the machine: {0}")]
+    State(#[from] Damage),
+}
+
+/// Where a checkpoint is while it is written.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".unfinished");
+    name.into()
+}
+
+/// Tries whether a checkpoint could be written there.
+///
+/// # Errors
+/// If the folder does not exist or cannot be written, or the path is a folder.
+pub fn check_place(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    File::create(unfinished(path))?;
+    fs::remove_file(unfinished(path))
+}
+
+/// Replaces the checkpoint at `path`.
+///
+/// # Errors
+/// If it cannot be written. What was there is then still there.
+pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Result<(), Problem> {
+    let unfinished = unfinished(path);
+    let written = File::create(&unfinished).map_err(Problem::from).and_then(|file| {
+        write_to(BufWriter::new(file), identity, state)?.into_inner().map_err(io::Error::from)?.sync_all()?;
+        fs::rename(&unfinished, path)?;
+        sync_folder(path);
+        Ok(())
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// Makes the renaming last. Not every file system can; then the next one will.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+fn write_to<W: Write>(writer: W, identity: &Identity, state: &mut impl Archived) -> Result<W, Problem> {
+    let mut hashing = Hashing { writer, hasher: Sha256::new() };
+    hashing.write_all(MAGIC)?;
+    writeln!(hashing, "{FORMAT}")?;
+    writeln!(hashing, "{}", serde_json::to_string(identity).map_err(io::Error::from)?)?;
+    let mut compressing = FrameEncoder::new(hashing);
+    Archive::write(state, &mut compressing)?;
+    let Hashing { mut writer, hasher } = compressing.finish().map_err(io::Error::from)?;
+    writer.write_all(&hasher.finalize())?;
+    Ok(writer)
+}
+
+/// Hashes what passes.
+struct Hashing<W> {
+    writer: W,
+    hasher: Sha256,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// A digest of a state: two simulations with the same one go on alike.
+///
+/// # Errors
+/// Never for a machine's state; see [`Archive::save`].
+pub fn digest_of(state: &mut impl Archived) -> Result<String, Damage> {
+    let mut hashing = Hashing { writer: io::sink(), hasher: Sha256::new() };
+    Archive::write(state, &mut hashing)?;
+    Ok(crate::run::hexadecimal(&hashing.hasher.finalize()))
+}
+
+/// The state in the checkpoint at `path`, which a run with this identity resumes.
+///
+/// # Errors
+/// If it is damaged, or of another run.
+pub fn read(path: &Path, identity: &Identity) -> Result<Vec<u8>, Problem> {
+    state_in(&fs::read(path)?, identity)
+}
+
+fn state_in(bytes: &[u8], identity: &Identity) -> Result<Vec<u8>, Problem> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(Problem::NoCheckpoint)?;
+    let (format, _) = line(rest)?;
+    if format != FORMAT.to_string().as_bytes() {
+        return Err(Problem::Format(String::from_utf8_lossy(format).into()));
+    }
+    let (contents, digest) = bytes.split_last_chunk::<DIGEST_BYTES>().ok_or(Problem::Checksum)?;
+    if Sha256::digest(contents)[..] != digest[..] {
+        return Err(Problem::Checksum);
+    }
+    let (_, rest) = line(&contents[MAGIC.len()..])?;
+    let (header, compressed) = line(rest)?;
+    let saved: Identity = serde_json::from_slice(header).map_err(io::Error::from)?;
+    if let Some(difference) = saved.difference(identity) {
+        return Err(Problem::Foreign(difference));
+    }
+    let mut state = Vec::new();
+    FrameDecoder::new(compressed).read_to_end(&mut state)?;
+    Ok(state)
+}
+
+/// The first line, and what follows it.
+fn line(bytes: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
+    let end = bytes.iter().position(|&byte| byte == b'\n').ok_or(Problem::Checksum)?;
+    Ok((&bytes[..end], &bytes[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_kernel::random::Stream;
+    use serde_json::json;
+
+    fn identity() -> Identity {
+        Identity {
+            version: "1.2.3".into(),
+            program: "em3d".into(),
+            arguments: vec!["64".into()],
+            binary_sha256: "12ab".into(),
+            interface: "NI2w".into(),
+            machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),
+        }
+    }
+
+    fn checkpoint() -> Vec<u8> {
+        let mut state: Vec<u64> = (0..500).map(|word| word * word).collect();
+        write_to(Vec::new(), &identity(), &mut state).unwrap()
+    }
+
+    fn refusal(bytes: &[u8], identity: &Identity) -> String {
+        state_in(bytes, identity).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut words = Vec::<u64>::new();
+        Archive::restore(&state_in(&checkpoint(), &identity()).unwrap(), &mut words).unwrap();
+        assert_eq!((words.len(), words[30]), (500, 900));
+    }
+
+    #[test]
+    fn a_file_of_any_other_length_is_refused() {
+        let bytes = checkpoint();
+        for length in 0..bytes.len() {
+            state_in(&bytes[..length], &identity()).unwrap_err();
+        }
+        state_in(&[&bytes[..], &[0]].concat(), &identity()).unwrap_err();
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_refused() {
+        let mut bytes = checkpoint();
+        let mut random = Stream::new(1, "flipped bits");
+        for place in 0..bytes.len() {
+            let flipped = 1 << random.below(8);
+            bytes[place] ^= flipped;
+            state_in(&bytes, &identity()).unwrap_err();
+            bytes[place] ^= flipped;
+        }
+        state_in(&bytes, &identity()).unwrap();
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_with_the_file() {
+        assert_eq!(refusal(b"\x7fELF", &identity()), "it is no checkpoint of Narthex");
+        assert!(refusal(b"narthex checkpoint 99\n{}", &identity()).contains("format 99"));
+        let mut cut = checkpoint();
+        cut.pop();
+        assert!(refusal(&cut, &identity()).contains("cut short or damaged"));
+    }
+
+    #[test]
+    fn a_refusal_names_what_differs() {
+        let bytes = checkpoint();
+        let refusal_by = |change: fn(&mut Identity)| {
+            let mut asked = identity();
+            change(&mut asked);
+            refusal(&bytes, &asked)
+        };
+        assert_eq!(
+            refusal_by(|asked| asked.arguments.clear()),
+            "it is of program 'em3d' with arguments '64'; the run asks for 'em3d' without arguments"
+        );
+        assert!(refusal_by(|asked| asked.program = "appbt".into()).contains("'appbt' with arguments '64'"));
+        assert!(refusal_by(|asked| asked.version = "2.0.0".into()).contains("narthex 1.2.3"));
+        assert!(refusal_by(|asked| asked.binary_sha256.clear()).contains("compiled again"));
+        assert_eq!(
+            refusal_by(|asked| asked.interface = "CNI4".into()),
+            "it is of interface NI2w; the run asks for CNI4"
+        );
+        assert_eq!(
+            refusal_by(|asked| asked.machine["bus"]["clock"] = json!("125MHz")),
+            "it is of another machine: bus.clock is \"100MHz\" there and \"125MHz\" here"
+        );
+    }
+
+    #[test]
+    fn where_a_parameter_comes_from_does_not_matter() {
+        let mut asked = identity();
+        asked.machine["bus"]["clock"] = json!("100MHz");
+        state_in(&checkpoint(), &asked).unwrap();
+    }
+}

@@ -1,0 +1,107 @@
+//! What decides a run: a checkpoint is resumed only by a run that has all of it
+//! in common with the run that wrote it.
+//!
+//! Host threads are no part of it, nor is anything else that cannot change a
+//! result.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::request::RunRequest;
+
+/// More parameters that differ are counted, not listed.
+const LISTED: usize = 3;
+
+/// What decides a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The simulator's version.
+    pub version: String,
+    /// The program's name, which it sees as its first argument.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its bytes.
+    pub binary_sha256: String,
+    /// The interface and its place.
+    pub interface: String,
+    /// The machine with the run's changes, nodes and seed among them.
+    pub machine: Value,
+}
+
+impl Identity {
+    /// That of a run on a machine, as results have it, over an interface.
+    pub fn new(request: &RunRequest, elf: &[u8], interface: impl ToString, machine: Value) -> Self {
+        Identity {
+            version: env!("CARGO_PKG_VERSION").into(),
+            program: request.program.clone(),
+            arguments: request.args.clone(),
+            binary_sha256: crate::run::digest(elf),
+            interface: interface.to_string(),
+            machine,
+        }
+    }
+
+    /// How a checkpoint of `self` differs from the run `asked` for, if it does.
+    pub fn difference(&self, asked: &Identity) -> Option<String> {
+        let Identity { version, program, arguments, binary_sha256, interface, machine } = self;
+        if *version != asked.version {
+            return Some(format!("it is of narthex {version}, and this is narthex {}", asked.version));
+        }
+        if (program, arguments) != (&asked.program, &asked.arguments) {
+            return Some(format!(
+                "it is of program {}; the run asks for {}",
+                self.describe_program(),
+                asked.describe_program()
+            ));
+        }
+        if *binary_sha256 != asked.binary_sha256 {
+            return Some(format!(
+                "program '{program}' has been changed or compiled again since it was written"
+            ));
+        }
+        if *interface != asked.interface {
+            return Some(format!("it is of interface {interface}; the run asks for {}", asked.interface));
+        }
+        difference_of_machines(machine, &asked.machine)
+    }
+
+    fn describe_program(&self) -> String {
+        match self.arguments.as_slice() {
+            [] => format!("'{}' without arguments", self.program),
+            arguments => format!("'{}' with arguments '{}'", self.program, arguments.join("' '")),
+        }
+    }
+}
+
+fn difference_of_machines(saved: &Value, asked: &Value) -> Option<String> {
+    let mut differences = Vec::new();
+    compare("", saved, asked, &mut differences);
+    let listed = differences.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match differences.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!differences.is_empty()).then(|| format!("it is of another machine: {listed}{more}"))
+}
+
+/// Lists the parameters that differ, with both values.
+fn compare(key: &str, saved: &Value, asked: &Value, differences: &mut Vec<String>) {
+    let (saved, asked) = (without_source(saved), without_source(asked));
+    if let (Value::Object(saved), Value::Object(asked)) = (saved, asked) {
+        let only_asked = asked.keys().filter(|key| !saved.contains_key(*key));
+        for name in saved.keys().chain(only_asked) {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            let of = |table: &serde_json::Map<String, Value>| table.get(name).cloned().unwrap_or_default();
+            compare(&key, &of(saved), &of(asked), differences);
+        }
+    } else if saved != asked {
+        differences.push(format!("{key} is {saved} there and {asked} here"));
+    }
+}
+
+/// A parameter's value; where that comes from changes nothing.
+fn without_source(value: &Value) -> &Value {
+    value.get("value").unwrap_or(value)
+}
