@@ -197,4 +197,22 @@ mod tests {
         assert!(view.executes_version(8));
         assert_eq!(view.block(0x1000).addresses(), 0x1000..0x2000);
     }
+
+    #[test]
+    fn an_archive_has_what_was_decoded_even_where_memory_has_other_bits_by_now() {
+        let fresh = || CodeView::new(Code::new(0x1000, &[0x01, 0x00]).into());
+        let mut view = fresh();
+        view.executes_version(7);
+        view.executes_version(8); // the shared code goes
+        view.block(0x5004);
+        view.decode(0x5004, 0x0000_0513);
+        let bytes = Archive::save(&mut view).unwrap();
+        let mut other = fresh();
+        other.decode(0x7000, 0x13);
+        Archive::restore(&bytes, &mut other).unwrap();
+        assert_eq!(other.block(0x5004).operations, view.block(0x5004).operations);
+        assert_ne!(other.block(0x5004).operations[2].code, UNDECODED);
+        assert_eq!(other.block(0x1000).addresses(), 0x1000..0x2000);
+        assert!(other.executes_version(9));
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use narthex_kernel::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -47,10 +46,10 @@ pub struct RunRequest {
 pub struct CheckpointRequest {
     /// The file that has the last one.
     pub file: PathBuf,
-    /// Host time from one to the next; if not given, there is one only when the
-    /// run is interrupted.
+    /// Host time from one to the next ("30s"); if not given, there is one only
+    /// when the run is interrupted.
     #[serde(default)]
-    pub every: Option<Duration>,
+    pub every: Option<String>,
     /// Whether the run goes on from the file, if it is there.
     #[serde(default)]
     pub resume: bool,

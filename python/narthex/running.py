@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from narthex import _native
@@ -14,6 +15,9 @@ false value interrupts the run."""
 
 Output = Callable[[int, int, str, bytes], object]
 """Called with what the program writes: node, process on it, "stdout" or "stderr", bytes."""
+
+Notice = Callable[[str], object]
+"""Called with what happens to a run's checkpoints, in words."""
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"
@@ -28,8 +32,12 @@ def run(
     set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
     threads: int = 1,
     seed: int | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: str | None = None,
+    resume: bool = False,
     observer: Observer | None = None,
     output: Output | None = None,
+    notice: Notice | None = None,
 ) -> Result:
     """Run a program and return what it reported and where the time went.
 
@@ -40,6 +48,11 @@ def run(
     number of nodes, and each of `set` one of its parameters
     ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of `threads`.
+
+    `checkpoint_every` ("30s", host time) keeps the run's whole state in the file
+    `checkpoint`, so that with `resume` the same call goes on from there if it was
+    killed; without a file's name it is that of `checkpoint_place`. The file is
+    deleted when the run has a result (docs/checkpoints.md).
 
     >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
 
@@ -56,8 +69,11 @@ def run(
         set=set,
         threads=threads,
         seed=seed,
+        checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
-    return simulate(wanted, guest, observer, output)
+    result = simulate(wanted, guest, observer, output, notice)
+    forget_checkpoint(wanted)
+    return result
 
 
 def request(
@@ -70,6 +86,7 @@ def request(
     set: Sequence[str],  # noqa: A002 - the option's name on the command line
     threads: int = 1,
     seed: int | None,
+    checkpoint: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     return {
@@ -81,7 +98,29 @@ def request(
         "set": list(set),
         "threads": threads,
         "seed": seed,
+        **({"checkpoint": checkpoint} if checkpoint else {}),
     }
+
+
+def checkpoint_place(program: Program) -> Path:
+    """Return where a run's checkpoint is if nobody says: in the folder where one is."""
+    return Path(f"{Path(program.name).stem}.checkpoint")
+
+
+def checkpoint_request(
+    program: Program, place: str | Path | None, every: str | None, *, resume: bool
+) -> dict[str, Any] | None:
+    """Describe a run's checkpoints; any of the three asks for some."""
+    if place is None and every is None and not resume:
+        return None
+    file = checkpoint_place(program) if place is None else place
+    return {"file": str(file), "every": every, "resume": resume}
+
+
+def forget_checkpoint(wanted: dict[str, Any]) -> None:
+    """Delete the checkpoint of a run whose result is safe."""
+    if "checkpoint" in wanted:
+        Path(wanted["checkpoint"]["file"]).unlink(missing_ok=True)
 
 
 def simulate(
@@ -89,6 +128,8 @@ def simulate(
     program: Program,
     observer: Observer | None = None,
     output: Output | None = None,
+    notice: Notice | None = None,
 ) -> Result:
     """Make the run that a request describes."""
-    return Result(json.loads(_native.run(json.dumps(wanted), program.elf(), observer, output)))
+    text = json.dumps(wanted)
+    return Result(json.loads(_native.run(text, program.elf(), observer, output, notice)))

@@ -41,17 +41,19 @@ fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
 ///
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
-/// program writes, `observer(simulated_time_ps)` several times a second. The
-/// run is interrupted when the observer returns a false value, or when one of
-/// the two or a signal's handler (Ctrl-C) raises.
+/// program writes, `observer(simulated_time_ps)` several times a second,
+/// `notice(text)` for what happens to the run's checkpoints. The run is
+/// interrupted when the observer returns a false value, or when one of them or
+/// a signal's handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None))]
 fn run(
     py: Python<'_>,
     request: &str,
     elf: &[u8],
     observer: Option<Py<PyAny>>,
     output: Option<Py<PyAny>>,
+    notice: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: RunRequest = serde_json::from_str(request)
         .map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
@@ -63,6 +65,10 @@ fn run(
                 Progress::Output { node, process, stream, bytes } => {
                     write(py, output.as_ref(), (node, process), stream, bytes)
                 }
+                Progress::Notice(text) => notice
+                    .as_ref()
+                    .map_or(Ok(()), |notice| notice.call1(py, (text,)).map(drop))
+                    .map(|()| true),
             });
             goes_on.unwrap_or_else(|error| {
                 interruption.get_or_insert(error);

@@ -30,6 +30,18 @@ use identity::Identity;
 /// A shorter interval would spend the host's time on nothing else.
 const SHORTEST_INTERVAL: Duration = Duration::from_ns(100_000_000);
 
+/// The host's time between two checkpoints.
+fn interval(text: &str) -> Result<HostDuration, Failure> {
+    let every: Duration =
+        text.parse().map_err(|error| Failure::usage(format!("the time between checkpoints: {error}")))?;
+    if every < SHORTEST_INTERVAL {
+        return Err(Failure::usage(format!(
+            "a checkpoint every {text} is too often; expected at least {SHORTEST_INTERVAL} of host time"
+        )));
+    }
+    Ok(HostDuration::from_nanos(every.as_ps() / 1_000))
+}
+
 /// What looks after the checkpoints of one run.
 pub struct Keeper {
     request: CheckpointRequest,
@@ -46,13 +58,8 @@ impl Keeper {
     /// If the interval is too short, the file cannot be written, or it would
     /// replace a checkpoint that the run does not resume.
     pub fn new(request: &CheckpointRequest, identity: Identity) -> Result<Self, Failure> {
-        if let Some(every) = request.every.filter(|&every| every < SHORTEST_INTERVAL) {
-            return Err(Failure::usage(format!(
-                "a checkpoint every {every} is too often; expected at least {SHORTEST_INTERVAL} of host time"
-            )));
-        }
         let keeper = Keeper {
-            every: request.every.map(|every| HostDuration::from_nanos(every.as_ps() / 1_000)),
+            every: request.every.as_deref().map(interval).transpose()?,
             request: request.clone(),
             identity,
             last: Instant::now(),

@@ -7,6 +7,7 @@ mod access_tags;
 mod attachments;
 mod bad_requests;
 mod cachable_registers;
+mod checkpoints;
 mod coherence;
 mod determinism;
 mod dma;

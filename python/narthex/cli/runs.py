@@ -36,6 +36,23 @@ WHERE = (
     "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "
     "where the machine has that."
 )
+CHECKPOINT = typer.Option(
+    None,
+    "--checkpoint",
+    metavar="FILE",
+    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given.",
+)
+CHECKPOINT_EVERY = typer.Option(
+    None,
+    "--checkpoint-every",
+    metavar="TIME",
+    help="Keep the state so often, in time of this computer (30s; at least 100ms).",
+)
+RESUME = typer.Option(
+    False,
+    "--resume",
+    help="Go on from the checkpoint, if there is one; start at the beginning if not.",
+)
 SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
 
 
@@ -47,6 +64,7 @@ def register(app: typer.Typer) -> None:
             "narthex run roundtrip 64 10000 --interface CNI32Qm",
             "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
             "narthex run ./program --interface NI2w -- -v 3",
+            "narthex run em3d --checkpoint-every 30s --resume",
         ),
     )(run)
     app.command(
@@ -74,6 +92,9 @@ def run(
     set_: list[str] = SET_OPTION,
     threads: int = THREADS,
     seed: int | None = SEED,
+    checkpoint: str | None = CHECKPOINT,
+    checkpoint_every: str | None = CHECKPOINT_EVERY,
+    resume: bool = RESUME,
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
@@ -83,22 +104,29 @@ def run(
     target = JsonTarget(json_file)
     guest = find(program)
     compile_program(guest)
+    wanted = running.request(
+        guest,
+        args or [],
+        machine=machine,
+        interface=interface,
+        nodes=nodes,
+        set=set_,
+        threads=threads,
+        seed=seed,
+        checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+    )
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
     with Waiting(f"Running {guest.name} on {interface}") as waiting:
-        result = running.run(
+        result = running.simulate(
+            wanted,
             guest,
-            *(args or []),
-            machine=machine,
-            interface=interface,
-            nodes=nodes,
-            set=set_,
-            threads=threads,
-            seed=seed,
-            observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
-            output=printer.write,
+            lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
+            printer.write,
+            lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
         )
     printer.finish()
     target.write(result.document)
+    running.forget_checkpoint(wanted)
     if not target.to_stdout:
         show(result.document)
 

@@ -1,0 +1,174 @@
+//! A run goes on from a checkpoint of any instant as if nothing had happened.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use narthex_cores::linux::Program;
+use narthex_kernel::Archive;
+use narthex_kernel::random::Stream;
+use narthex_kernel::simulation::{Ending, Limits, Simulation};
+use narthex_machine::checkpoint::Keeper;
+use narthex_machine::checkpoint::file::digest_of;
+use narthex_machine::checkpoint::identity::Identity;
+use narthex_machine::compose::Blueprint;
+use narthex_machine::node::Node;
+use narthex_machine::{CheckpointRequest, RunRequest, config};
+
+use crate::machines_and_interfaces;
+use crate::support::messages::ping_pong;
+use crate::support::{DATA, alone, program, request, with};
+
+/// More messages than a queue of CNI16Q or a window has entries.
+const TURNS: u64 = 25;
+
+/// A machine about to run a program.
+fn machine(request: &RunRequest, elf: &[u8]) -> Simulation<Node> {
+    let machine = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
+    let config = machine.expect("a machine").config;
+    let interface = request.interface.parse().expect("a name");
+    let program = Program::parse("guest", elf).expect("a program");
+    let blueprint = Blueprint::new(&config, interface, program, request);
+    let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a node")).collect();
+    Simulation::new(nodes, config.network.build().smallest_latency())
+}
+
+/// Goes on for so many windows; whether that was the end.
+fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
+    let limits = Limits { windows_per_observation: windows, ..Limits::default() };
+    match simulation.run(&limits, &mut |_, _| ControlFlow::Break(())) {
+        Ending::Interrupted => false,
+        Ending::AllFinished => true,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Runs a program, and again with a new machine in place of the old one at
+/// random instants: all that the nodes hold at the end must be the same.
+fn check(request: &RunRequest, source: &str) {
+    let elf = program(source);
+    let mut whole = machine(request, &elf);
+    assert!(advance(&mut whole, u32::MAX));
+    let windows = whole.windows();
+
+    let mut random = Stream::new(7, &request.interface);
+    let mut divided = machine(request, &elf);
+    let mut checkpoints = 0;
+    while !advance(&mut divided, 1 + random.below(windows / 4) as u32) {
+        let saved = Archive::save(&mut divided).expect("it can be saved");
+        divided = machine(request, &elf);
+        Archive::restore(&saved, &mut divided).expect("it can be restored");
+        assert!(Archive::save(&mut divided).expect("it can be saved") == saved, "{request:?}");
+        checkpoints += 1;
+    }
+    assert!(checkpoints > 1, "{request:?} has {checkpoints} checkpoints in {windows} windows");
+    assert_eq!(digest_of(&mut divided).unwrap(), digest_of(&mut whole).unwrap(), "{request:?}");
+}
+
+#[test]
+fn every_interface_on_every_machine_goes_on_from_any_instant() {
+    for (machine, interface) in machines_and_interfaces() {
+        check(&request(machine, interface), &ping_pong(TURNS, 200));
+    }
+}
+
+#[test]
+fn several_processes_a_node_go_on_from_any_instant() {
+    for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI4"), ("hpca98", "NI16w")] {
+        check(&with(request(machine, interface), "machine.processors_per_node=2"), &ping_pong(TURNS, 64));
+    }
+}
+
+#[test]
+fn few_buffers_and_packets_that_return_go_on_from_any_instant() {
+    let request = with(request("hpca98", "NI2w"), "flow_control.buffers=1");
+    check(&request, &ping_pong(TURNS, 248));
+}
+
+/// Writes to memory in a region, and reports how far it came.
+fn counting(turns: u64) -> String {
+    format!(
+        "
+        li   s0, {turns}
+        li   s1, 0
+        region_begin counting
+    again:
+        addi s1, s1, 8
+        li   t0, {DATA}
+        add  t0, t0, s1
+        sd   s1, 0(t0)
+        addi s0, s0, -1
+        bnez s0, again
+        region_end counting
+        report count, s1
+        exit 0"
+    )
+}
+
+#[test]
+fn regions_and_reports_go_on_from_any_instant() {
+    check(&alone("hpca98"), &counting(4_000));
+}
+
+#[test]
+fn a_time_between_checkpoints_has_a_unit_and_is_not_too_short() {
+    let refusal = |every: &str| {
+        let checkpoint = CheckpointRequest { file: place("never"), every: Some(every.into()), resume: false };
+        let identity = Identity::new(&request("hpca98", "NI2w"), b"", "NI2w", serde_json::Value::Null);
+        Keeper::new(&checkpoint, identity).err().expect("a refusal").message
+    };
+    assert!(refusal("30").contains("\"30\" has no unit"), "{}", refusal("30"));
+    assert!(refusal("99ms").contains("at least 100ms"), "{}", refusal("99ms"));
+}
+
+fn place(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("narthex-{}-{name}.checkpoint", std::process::id()))
+}
+
+/// What looks after checkpoints in a file, for runs with these arguments.
+fn keeper(file: &PathBuf, resume: bool, args: &[&str]) -> Result<Keeper, String> {
+    let request =
+        RunRequest { args: args.iter().map(|&arg| arg.into()).collect(), ..request("hpca98", "NI2w") };
+    let identity = Identity::new(&request, b"", "NI2w", serde_json::Value::Null);
+    let checkpoint = CheckpointRequest { file: file.clone(), every: None, resume };
+    Keeper::new(&checkpoint, identity).map_err(|failure| failure.message)
+}
+
+#[test]
+fn a_checkpoint_is_neither_replaced_unasked_nor_resumed_by_another_run() {
+    let file = place("kept");
+    let mut state = vec![1u64, 2, 3];
+    let mut fresh = Vec::<u64>::new();
+
+    let resuming = keeper(&file, true, &[]).unwrap();
+    let notice = resuming.resume(&mut fresh).unwrap().unwrap();
+    assert!(notice.contains("is not there: starts at the beginning"), "{notice}");
+
+    assert_eq!(keeper(&file, false, &[]).unwrap().save(&mut state), None);
+    assert!(keeper(&file, false, &[]).err().unwrap().contains("is there already: resume it"));
+    let foreign = keeper(&file, true, &["8"]).unwrap().resume(&mut fresh).unwrap_err();
+    assert!(foreign.message.contains("the run asks for 'guest' with arguments '8'"), "{foreign}");
+    assert_eq!(foreign.exit_code, 2);
+
+    assert!(resuming.resume(&mut fresh).unwrap().unwrap().starts_with("goes on from"));
+    assert_eq!(fresh, state);
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_refused_before_the_run() {
+    let refusal = keeper(&place("no-folder").join("x"), false, &[]).err().unwrap();
+    assert!(refusal.contains("cannot be written"), "{refusal}");
+    let refusal = keeper(&std::env::temp_dir(), true, &[]).err().unwrap();
+    assert!(refusal.contains("cannot be written"), "{refusal}");
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_later_lets_the_run_go_on() {
+    let file = place("folder-later");
+    let mut keeper = keeper(&file, false, &[]).unwrap();
+    fs::create_dir(&file).unwrap();
+    let notice = keeper.save(&mut vec![1u64]).unwrap();
+    assert!(notice.contains("cannot be written"), "{notice}");
+    fs::remove_dir(file).unwrap();
+}
