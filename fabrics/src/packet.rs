@@ -124,11 +124,12 @@ impl Header {
 
 /// What travels from one node's flow control to another's. Acknowledgements and
 /// returned packets have a channel of their own, so that they always get
-/// through (hpca98, Section 5.1.2: "a guaranteed path back to the sender").
+/// through (hpca98, Section 5.1.2: "a guaranteed path back to the sender"). A
+/// packet stays in one place on the host while it crosses queues and nodes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Frame {
     /// A packet on its way to its destination.
-    Data(Packet),
+    Data(Box<Packet>),
     /// The receiver has taken the packet with this sequence number.
     Acknowledgement {
         /// Who acknowledges: the packet's destination.
@@ -139,7 +140,7 @@ pub enum Frame {
         sequence: u64,
     },
     /// A packet that the receiver had no buffer for, on its way back.
-    Returned(Packet),
+    Returned(Box<Packet>),
 }
 
 #[cfg(test)]

@@ -211,12 +211,13 @@ impl ProcessPort<'_> {
         let sequence = port.next_sequence;
         port.next_sequence += 1;
         let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };
+        let packet = Box::new(packet);
         port.flow.send(packet, &mut port.emitted);
     }
 
     /// The oldest packet that has arrived for this process and has not been taken.
     pub fn front(&self) -> Option<&Packet> {
-        self.port.flow.waiting(self.own).front()
+        self.port.flow.waiting(self.own).front().map(|packet| &**packet)
     }
 
     /// How many packets have arrived for this process and have not been taken.
@@ -225,7 +226,7 @@ impl ProcessPort<'_> {
     }
 
     /// Takes the oldest packet that has arrived for this process and frees its buffer.
-    pub fn take(&mut self) -> Option<Packet> {
+    pub fn take(&mut self) -> Option<Box<Packet>> {
         self.port.changes += 1;
         self.port.flow.take(self.own, &mut self.port.emitted)
     }

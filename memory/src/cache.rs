@@ -272,12 +272,13 @@ impl Cache {
         (state != State::Invalid).then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
     }
 
-    /// Takes the block of `address` out and returns its bytes.
+    /// Takes the block of `address` out; its bytes, if its home has older ones.
     pub fn remove(&mut self, address: u64) -> Option<BlockData> {
         let line = self.find(address)?;
-        let data = BlockData::from_bytes(self.line_bytes(line));
+        let is_dirty = self.line_state(line).is_dirty();
+        let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));
         self.set_state(line, State::Invalid);
-        Some(data)
+        data
     }
 
     /// Takes in the block that `request` fetched, or the permission that an

@@ -435,10 +435,9 @@ impl ProcessorMemory {
 
     /// Drops a block of the data cache; its write-back, at the process's address.
     fn give_up(&mut self, block: u64) -> Option<Transaction> {
-        let is_dirty = self.data.state(block).is_dirty();
-        let data = self.data.remove(block)?;
         self.reservation = self.reservation.filter(|&reserved| reserved != block);
-        is_dirty.then(|| Transaction::carrying(self.agent, Kind::WriteBack, block, data))
+        let data = self.data.remove(block)?;
+        Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data))
     }
 
     /// Empties a line for `block`; the write-back that it takes, if any.

@@ -107,16 +107,16 @@ pub trait FlowControl: Archived + Send {
     fn has_room(&self, own: Rank) -> bool;
 
     /// Takes a packet; [`FlowControl::can_send`] has said yes.
-    fn send(&mut self, packet: Packet, emitted: &mut Emitted);
+    fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted);
 
     /// A frame has arrived.
     fn arrive(&mut self, now: Time, frame: Frame, emitted: &mut Emitted) -> Arrival;
 
     /// The packets that have arrived for `own` and have not been taken, oldest first.
-    fn waiting(&self, own: Rank) -> &VecDeque<Packet>;
+    fn waiting(&self, own: Rank) -> &VecDeque<Box<Packet>>;
 
     /// Takes the oldest packet that waits for `own` and frees its buffer.
-    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Packet>;
+    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>>;
 
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);
@@ -150,14 +150,14 @@ mod tests {
         Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay })
     }
 
-    fn packet(source: u16, destination: u16, sequence: u64) -> Packet {
-        Packet {
+    fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
+        Box::new(Packet {
             source: Rank(source),
             destination: Rank(destination),
             sequence,
             header: Header(0),
             payload: vec![sequence as u8; 3],
-        }
+        })
     }
 
     proptest! {

@@ -107,11 +107,11 @@ pub struct ReturnToSender {
     /// Each process's outgoing buffers that hold a packet in flight or one that came back.
     outgoing: Vec<usize>,
     /// Packets that came back, with when they are to be tried again.
-    returned: VecDeque<(Time, Packet)>,
+    returned: VecDeque<(Time, Box<Packet>)>,
     /// A retry has been asked for and has not come yet.
     retry_is_due: bool,
     /// By process, one incoming buffer a packet.
-    waiting: Vec<VecDeque<Packet>>,
+    waiting: Vec<VecDeque<Box<Packet>>>,
     statistics: Statistics,
 }
 
@@ -147,8 +147,8 @@ impl ReturnToSender {
         }
     }
 
-    fn accept(&mut self, packet: Packet, emitted: &mut Emitted) -> Arrival {
-        let Packet { source: to, destination: from, sequence, .. } = packet;
+    fn accept(&mut self, packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
+        let Packet { source: to, destination: from, sequence, .. } = *packet;
         let process = self.placement.process(from);
         if !has_buffer(self.buffers, process.into(), self.waiting.iter().map(VecDeque::len)) {
             emitted.frames.push((to, Frame::Returned(packet)));
@@ -170,7 +170,7 @@ impl FlowControl for ReturnToSender {
         has_buffer(self.buffers, self.process(own), self.outgoing.iter().copied())
     }
 
-    fn send(&mut self, packet: Packet, emitted: &mut Emitted) {
+    fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted) {
         let process = self.process(packet.source);
         self.outgoing[process] += 1;
         self.statistics.sent.increment();
@@ -195,11 +195,11 @@ impl FlowControl for ReturnToSender {
         }
     }
 
-    fn waiting(&self, own: Rank) -> &VecDeque<Packet> {
+    fn waiting(&self, own: Rank) -> &VecDeque<Box<Packet>> {
         &self.waiting[self.process(own)]
     }
 
-    fn take(&mut self, own: Rank, _emitted: &mut Emitted) -> Option<Packet> {
+    fn take(&mut self, own: Rank, _emitted: &mut Emitted) -> Option<Box<Packet>> {
         let process = self.process(own);
         let packet = self.waiting[process].pop_front()?;
         self.statistics.delivered.increment();
@@ -243,9 +243,9 @@ mod tests {
         ReturnToSender::new(&config, Placement { nodes: 2, processes })
     }
 
-    fn packet(source: u16, destination: u16, sequence: u64) -> Packet {
+    fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
         let (source, destination) = (Rank(source), Rank(destination));
-        Packet { source, destination, sequence, header: Header(0), payload: vec![] }
+        Box::new(Packet { source, destination, sequence, header: Header(0), payload: vec![] })
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct SlidingWindow {
     /// Unacknowledged packets by source and destination; none where there is no entry.
     in_flight: BTreeMap<(Rank, Rank), u32>,
     /// By process.
-    waiting: Vec<VecDeque<Packet>>,
+    waiting: Vec<VecDeque<Box<Packet>>>,
     statistics: Statistics,
 }
 
@@ -77,7 +77,7 @@ impl FlowControl for SlidingWindow {
         true
     }
 
-    fn send(&mut self, packet: Packet, emitted: &mut Emitted) {
+    fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted) {
         *self.in_flight.entry((packet.source, packet.destination)).or_default() += 1;
         self.statistics.sent.increment();
         emitted.frames.push((packet.destination, Frame::Data(packet)));
@@ -99,11 +99,11 @@ impl FlowControl for SlidingWindow {
         }
     }
 
-    fn waiting(&self, own: Rank) -> &VecDeque<Packet> {
+    fn waiting(&self, own: Rank) -> &VecDeque<Box<Packet>> {
         &self.waiting[usize::from(self.placement.process(own))]
     }
 
-    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Packet> {
+    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>> {
         let packet = self.waiting[usize::from(self.placement.process(own))].pop_front()?;
         self.statistics.delivered.increment();
         let (from, to) = (packet.destination, packet.source);
@@ -144,8 +144,8 @@ mod tests {
         SlidingWindow::new(&Config { window: 4 }, Placement { nodes: 2, processes })
     }
 
-    fn packet(source: Rank, destination: Rank, sequence: u64) -> Packet {
-        Packet { source, destination, sequence, header: Header(0), payload: vec![] }
+    fn packet(source: Rank, destination: Rank, sequence: u64) -> Box<Packet> {
+        Box::new(Packet { source, destination, sequence, header: Header(0), payload: vec![] })
     }
 
     #[test]

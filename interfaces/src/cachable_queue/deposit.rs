@@ -38,7 +38,7 @@ pub enum Place {
 /// A packet on its way into the queue.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Deposit {
-    packet: Packet,
+    packet: Box<Packet>,
     block_bytes: usize,
     /// When the engine has looked at it.
     pub ready: Time,
@@ -52,7 +52,7 @@ pub struct Deposit {
 
 impl Deposit {
     /// A packet that the engine has looked at when it is `ready`.
-    pub fn new(packet: Packet, ready: Time, block_bytes: u64, header_last: bool) -> Self {
+    pub fn new(packet: Box<Packet>, ready: Time, block_bytes: u64, header_last: bool) -> Self {
         let block_bytes = block_bytes as usize;
         let mut deposit = Deposit { packet, block_bytes, ready, place: None, blocks_left: 0, header_last };
         deposit.blocks_left = deposit.blocks();

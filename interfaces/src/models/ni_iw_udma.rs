@@ -195,8 +195,7 @@ impl Receive {
     /// over with its new bytes.
     fn give_back(&mut self, context: &mut Context<'_>, address: u64) -> Option<Transaction> {
         self.is_merged = false;
-        let dirty = self.merged.state(address).is_dirty();
-        match self.merged.remove(address).filter(|_| dirty) {
+        match self.merged.remove(address) {
             Some(data) => Some(Transaction::carrying(self.agent, Kind::WriteBack, address, data)),
             None => {
                 self.engine.deliver(context);

@@ -35,7 +35,7 @@ pub struct Environment {
     /// Messages that it has taken, each of which was right.
     pub taken: u64,
     /// Packets that have arrived and wait.
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Box<Packet>>,
     /// Messages that have arrived so far.
     pub arrived: u64,
 }
@@ -66,7 +66,7 @@ impl Environment {
             header,
             payload: message.payload(),
         };
-        self.waiting.push_back(packet);
+        self.waiting.push_back(Box::new(packet));
         self.arrived += 1;
     }
 
@@ -106,7 +106,7 @@ impl Environment {
 #[derive(Serialize, Deserialize)]
 struct Gate {
     room: u64,
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Box<Packet>>,
     statistics: Statistics,
 }
 
@@ -119,7 +119,7 @@ impl FlowControl for Gate {
         self.room > 0
     }
 
-    fn send(&mut self, packet: Packet, emitted: &mut Emitted) {
+    fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted) {
         self.room -= 1;
         emitted.frames.push((packet.destination, Frame::Data(packet)));
     }
@@ -128,11 +128,11 @@ impl FlowControl for Gate {
         unreachable!("packets arrive between steps")
     }
 
-    fn waiting(&self, _own: Rank) -> &VecDeque<Packet> {
+    fn waiting(&self, _own: Rank) -> &VecDeque<Box<Packet>> {
         &self.waiting
     }
 
-    fn take(&mut self, _own: Rank, _emitted: &mut Emitted) -> Option<Packet> {
+    fn take(&mut self, _own: Rank, _emitted: &mut Emitted) -> Option<Box<Packet>> {
         self.waiting.pop_front()
     }
 

@@ -268,13 +268,13 @@ mod tests {
         let mut journal = Journal::new(2, 10);
         let packet = |sequence| {
             let header = narthex_fabrics::Header(1);
-            Frame::Data(Packet {
+            Frame::Data(Box::new(Packet {
                 source: Rank(0),
                 destination: Rank(1),
                 sequence,
                 header,
                 payload: vec![0; 8],
-            })
+            }))
         };
         journal.departure(at(1), &packet(0), NodeId(1));
         leave(&mut journal, 2, 7);

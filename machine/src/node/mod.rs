@@ -252,11 +252,11 @@ impl Node {
     /// The processor that runs next, and up to when: the slowest one that has
     /// anything to do before `limit`.
     fn next_to_run(&self, limit: Time) -> Option<(usize, Time)> {
-        let active = || {
-            self.units.iter().enumerate().filter(|(_, unit)| {
-                unit.state == State::Woken || (unit.state == State::Running && unit.processor.now() < limit)
-            })
-        };
+        // Most nodes have one processor, and this is asked at each of its stops.
+        if let [unit] = &self.units[..] {
+            return unit.is_active(limit).then_some((0, limit));
+        }
+        let active = || self.units.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
         let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
         let others = active().filter(|&(index, _)| index != slowest);
         let stagger = self.stagger;
@@ -339,6 +339,8 @@ impl Node {
         }
     }
 
+    /// Out of line, so that a processor that only runs needs none of its locals.
+    #[inline(never)]
     fn handle(&mut self, now: Time, event: Event) {
         let edge = event.edge();
         self.waiting.see(&event);
@@ -479,6 +481,15 @@ impl Unit {
             ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
             activities: Activities::default(),
             state: State::Running,
+        }
+    }
+
+    /// Whether it has anything to do before `limit`.
+    fn is_active(&self, limit: Time) -> bool {
+        match self.state {
+            State::Woken => true,
+            State::Running => self.processor.now() < limit,
+            State::Waiting | State::Exited => false,
         }
     }
 
