@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import building, counting, criterion, document, plan, programs, simulator, table
+from benchmarks import (
+    building,
+    counting,
+    criterion,
+    document,
+    page,
+    plan,
+    programs,
+    simulator,
+    table,
+)
 from benchmarks.__main__ import chosen, measure, show
 from benchmarks.measure import Group, Measure, median_interval, of_rounds
 from narthex.errors import NarthexError
@@ -324,3 +334,16 @@ def test_the_simulator_tells_what_the_bench_reads():
     assert cost.windows > 0
     assert cost.touched_pages > 0
     assert cost.peak_memory_bytes is None or cost.peak_memory_bytes > cost.touched_bytes
+
+
+def test_the_page_shows_the_figures_and_the_machine():
+    text = "before\n<!-- measured by make bench -->\nold\n<!-- end -->\nafter\n"
+    found = replace(NOW, host=NOW.host | {"system": "Linux"}, left_out={"growth": "no room"})
+    made = page.filled(text, found)
+    assert "old" not in made
+    assert made.startswith("before\n<!-- measured by make bench -->\n\nVersion 1 (b), 2030-01-02")
+    assert "| threads | two | 500 ms | -20 .. +20 % | 0.50 |" in made
+    assert "Left out: growth: no room." in made
+    assert page.filled(made, found) == made
+    with pytest.raises(NarthexError, match="no place"):
+        page.filled("nothing", found)
