@@ -28,4 +28,5 @@ Host instructions need no ratio: they are counted, and come out alike every time
 | `plan` | all groups, in the order of the table |
 | `document` | the JSON file |
 | `table` | the table, and the comparison of two runs |
+| `page` | the figures in docs/performance.md |
 """

@@ -9,7 +9,7 @@ import typer
 from benchmarks import building, document, plan, programs, table
 from benchmarks.counting import find_counter
 from benchmarks.document import Document
-from benchmarks.measure import Measure
+from benchmarks.measure import LeftOutError, Measure
 from benchmarks.simulator import Simulator
 from narthex import compiler
 from narthex.cli.console import JsonTarget, Waiting, fail, print_table, split_names
@@ -68,7 +68,7 @@ def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], d
         with Waiting(f"[{number}/{len(steps)}] {step.name}") as waiting:
             try:
                 measures += step.measure(bench.saying(waiting.update))
-            except plan.LeftOutError as reason:
+            except LeftOutError as reason:
                 left_out[step.name] = str(reason)
         say(f"[{number}/{len(steps)}] {step.name}: {time.monotonic() - begin:.0f} s")
     return measures, left_out

@@ -37,6 +37,10 @@ class Group:
     baseline: str
 
 
+class LeftOutError(Exception):
+    """What cannot be measured on this machine, and why; the bench goes on without."""
+
+
 def of_rounds(group: Group, rounds: Mapping[str, Sequence[float]]) -> list[Measure]:
     """Return the measures of cases that took turns: their values by name, round by round.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks import criterion, programs
 from benchmarks.building import KERNELS
 from benchmarks.counting import Counter
-from benchmarks.measure import Group, Measure, of_rounds
+from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.programs import Say, Scale
 from benchmarks.simulator import Simulator
 
@@ -46,10 +46,6 @@ class Bench:
     def saying(self, say: Say) -> "Bench":
         """Return the same bench with somebody else who is told."""
         return replace(self, say=say)
-
-
-class LeftOutError(Exception):
-    """A step that this machine cannot do, and why."""
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.measure import Group, Measure, of_rounds
+from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.simulator import Cost, Run, Simulator
 from narthex.comparison import interface_names
-from narthex.errors import NarthexError
 
 Say = Callable[[str], object]
 """Told what is being measured."""
@@ -31,7 +30,7 @@ _DEFAULT_SIZE = {name: Run(name, nodes=16) for name in ("em3d", "spsolve", "gaus
 FULL = Scale(rounds=6, messages=5000, programs=_DEFAULT_SIZE, nodes=(16, 64, 256, 1024))
 QUICK = Scale(
     rounds=2,
-    messages=500,
+    messages=2000,
     programs={
         "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
@@ -70,8 +69,13 @@ def values(costs: Costs, value: Callable[[Cost], float]) -> dict[str, list[float
 
 
 def extra_seconds(short: Cost, long: Cost) -> float:
-    """Return how much longer the long run takes; never less than a microsecond."""
-    return max(long.seconds - short.seconds, 1e-6)
+    """Return how much longer the long run takes than the short one."""
+    if long.seconds <= short.seconds:
+        raise LeftOutError(
+            f"this machine is too busy: a run took {short.seconds:.3f} s, and one of several times "
+            f"its work only {long.seconds:.3f} s"
+        )
+    return long.seconds - short.seconds
 
 
 def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
@@ -167,7 +171,7 @@ def node_memory(own: Cost, cost: Cost, nodes: int) -> float:
     `own` is what a machine of one node costs: the simulator itself, the program's file.
     """
     if cost.peak_memory_bytes is None or own.peak_memory_bytes is None:
-        raise NarthexError("the system does not say how much memory a process has had")
+        raise LeftOutError("the system does not say how much memory a process has had")
     grown = cost.peak_memory_bytes - own.peak_memory_bytes
     guest = cost.touched_bytes - own.touched_bytes
     return (grown - guest) / (nodes - 1)

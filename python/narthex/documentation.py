@@ -108,7 +108,7 @@ def transactions(directive: Directive) -> list[str]:
         for row in condensed(rows, critical_too=True)
     ]
     columns = ["ns", "who", "what", "bus cycles", "part of the latency"]
-    return _table(columns, cells, right=["ns", "bus cycles"])
+    return markdown_table(columns, cells, right=["ns", "bus cycles"])
 
 
 def _matters(row: Row) -> bool:
@@ -130,7 +130,7 @@ def breakdown(directive: Directive) -> list[str]:
     ]
     rows.append(["**latency**", *(f"**{mean / 1000:,.1f}**" for mean in sums)])
     heads = [f"{each.document['interface']}, {each.document['bytes']} bytes" for each in lives]
-    return _table(["mean ns in", *heads], rows, right=heads)
+    return markdown_table(["mean ns in", *heads], rows, right=heads)
 
 
 _OWNERS = ["sender", "interface sends", "flow control", "network", "interface receives", "receiver"]
@@ -154,7 +154,7 @@ def measured(directive: Directive) -> list[str]:
         if row.interface in interfaces
     ]
     columns = [f"`{name}`", "measured", "published", "error"]
-    return _table(columns, rows, right=columns[1:])
+    return markdown_table(columns, rows, right=columns[1:])
 
 
 def _range(low: float, high: float | None) -> str:
@@ -171,7 +171,7 @@ def claims(directive: Directive) -> list[str]:
         for claim in found.claims
         if any(f"'{interface}" in stated[claim.text] for interface in interfaces)
     ]
-    return _table([f"claims of `{name}`", "where", "holds"], rows)
+    return markdown_table([f"claims of `{name}`", "where", "holds"], rows)
 
 
 KINDS: dict[str, Callable[[Directive], list[str]]] = {
@@ -184,7 +184,10 @@ LIVES = ("transactions", "breakdown")
 """The kinds that take no longer than a test may."""
 
 
-def _table(columns: list[str], rows: list[list[str]], right: Collection[str] = ()) -> list[str]:
+def markdown_table(
+    columns: list[str], rows: list[list[str]], right: Collection[str] = ()
+) -> list[str]:
+    """Return a table's lines; the columns named in `right` hold numbers."""
     rule = ["---:" if column in right else "---" for column in columns]
     return [f"| {' | '.join(cells)} |" for cells in [columns, rule, *rows]]
 

@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import building, counting, criterion, document, plan, programs, simulator, table
+from benchmarks import (
+    building,
+    counting,
+    criterion,
+    document,
+    page,
+    plan,
+    programs,
+    simulator,
+    table,
+)
 from benchmarks.__main__ import chosen, measure, show
-from benchmarks.measure import Group, Measure, median_interval, of_rounds
+from benchmarks.measure import Group, LeftOutError, Measure, median_interval, of_rounds
 from narthex.errors import NarthexError
 
 GROUP = Group("processor", "instructions/s", "plain integer")
@@ -129,7 +139,7 @@ def test_memory_of_a_node_is_without_the_simulator_and_the_guest():
     grown = replace(own, peak_memory_bytes=own.peak_memory_bytes + 3_000_000 + 50 * 4096)
     grown = replace(grown, touched_pages=own.touched_pages + 50)
     assert programs.node_memory(own, grown, 4) == 1_000_000
-    with pytest.raises(NarthexError, match="does not say how much memory"):
+    with pytest.raises(LeftOutError, match="does not say how much memory"):
         programs.node_memory(own, replace(grown, peak_memory_bytes=None), 4)
 
 
@@ -164,6 +174,12 @@ def test_a_stream_is_what_more_messages_cost():
     assert base.value == pytest.approx(1000)
     assert len(others) >= 9
     assert others[0].ratio == pytest.approx(10)
+
+
+def test_a_difference_that_noise_has_turned_round_is_no_figure():
+    scripted = Scripted(lambda run: 2.0 if run.args[1] == programs.FEW_MESSAGES else 1.9)
+    with pytest.raises(LeftOutError, match=r"too busy: a run took 2.000 s"):
+        programs.stream(scripted, TINY, lambda _: None)
 
 
 def test_wait_loops_are_compared_with_every_turn_executed():
@@ -324,3 +340,16 @@ def test_the_simulator_tells_what_the_bench_reads():
     assert cost.windows > 0
     assert cost.touched_pages > 0
     assert cost.peak_memory_bytes is None or cost.peak_memory_bytes > cost.touched_bytes
+
+
+def test_the_page_shows_the_figures_and_the_machine():
+    text = "before\n<!-- measured by make bench -->\nold\n<!-- end -->\nafter\n"
+    found = replace(NOW, host=NOW.host | {"system": "Linux"}, left_out={"growth": "no room"})
+    made = page.filled(text, found)
+    assert "old" not in made
+    assert made.startswith("before\n<!-- measured by make bench -->\n\nVersion 1 (b), 2030-01-02")
+    assert "| threads | two | 500 ms | -20 .. +20 % | 0.50 |" in made
+    assert "Left out: growth: no room." in made
+    assert page.filled(made, found) == made
+    with pytest.raises(NarthexError, match="no place"):
+        page.filled("nothing", found)
