@@ -39,13 +39,14 @@ def dask_cluster():
 @pytest.fixture
 def client(dask_cluster):
     with Client(dask_cluster, set_as_default=False) as joined:
-        joined.wait_for_workers(2, timeout=60)
+        joined.wait_for_workers(1, timeout=60)
         yield joined
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing_and_makes_nothing_twice(
     client, tmp_path, monkeypatch
 ):
+    client.wait_for_workers(2, timeout=60)
     written, keep = [], folder.Folder.keep
     monkeypatch.setattr(folder.Folder, "keep", lambda *a: (written.append(a[1].key), keep(*a)))
     pids, killed = client.run(os.getpid), []
@@ -72,15 +73,6 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_makes_nothing_twice(
     again = narthex.sweep(SWEEP, jobs=1, output=path)
     assert again.equals(table)
     assert len(written) == 12
-
-
-def test_a_run_that_kills_every_worker_has_failed_with_the_reason(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "make", _die)
-    one = {**SWEEP, "parameters": {"bytes": [64]}}
-    table = narthex.sweep(one, dask=client.scheduler.address, output=tmp_path / "out")
-    assert table["status"].to_list() == ["failed"]
-    assert "its worker was lost" in table["error"][0]
-    assert "3 times; does the run need more memory" in table["error"][0]
 
 
 def test_workers_with_another_simulator_are_refused(client, tmp_path, monkeypatch):
@@ -124,6 +116,16 @@ def test_the_address_of_a_worker_is_not_that_of_a_cluster(client, tmp_path):
         narthex.sweep(SWEEP, dask=worker, output=tmp_path / "out")
 
 
+# The last of them: Dask may not start workers again that die again and again.
+def test_a_run_that_kills_every_worker_has_failed_with_the_reason(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "make", _die)
+    one = {**SWEEP, "parameters": {"bytes": [64]}}
+    table = narthex.sweep(one, dask=client.scheduler.address, output=tmp_path / "out")
+    assert table["status"].to_list() == ["failed"]
+    assert "its worker was lost" in table["error"][0]
+    assert "3 times; does the run need more memory" in table["error"][0]
+
+
 def test_the_script_of_a_slurm_job_has_what_the_file_says():
     slurm = Slurm(4, 8, "16GB", "02:30:00", "fast", "net", ["module load python"], ["--exclusive"])
     with cluster.slurm_jobs(slurm) as jobs:
@@ -138,7 +140,8 @@ def test_the_script_of_a_slurm_job_has_what_the_file_says():
     ):
         assert f"#SBATCH {line}\n" in script
     assert "\nmodule load python\n" in script
-    assert "--nworkers 8 --nthreads 1" in script
+    assert "--nworkers 8 " in script
+    assert "--nthreads 1 " in script
 
 
 def test_without_slurm_its_absence_is_told(tmp_path, monkeypatch):
