@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from narthex.errors import NarthexError
 from narthex.programs import Program
 from narthex.remaining import Remaining
-from narthex.sweeps.folder import Folder, Note, opened
+from narthex.sweeps.folder import IDENTITY, Folder, Note, opened
 from narthex.sweeps.loading import load, parse
 from narthex.sweeps.planning import Plan, Run, plan, try_interfaces
 from narthex.sweeps.processes import Processes
@@ -91,7 +91,8 @@ def sweep(
     planned = what if isinstance(what, Plan) else planned_of(what)
     path = Path(output) if output else Path("results") / planned.definition.name
     _check_choice(planned, jobs, dask, slurm)
-    try_interfaces(planned)
+    if restart or not (path / IDENTITY).exists():
+        try_interfaces(planned)
     with opened(path, planned, restart=restart, keep_documents=keep_documents) as folder:
         status = folder.finished(note)
         redone = {key for key, each in status.items() if each == "failed" and retry_failed}

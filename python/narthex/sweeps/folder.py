@@ -34,7 +34,10 @@ from narthex.sweeps.planning import Plan, Run
 from narthex.sweeps.work import Made
 
 SCHEMA = 1
-"""Of `sweep.json` and the tables."""
+"""Of the identity and the tables."""
+
+IDENTITY = "sweep.json"
+"""What a folder holds, and by which version it was made."""
 
 TABLES = ("measurements", "runs")
 """In the order in which a run's files are written."""
@@ -153,16 +156,16 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
         for unfinished in path.rglob(f"*{UNFINISHED}"):
             unfinished.unlink()  # was being written when its sweep was killed
         folder = Folder(path, plan, keep_documents)
-        if not (path / "sweep.json").exists():
+        if not (path / IDENTITY).exists():
             text = json.dumps(identity, indent=2, ensure_ascii=False)
-            folder._write(path / "sweep.json", text.encode())
+            folder._write(path / IDENTITY, text.encode())
         yield folder
 
 
 def _check(path: Path, identity: dict[str, Any]) -> None:
     """Refuse a folder that has something else in it."""
     remedy = "choose another folder with --output, or --restart to move this one aside"
-    file = path / "sweep.json"
+    file = path / IDENTITY
     if path.exists() and not path.is_dir():
         raise NarthexError(f"'{path}' is no folder; {remedy}")
     if not file.exists():
