@@ -38,7 +38,9 @@ def test_the_pages_commands_and_programs_run(tmp_path, monkeypatch, capsys):
     assert "4 runs in 'results/zip'" in printed
     assert "8 runs in 'results/sampled'" in printed
     assert "#SBATCH -p compute\n" in printed
-    assert (tmp_path / "queue-size.svg").exists()
+    picture = (tmp_path / "queue-size.svg").read_text()
+    assert 'aria-label="Bandwidth by queue size: bandwidth (MB/s), ' in picture
+    assert ">blocks<" in picture
     for program in blocks("python"):
         exec(program, {})
     assert capsys.readouterr().out.splitlines()[-1].startswith("64 ")

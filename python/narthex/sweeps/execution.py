@@ -28,6 +28,9 @@ from narthex.sweeps.work import Made, Task
 if TYPE_CHECKING:
     import polars
 
+MOST_JOBS = 1_024
+"""Processes of one machine; more are a slip."""
+
 TICK_S = 0.5
 """How often it is looked whether workers have come, and how far all is."""
 
@@ -126,8 +129,8 @@ def _check_choice(planned: Plan, jobs: int | None, dask: str | None, slurm: bool
     """Refuse two places at once, and none."""
     if (jobs is not None) + (dask is not None) + slurm > 1:
         raise NarthexError("choose one of --jobs, --dask and --slurm: where the runs are made")
-    if jobs is not None and jobs < 1:
-        raise NarthexError(f"--jobs must be 1 or more, not {jobs}")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise NarthexError(f"--jobs must be from 1 to {MOST_JOBS}, not {jobs}")
     if slurm and planned.definition.slurm is None:
         raise NarthexError(
             f"{planned.definition.name}: --slurm needs a table [slurm] in the file, with jobs,"

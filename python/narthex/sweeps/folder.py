@@ -119,11 +119,8 @@ class Folder:
         try:
             write_whole(file, data)
         except OSError as error:
-            raise NarthexError(
-                f"cannot write '{file}': {error.strerror}; what is finished is kept: the same"
-                " command goes on from there",
-                GUEST_FAILED,
-            ) from error
+            told = f"cannot write '{file}': {error.strerror}"
+            raise NarthexError(told, GUEST_FAILED) from error
 
 
 @contextmanager
