@@ -244,6 +244,23 @@ def test_two_sweeps_at_a_time_do_not_write_to_one_folder(here):
         narthex.sweep("short.toml")
 
 
+def test_a_full_disk_is_told_with_what_is_there(here, monkeypatch, capsys):
+    whole, written = folder.write_whole, []
+
+    def full(file, data):
+        if file.parent.name == "runs":
+            written.append(file)
+        if len(written) > 1:
+            raise OSError(28, "No space left on device")
+        whole(file, data)
+
+    monkeypatch.setattr(folder, "write_whole", full)
+    main_ended(["sweep", "short.toml"], 1)
+    assert "No space left on device" in capsys.readouterr().err
+    assert len(files(here)) == 1
+    assert not list(here.rglob("*.unfinished"))
+
+
 # --- folders of something else ---------------------------------------------------------
 
 
@@ -281,6 +298,8 @@ def test_a_folder_with_other_things_in_it_is_refused(here):
     (here / "mine" / "thesis.tex").write_text("all of it")
     with pytest.raises(NarthexError, match="'mine' holds something else"):
         narthex.sweep("short.toml", output="mine")
+    with pytest.raises(NarthexError, match="cannot write to the folder '/proc/mine'"):
+        narthex.sweep("short.toml", output="/proc/mine")
     with pytest.raises(NarthexError, match=r"'short\.toml' is no folder"):
         narthex.sweep("short.toml", output="short.toml")
 

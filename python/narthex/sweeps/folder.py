@@ -129,16 +129,17 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
 
     `restart` moves that folder aside and begins with an empty one.
     """
-    if restart and path.exists():
-        path.rename(_free(path.with_name(f"{path.name}.before")))
     identity = json.loads(json.dumps({
         "schema": SCHEMA,
         "version": _native.__version__,
         "simulator": simulator(),
         "sweep": plan.identity,
     }))  # fmt: skip
-    _check(path, identity)
+    if not restart:
+        _check(path, identity)
     try:
+        if restart and path.exists():
+            path.rename(_free(path.with_name(f"{path.name}.before")))
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / "lock").open("w")
     except OSError as error:
