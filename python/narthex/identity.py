@@ -8,7 +8,7 @@ the one that is asked for.
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     """Return the name of a run on a resolved machine."""
     parts = {
         "program": request["program"],
-        "elf": digest(program.elf()),
+        "elf": _program_digest(program.elf()),
         "args": request["args"],
         "interface": request["interface"].casefold(),
         "machine": machine["machine"],
@@ -44,6 +44,11 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
 def simulator() -> str:
     """Identify the simulator by its own bytes: a version says too little while one develops it."""
     return digest(Path(_native.__file__).read_bytes())
+
+
+@lru_cache(maxsize=64)
+def _program_digest(elf: bytes) -> str:
+    return digest(elf)
 
 
 def digest(data: bytes) -> str:

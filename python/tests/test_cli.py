@@ -14,6 +14,7 @@ COMMANDS = [
     ["compare"],
     ["explain"],
     ["experiment"],
+    ["sweep"],
     ["cc"],
     ["check"],
     ["check", "protocol"],

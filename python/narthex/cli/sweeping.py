@@ -100,7 +100,7 @@ def sweep(
         if told.progress is None:
             raise
         raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
-    target.write({"schema": 1, "sweep": planned.definition.name, "rows": table.to_dicts()})
+    target.write(_document(planned, rows=table.to_dicts()))
     if not target.to_stdout:
         _show(planned, table, folder)
     if plot:
@@ -160,13 +160,8 @@ def _words(progress: "Progress") -> str:
 
 def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
     """Show what would be run."""
-    target.write({
-        "schema": 1,
-        "sweep": planned.definition.name,
-        "runs": [
-            {"key": run.key, "name": run.name, "request": run.request} for run in planned.runs
-        ],
-    })  # fmt: skip
+    runs = [{"key": run.key, "name": run.name, "request": run.request} for run in planned.runs]
+    target.write(_document(planned, runs=runs))
     if target.to_stdout:
         return
     rows = [
@@ -185,6 +180,14 @@ def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
 
         with slurm_jobs(planned.definition.slurm) as jobs:
             print(f"\nEach Slurm job:\n\n{jobs.job_script()}")
+
+
+def _document(planned: "Plan", **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return what `--json` writes."""
+    from narthex import _native
+
+    name = planned.definition.name
+    return {"schema": 1, "version": _native.__version__, "sweep": name, **content}
 
 
 def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:

@@ -150,7 +150,7 @@ def slurm_jobs(slurm: Slurm) -> "SLURMCluster":
         job_name="narthex-sweep",
         job_script_prologue=list(slurm.prologue),
         job_extra_directives=list(slurm.directives),
-        scheduler_options={"dashboard": False},
+        scheduler_options={"dashboard_address": ":0"},
     )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from narthex.errors import NarthexError
 from narthex.programs import Program
 from narthex.remaining import Remaining
-from narthex.sweeps.folder import Folder, Note, opened
+from narthex.sweeps.folder import IDENTITY, Folder, Note, opened
 from narthex.sweeps.loading import load, parse
 from narthex.sweeps.planning import Plan, Run, plan, try_interfaces
 from narthex.sweeps.processes import Processes
@@ -27,6 +27,9 @@ from narthex.sweeps.work import Made, Task
 
 if TYPE_CHECKING:
     import polars
+
+MOST_JOBS = 1_024
+"""Processes of one machine; more are a slip."""
 
 TICK_S = 0.5
 """How often it is looked whether workers have come, and how far all is."""
@@ -91,7 +94,8 @@ def sweep(
     planned = what if isinstance(what, Plan) else planned_of(what)
     path = Path(output) if output else Path("results") / planned.definition.name
     _check_choice(planned, jobs, dask, slurm)
-    try_interfaces(planned)
+    if restart or not (path / IDENTITY).exists():
+        try_interfaces(planned)
     with opened(path, planned, restart=restart, keep_documents=keep_documents) as folder:
         status = folder.finished(note)
         redone = {key for key, each in status.items() if each == "failed" and retry_failed}
@@ -125,8 +129,8 @@ def _check_choice(planned: Plan, jobs: int | None, dask: str | None, slurm: bool
     """Refuse two places at once, and none."""
     if (jobs is not None) + (dask is not None) + slurm > 1:
         raise NarthexError("choose one of --jobs, --dask and --slurm: where the runs are made")
-    if jobs is not None and jobs < 1:
-        raise NarthexError(f"--jobs must be 1 or more, not {jobs}")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise NarthexError(f"--jobs must be from 1 to {MOST_JOBS}, not {jobs}")
     if slurm and planned.definition.slurm is None:
         raise NarthexError(
             f"{planned.definition.name}: --slurm needs a table [slurm] in the file, with jobs,"

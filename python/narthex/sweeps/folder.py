@@ -34,7 +34,10 @@ from narthex.sweeps.planning import Plan, Run
 from narthex.sweeps.work import Made
 
 SCHEMA = 1
-"""Of `sweep.json` and the tables."""
+"""Of the identity and the tables."""
+
+IDENTITY = "sweep.json"
+"""What a folder holds, and by which version it was made."""
 
 TABLES = ("measurements", "runs")
 """In the order in which a run's files are written."""
@@ -116,11 +119,8 @@ class Folder:
         try:
             write_whole(file, data)
         except OSError as error:
-            raise NarthexError(
-                f"cannot write '{file}': {error.strerror}; what is finished is kept: the same"
-                " command goes on from there",
-                GUEST_FAILED,
-            ) from error
+            told = f"cannot write '{file}': {error.strerror}"
+            raise NarthexError(told, GUEST_FAILED) from error
 
 
 @contextmanager
@@ -129,16 +129,17 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
 
     `restart` moves that folder aside and begins with an empty one.
     """
-    if restart and path.exists():
-        path.rename(_free(path.with_name(f"{path.name}.before")))
     identity = json.loads(json.dumps({
         "schema": SCHEMA,
         "version": _native.__version__,
         "simulator": simulator(),
         "sweep": plan.identity,
     }))  # fmt: skip
-    _check(path, identity)
+    if not restart:
+        _check(path, identity)
     try:
+        if restart and path.exists():
+            path.rename(_free(path.with_name(f"{path.name}.before")))
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / "lock").open("w")
     except OSError as error:
@@ -153,16 +154,16 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
         for unfinished in path.rglob(f"*{UNFINISHED}"):
             unfinished.unlink()  # was being written when its sweep was killed
         folder = Folder(path, plan, keep_documents)
-        if not (path / "sweep.json").exists():
+        if not (path / IDENTITY).exists():
             text = json.dumps(identity, indent=2, ensure_ascii=False)
-            folder._write(path / "sweep.json", text.encode())
+            folder._write(path / IDENTITY, text.encode())
         yield folder
 
 
 def _check(path: Path, identity: dict[str, Any]) -> None:
     """Refuse a folder that has something else in it."""
     remedy = "choose another folder with --output, or --restart to move this one aside"
-    file = path / "sweep.json"
+    file = path / IDENTITY
     if path.exists() and not path.is_dir():
         raise NarthexError(f"'{path}' is no folder; {remedy}")
     if not file.exists():
