@@ -183,7 +183,11 @@ impl Running {
                     goes_on = observer(Progress::Time(now));
                 }
                 let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
-                if goes_on && !is_due { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if goes_on && !is_due {
+                    return ControlFlow::Continue(());
+                }
+                nodes.iter_mut().for_each(|node| node.rest_at(now));
+                ControlFlow::Break(())
             });
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
@@ -210,7 +214,7 @@ fn end_of(nodes: &[Node]) -> Time {
     nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO)
 }
 
-/// What the nodes' programs wrote, in the order in which it was seen.
+/// What the nodes' programs wrote, each node's in its order.
 #[derive(Default, Serialize, Deserialize)]
 struct Written {
     lines: Vec<Line>,
@@ -218,6 +222,7 @@ struct Written {
 
 #[derive(Serialize, Deserialize)]
 struct Line {
+    at: Time,
     node: usize,
     process: usize,
     stream: String,
@@ -225,6 +230,18 @@ struct Line {
 }
 
 impl Written {
+    /// As results have it: by time, then by node. The order in which it was seen
+    /// depends on where windows end.
+    fn to_json(&self) -> Value {
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        lines.sort_by_key(|line| (line.at, line.node));
+        let json = |line: &Line| {
+            let Line { at: _, node, process, stream, text } = line;
+            json!({ "node": node, "process": process, "stream": stream, "text": text })
+        };
+        lines.into_iter().map(json).collect()
+    }
+
     fn collect(&mut self, nodes: &mut [Node], observer: &mut dyn FnMut(Progress<'_>) -> bool) {
         for (node, partition) in nodes.iter_mut().enumerate() {
             while let Some(output) = partition.output.pop_front() {
@@ -235,7 +252,7 @@ impl Written {
                 };
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let process = output.process;
-                self.lines.push(Line { node, process, stream: stream.to_owned(), text });
+                self.lines.push(Line { at: output.at, node, process, stream: stream.to_owned(), text });
                 observer(Progress::Output { node, process, stream: output.stream, bytes });
             }
         }
@@ -295,7 +312,7 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
         "regions": of_processes(nodes, regions_of),
         "message_sizes": sizes_json(&message_sizes),
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
-        "output": written.lines,
+        "output": written.to_json(),
     })
 }
 

@@ -40,7 +40,7 @@ impl Archived for Node {
             departures.is_empty() && timers.is_empty() && faults.is_empty(),
             "a node is archived between windows"
         );
-        assert!(!waiting.is_asleep(), "a node catches up before it is archived");
+        assert!(!waiting.is_asleep(), "a node rests before it is archived");
         events.archive(archive)?;
         archive.each(units)?;
         archive.each(processes)?;
@@ -53,7 +53,8 @@ impl Archived for Node {
         network.archive(archive)?;
         archive.value(output)?;
         archive.value(statistics)?;
-        archive.value(progress)
+        archive.value(progress)?;
+        waiting.archive(archive)
     }
 }
 

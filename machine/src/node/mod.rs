@@ -264,6 +264,28 @@ impl Node {
         Some((slowest, limit.min(horizon.unwrap_or(Time::NEVER))))
     }
 
+    /// Does everything that happens before `until`, but for turns of a wait loop
+    /// that can be computed later.
+    fn work(&mut self, until: Time) {
+        loop {
+            let limit = self.events.next_time().map_or(until, |next| next.min(until));
+            if let Some(wakes_at) = self.wakes_at() {
+                let due = wakes_at.min(limit);
+                if due == until {
+                    break;
+                }
+                self.catch_up(due);
+            }
+            if let Some((index, horizon)) = self.next_to_run(limit) {
+                self.run_processor(index, horizon);
+            } else if let Some((now, event)) = self.events.pop_before(until) {
+                self.handle(now, event);
+            } else {
+                break;
+            }
+        }
+    }
+
     /// Lets a processor execute until `until` or until it needs something.
     fn run_processor(&mut self, index: usize, until: Time) {
         if self.waiting.is_watching() {
@@ -427,23 +449,7 @@ impl Partition for Node {
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
-        loop {
-            let limit = self.events.next_time().map_or(until, |next| next.min(until));
-            if let Some(wakes_at) = self.wakes_at() {
-                let due = wakes_at.min(limit);
-                if due == until {
-                    break;
-                }
-                self.catch_up(due);
-            }
-            if let Some((index, horizon)) = self.next_to_run(limit) {
-                self.run_processor(index, horizon);
-            } else if let Some((now, event)) = self.events.pop_before(until) {
-                self.handle(now, event);
-            } else {
-                break;
-            }
-        }
+        self.work(until);
         for (arrival, destination, frame) in self.departures.drain(..) {
             outbox.send(arrival, usize::from(destination.0), frame);
         }

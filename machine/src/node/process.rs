@@ -54,6 +54,8 @@ pub enum Ended {
 /// Something that a program wrote.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Output {
+    /// When.
+    pub at: Time,
     /// Which of the node's processes wrote it.
     pub process: usize,
     /// To which stream.

@@ -77,7 +77,8 @@ impl Node {
     }
 
     fn write(&mut self, process: usize, stream: OutputStream, bytes: Vec<u8>) {
-        self.output.push_back(Output { process, stream, bytes });
+        let at = self.units[process].processor.now();
+        self.output.push_back(Output { at, process, stream, bytes });
     }
 
     /// A process ends: its processor stops.

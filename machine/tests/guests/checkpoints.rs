@@ -29,14 +29,22 @@ fn machine(request: &RunRequest, elf: &[u8]) -> Simulation<Node> {
     let interface = request.interface.parse().expect("a name");
     let program = Program::parse("guest", elf).expect("a program");
     let blueprint = Blueprint::new(&config, interface, program, request);
-    let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a node")).collect();
+    let mut nodes: Vec<Node> =
+        (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a node")).collect();
+    if request.execute_wait_loops {
+        nodes.iter_mut().for_each(Node::execute_wait_loops);
+    }
     Simulation::new(nodes, config.network.build().smallest_latency())
 }
 
 /// Goes on for so many windows; whether that was the end.
 fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
     let limits = Limits { windows_per_observation: windows, ..Limits::default() };
-    match simulation.run(&limits, &mut |_, _| ControlFlow::Break(())) {
+    let rest = &mut |now, nodes: &mut [Node]| {
+        nodes.iter_mut().for_each(|node| node.rest_at(now));
+        ControlFlow::Break(())
+    };
+    match simulation.run(&limits, rest) {
         Ending::Interrupted => false,
         Ending::AllFinished => true,
         other => panic!("{other:?}"),
@@ -44,25 +52,44 @@ fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
 }
 
 /// Runs a program, and again with a new machine in place of the old one at
-/// random instants: all that the nodes hold at the end must be the same.
+/// random instants: what the nodes say at the end must be the same; where all is
+/// executed, also everything that they hold.
 fn check(request: &RunRequest, source: &str) {
     let elf = program(source);
-    let mut whole = machine(request, &elf);
-    assert!(advance(&mut whole, u32::MAX));
-    let windows = whole.windows();
+    for execute_wait_loops in [true, false] {
+        let request = RunRequest { execute_wait_loops, ..request.clone() };
+        let mut whole = machine(&request, &elf);
+        assert!(advance(&mut whole, u32::MAX));
+        let mut divided = divided(&request, &elf, whole.windows());
+        if execute_wait_loops {
+            assert_eq!(digest_of(&mut divided).unwrap(), digest_of(&mut whole).unwrap(), "{request:?}");
+        }
+        assert_eq!(results(divided), results(whole), "{request:?}");
+    }
+}
 
+/// A run of about so many windows, saved and restored at random instants.
+fn divided(request: &RunRequest, elf: &[u8], windows: u64) -> Simulation<Node> {
     let mut random = Stream::new(7, &request.interface);
-    let mut divided = machine(request, &elf);
+    let mut simulation = machine(request, elf);
     let mut checkpoints = 0;
-    while !advance(&mut divided, 1 + random.below(windows / 4) as u32) {
-        let saved = Archive::save(&mut divided).expect("it can be saved");
-        divided = machine(request, &elf);
-        Archive::restore(&saved, &mut divided).expect("it can be restored");
-        assert!(Archive::save(&mut divided).expect("it can be saved") == saved, "{request:?}");
+    while !advance(&mut simulation, 1 + random.below(windows / 4) as u32) {
+        let saved = Archive::save(&mut simulation).expect("it can be saved");
+        simulation = machine(request, elf);
+        Archive::restore(&saved, &mut simulation).expect("it can be restored");
+        assert!(Archive::save(&mut simulation).expect("it can be saved") == saved, "{request:?}");
         checkpoints += 1;
     }
     assert!(checkpoints > 1, "{request:?} has {checkpoints} checkpoints in {windows} windows");
-    assert_eq!(digest_of(&mut divided).unwrap(), digest_of(&mut whole).unwrap(), "{request:?}");
+    simulation
+}
+
+/// What the nodes say at the end.
+fn results(simulation: Simulation<Node>) -> Vec<String> {
+    let mut nodes = simulation.into_partitions();
+    let end = nodes.iter().map(Node::reached).max().expect("a node");
+    nodes.iter_mut().for_each(|node| node.close(end));
+    nodes.iter().map(|node| node.to_json().to_string()).collect()
 }
 
 #[test]

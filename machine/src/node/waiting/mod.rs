@@ -35,7 +35,7 @@ mod watch;
 
 use narthex_cores::wait_loop::Turn;
 use narthex_kernel::ledger::LedgerTurn;
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 
 use super::{Event, Node, State};
 use lookout::Lookout;
@@ -112,6 +112,15 @@ impl Waiting {
     }
 }
 
+/// At rest, only what was counted: what a run does about its wait loops is not
+/// the checkpoint's.
+impl Archived for Waiting {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Waiting { disabled: _, lookout: _, stage: _, skipped_instructions } = self;
+        archive.value(skipped_instructions)
+    }
+}
+
 impl Node {
     /// Everything is executed from now on, wait loops too.
     pub fn execute_wait_loops(&mut self) {
@@ -140,6 +149,17 @@ impl Node {
         let instructions = turns * turn.instructions();
         self.waiting.skipped_instructions += instructions;
         self.waiting.lookout.saved(instructions, self.units[index].processor.retired());
+    }
+
+    /// Brings the node to `now`, the end of a window, as if everything had been
+    /// executed, and forgets which loops it has watched: so it is archived.
+    pub fn rest_at(&mut self, now: Time) {
+        self.waiting.disturb();
+        self.catch_up(now);
+        let disabled = std::mem::replace(&mut self.waiting.disabled, true);
+        self.work(now);
+        let skipped_instructions = self.waiting.skipped_instructions;
+        self.waiting = Waiting { disabled, skipped_instructions, ..Waiting::default() };
     }
 
     /// When a sleeping node does something by itself, but for its events; none if
