@@ -82,6 +82,9 @@ fn several_processes_of_a_node_and_the_last_of_them_alone_give_the_same_bytes() 
     for (machine, interface) in machines_and_interfaces().filter(|place| !ELSEWHERE.contains(place)) {
         let request = with(request(machine, interface), "machine.processors_per_node=2");
         let request = RunRequest { nodes: Some(1), ..request };
+        if interface.contains("Udma") {
+            continue; // takes one process a node
+        }
         compared(&request, &ping_pong(10, 24));
         compared(&request, &late_message(DEADLINE));
     }
