@@ -266,7 +266,7 @@ fn judge(ending: &Ending, nodes: &mut [Node]) -> Result<(), Failure> {
         Ending::Stopped { partition, .. } => Err(failure_of(&nodes[*partition])),
         Ending::NoProgress(stall) => {
             let what = match stall {
-                Stall::Deadlock => "nothing can ever happen again".into(),
+                Stall::Deadlock => "nothing can ever happen again: whoever still runs waits for ever".into(),
                 Stall::Livelock { since } => {
                     format!("since {since} no message has arrived and no program has done work of its own")
                 }

@@ -35,6 +35,7 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_every: str | None = None,
     resume: bool = False,
+    execute_wait_loops: bool = False,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -47,7 +48,8 @@ def run(
     that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
     number of nodes, and each of `set` one of its parameters
     ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
-    give the same bits, whatever the number of `threads`.
+    give the same bits, whatever the number of `threads`, and whether the turns of
+    wait loops are computed or, with `execute_wait_loops`, executed.
 
     `checkpoint_every` ("30s", host time) keeps the run's whole state in the file
     `checkpoint`, so that with `resume` the same call goes on from there if it was
@@ -70,6 +72,7 @@ def run(
         threads=threads,
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+        execute_wait_loops=execute_wait_loops,
     )
     result = simulate(wanted, guest, observer, output, notice)
     forget_checkpoint(wanted)
@@ -87,6 +90,7 @@ def request(
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
+    execute_wait_loops: bool = False,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     return {
@@ -99,6 +103,7 @@ def request(
         "threads": threads,
         "seed": seed,
         **({"checkpoint": checkpoint} if checkpoint else {}),
+        **({"execute_wait_loops": True} if execute_wait_loops else {}),
     }
 
 

@@ -38,7 +38,7 @@ impl Node {
         side: usize,
         call: impl FnOnce(&mut dyn Side, &mut Context<'_>) -> R,
     ) -> R {
-        self.waiting.disturb();
+        self.stop_watching();
         let process = Interface::process_of(side);
         let Node { interface, network, timers, faults, .. } = self;
         let mut context = Context { now, network: network.of_process(process), timers, faults };

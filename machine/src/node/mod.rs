@@ -365,7 +365,7 @@ impl Node {
     #[inline(never)]
     fn handle(&mut self, now: Time, event: Event) {
         let edge = event.edge();
-        self.waiting.see(&event);
+        self.see(&event);
         match event {
             Event::Grant => self.grant(now),
             Event::Release => self.release(now),

@@ -20,6 +20,7 @@ mod processes;
 mod regions;
 mod timing;
 mod traffic;
+mod wait_loops;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 7] =

@@ -54,6 +54,11 @@ RESUME = typer.Option(
     help="Go on from the checkpoint, if there is one; start at the beginning if not.",
 )
 SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
+EXECUTE_WAIT_LOOPS = typer.Option(
+    False,
+    "--execute-wait-loops",
+    help="Execute the turns of wait loops, which are computed otherwise: slower, the same result.",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -95,6 +100,7 @@ def run(
     checkpoint: str | None = CHECKPOINT,
     checkpoint_every: str | None = CHECKPOINT_EVERY,
     resume: bool = RESUME,
+    execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
@@ -113,6 +119,7 @@ def run(
         set=set_,
         threads=threads,
         seed=seed,
+        execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)

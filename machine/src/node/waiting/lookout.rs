@@ -1,24 +1,30 @@
-//! Looking out for wait loops where a processor stops: at the end of a window,
-//! at a marker, at an access that waits.
+//! Looking out for wait loops where a processor stops: at a marker, at an access
+//! that waits, at the end of a window.
 //!
-//! It is looked at again and again whether the processor is where it was at an
-//! earlier stop, with the same registers. A program at work is so by accident
-//! only; one that waits is after a few turns at most. Which stop to compare
-//! with changes from time to time, as in Brent's search for a cycle, because
-//! the former ones may have been before the loop.
+//! A program at work is only by accident where it was before, with the same
+//! registers; one that waits is after each turn. So the latest stops are kept,
+//! and each new one is compared with them. Ends of windows come anywhere in a
+//! loop and often in a program at work, so few of those are kept.
 
-use narthex_cores::{InOrder, Processor};
+use narthex_cores::{InOrder, Processor, Stop};
 
 /// Registers in which two turns may differ if the program reads a counter.
 const MOST_GROWING: usize = 4;
-/// Stops for which one place is looked for, by turns: in short loops the place
-/// is soon found, and long ones come round.
-const STOPS: [u32; 2] = [8, 32];
-/// Instructions after a watch in vain before the next one.
-const SHORTEST_PENALTY: u64 = 1 << 9;
-const LONGEST_PENALTY: u64 = 1 << 20;
-/// A sleep is worth while if it has saved more instructions.
-const WORTH_WHILE: u64 = 128;
+/// Stops that are kept; one place is for ends of windows.
+const KEPT: usize = 8;
+const WINDOW: usize = KEPT - 1;
+/// Ends of windows for each that is kept.
+const WINDOWS: u32 = 16;
+/// So many times the instructions that were watched in vain pass before the next
+/// are.
+const SHORTEST_PENALTY: u64 = 1 << 4;
+const LONGEST_PENALTY: u64 = 1 << 9;
+/// The beginning of a watch costs as much as so many instructions in it.
+const BEGINNING: u64 = 10;
+/// The longest turn that is watched, in instructions.
+const LONGEST_TURN: u64 = 1_000;
+/// Fewer turns do not pay for having watched one.
+const FEWEST_TURNS: u64 = 3;
 
 /// What may be a turn of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,28 +38,33 @@ pub(super) struct Seen {
 /// Where a processor has stopped, and when to watch what follows.
 #[derive(Debug)]
 pub(super) struct Lookout {
-    pc: u64,
-    registers: [u64; 64],
-    retired: u64,
-    counter_reads: u64,
-    uncached_loads: u64,
-    stops_left: u32,
-    is_long: bool,
+    places: [u64; KEPT],
+    stops: Box<[Place; KEPT]>,
+    /// Where the next stop is kept.
+    next: usize,
+    windows: u32,
     /// Instructions retired before which nothing is watched.
     not_before: u64,
     penalty: u64,
 }
 
+/// A processor that has stopped.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    registers: [u64; 64],
+    retired: u64,
+    counter_reads: u64,
+    uncached_loads: u64,
+}
+
 impl Default for Lookout {
     fn default() -> Self {
+        let nowhere = Place { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
         Lookout {
-            pc: u64::MAX,
-            registers: [0; 64],
-            retired: 0,
-            counter_reads: 0,
-            uncached_loads: 0,
-            stops_left: STOPS[0],
-            is_long: false,
+            places: [u64::MAX; KEPT],
+            stops: Box::new([nowhere; KEPT]),
+            next: 0,
+            windows: 0,
             not_before: 0,
             penalty: SHORTEST_PENALTY,
         }
@@ -63,44 +74,66 @@ impl Default for Lookout {
 impl Lookout {
     /// The processor has stopped, after so many loads from device registers. What
     /// it may be turning in, if it seems to wait.
-    pub fn look(&mut self, processor: &Processor<InOrder>, uncached_loads: u64) -> Option<Seen> {
-        if processor.pc() == self.pc && processor.retired() >= self.not_before && self.is_same(processor) {
-            let instructions = processor.retired() - self.retired;
-            return Some(Seen { instructions, takes_bus: uncached_loads != self.uncached_loads });
+    pub fn look(&mut self, stop: Stop, processor: &Processor<InOrder>, uncached_loads: u64) -> Option<Seen> {
+        let pc = processor.pc();
+        if self.places.contains(&pc) && processor.retired() >= self.not_before {
+            let same = |&place: &usize| self.places[place] == pc && self.stops[place].is_like(processor);
+            let turns = (0..KEPT).filter(same).map(|place| {
+                let stop = &self.stops[place];
+                let instructions = processor.retired() - stop.retired;
+                Seen { instructions, takes_bus: uncached_loads != stop.uncached_loads }
+            });
+            let seen = turns.filter(|seen| (1..=LONGEST_TURN).contains(&seen.instructions));
+            if let Some(seen) = seen.min_by_key(|seen| seen.instructions) {
+                return Some(seen);
+            }
         }
-        self.stops_left -= 1;
-        if self.stops_left == 0 {
-            self.is_long = !self.is_long;
-            self.stops_left = STOPS[usize::from(self.is_long)];
-            self.pc = processor.pc();
-            self.registers = *processor.registers();
-            self.retired = processor.retired();
-            self.counter_reads = processor.counter_reads();
-            self.uncached_loads = uncached_loads;
-        }
+        let place = match stop {
+            Stop::Horizon => {
+                self.windows += 1;
+                if !self.windows.is_multiple_of(WINDOWS) {
+                    return None;
+                }
+                WINDOW
+            }
+            _ => {
+                self.next = (self.next + 1) % WINDOW;
+                self.next
+            }
+        };
+        self.places[place] = pc;
+        self.stops[place] = Place {
+            registers: *processor.registers(),
+            retired: processor.retired(),
+            counter_reads: processor.counter_reads(),
+            uncached_loads,
+        };
         None
     }
 
-    fn is_same(&self, processor: &Processor<InOrder>) -> bool {
-        let registers = processor.registers();
-        let growing = if processor.counter_reads() == self.counter_reads { 0 } else { MOST_GROWING };
-        let differing = self.registers.iter().zip(registers).filter(|(old, new)| old != new);
-        differing.take(growing + 1).count() <= growing
-    }
-
-    /// What was watched was no turn: the next one is watched later, and later each
-    /// time.
-    pub fn in_vain(&mut self, retired: u64) {
-        self.not_before = retired + self.penalty;
+    /// So many instructions were watched in vain. The next are watched later, and
+    /// later each time.
+    pub fn in_vain(&mut self, watched: u64, retired: u64) {
+        self.not_before = retired + self.penalty * (watched + BEGINNING);
         self.penalty = (2 * self.penalty).min(LONGEST_PENALTY);
     }
 
-    /// A turn was found, and so many instructions were computed. If these are
-    /// few, because the node has much to do, watching cost more than it saved.
-    pub fn saved(&mut self, instructions: u64, retired: u64) {
-        self.penalty = SHORTEST_PENALTY;
-        if instructions < WORTH_WHILE {
-            self.not_before = retired + SHORTEST_PENALTY;
+    /// So many turns were computed after one was watched, of so many instructions.
+    pub fn saved(&mut self, turns: u64, instructions: u64, retired: u64) {
+        if turns < FEWEST_TURNS {
+            self.in_vain(instructions, retired);
+        } else {
+            self.penalty = SHORTEST_PENALTY;
         }
+    }
+}
+
+impl Place {
+    /// Whether the processor has the same registers, but for some that may grow
+    /// if the program has read a counter.
+    fn is_like(&self, processor: &Processor<InOrder>) -> bool {
+        let growing = if processor.counter_reads() == self.counter_reads { 0 } else { MOST_GROWING };
+        let differing = self.registers.iter().zip(processor.registers()).filter(|(old, new)| old != new);
+        differing.take(growing + 1).count() <= growing
     }
 }

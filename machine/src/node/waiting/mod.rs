@@ -89,23 +89,6 @@ impl Waiting {
         matches!(self.stage, Stage::Asleep(_))
     }
 
-    /// An event happens. Of those a bus's may be part of a turn, if it loads from a
-    /// device.
-    pub fn see(&mut self, event: &Event) {
-        if let Stage::Watching(watch) = &self.stage
-            && !(watch.takes_bus && (event.edge().is_some() || matches!(event, Event::ReadAtBridge)))
-        {
-            self.disturb();
-        }
-    }
-
-    /// Something happens that is no part of a turn.
-    pub fn disturb(&mut self) {
-        if self.is_watching() {
-            self.stage = Stage::Executing;
-        }
-    }
-
     /// Instructions that were computed instead of executed.
     pub fn skipped_instructions(&self) -> u64 {
         self.skipped_instructions
@@ -132,6 +115,16 @@ impl Node {
         self.waiting.skipped_instructions()
     }
 
+    /// An event happens. While a turn is watched, only a bus's may be part of it,
+    /// if it loads from a device.
+    pub(super) fn see(&mut self, event: &Event) {
+        if let Stage::Watching(watch) = &self.waiting.stage
+            && !(watch.takes_bus && (event.edge().is_some() || matches!(event, Event::ReadAtBridge)))
+        {
+            self.stop_watching();
+        }
+    }
+
     /// Brings a node that sleeps up to `now`, less than a turn before it, and
     /// wakes it. Nothing else has happened there since it fell asleep.
     pub fn catch_up(&mut self, now: Time) {
@@ -148,7 +141,8 @@ impl Node {
         }
         let instructions = turns * turn.instructions();
         self.waiting.skipped_instructions += instructions;
-        self.waiting.lookout.saved(instructions, self.units[index].processor.retired());
+        let retired = self.units[index].processor.retired();
+        self.waiting.lookout.saved(turns, turn.instructions(), retired);
     }
 
     /// Brings the node to `now`, the end of a window, as if everything had been

@@ -15,8 +15,6 @@ use crate::node::{Node, State};
 /// A turn has this many times the instructions that it seemed to have, at most:
 /// it may have to be looked at three times.
 const MOST_TURNS: u64 = 4;
-/// The longest turn that is watched, in instructions.
-const LONGEST_TURN: u64 = 1_000;
 
 /// A turn that is watched.
 #[derive(Debug)]
@@ -24,7 +22,10 @@ pub(super) struct Watch {
     index: usize,
     /// It loads from device registers.
     pub takes_bus: bool,
-    most_instructions: u64,
+    /// How many instructions it seems to have.
+    instructions: u64,
+    /// Instructions that were watched.
+    steps: u64,
     /// None before it has begun.
     begun: Option<Begun>,
 }
@@ -53,21 +54,16 @@ impl Node {
         }
         let unit = &self.units[index];
         let loads = unit.memory.statistics.uncached_loads.get();
-        if let Some(seen) = self.waiting.lookout.look(&unit.processor, loads) {
+        if let Some(seen) = self.waiting.lookout.look(stop, &unit.processor, loads) {
             self.watch(index, seen);
         }
     }
 
     #[cold]
     fn watch(&mut self, index: usize, Seen { instructions, takes_bus }: Seen) {
-        let is_short = (1..=LONGEST_TURN).contains(&instructions);
-        let is_alone = self.journal.is_none() && self.only_processor() == Some(index);
-        if is_short && is_alone {
-            let most_instructions = instructions * MOST_TURNS;
-            self.waiting.stage =
-                Stage::Watching(Box::new(Watch { index, takes_bus, most_instructions, begun: None }));
-        } else {
-            self.waiting.lookout.in_vain(self.units[index].processor.retired());
+        if self.journal.is_none() && self.only_processor() == Some(index) {
+            let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
+            self.waiting.stage = Stage::Watching(Box::new(watch));
         }
     }
 
@@ -103,6 +99,7 @@ impl Node {
             self.begin(index);
         }
         let Stage::Watching(watch) = &mut self.waiting.stage else { return (None, Verdict::Open) };
+        watch.steps += 1;
         let unit = &mut self.units[index];
         let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
         match &mut watch.begun {
@@ -113,7 +110,8 @@ impl Node {
 
     /// The turn begins here, or begins anew.
     fn begin(&mut self, index: usize) {
-        if !self.is_at_rest(self.units[index].processor.now()) {
+        let Stage::Watching(watch) = &self.waiting.stage else { return };
+        if watch.takes_bus && !self.is_at_rest(self.units[index].processor.now()) {
             return self.stop_watching();
         }
         let Stage::Watching(mut watch) = std::mem::take(&mut self.waiting.stage) else { return };
@@ -123,7 +121,7 @@ impl Node {
             None => {
                 let grain = if watch.takes_bus { self.grain() } else { Duration::from_ps(1) };
                 let processor = &self.units[index].processor;
-                let observation = Observation::new(processor, watch.most_instructions, grain);
+                let observation = Observation::new(processor, MOST_TURNS * watch.instructions, grain);
                 watch.begun = Some(Begun { observation, at });
             }
         }
@@ -144,7 +142,7 @@ impl Node {
         let end = self.start(index, watch.takes_bus);
         let now = self.units[index].processor.now();
         let ledger = end.ledger.turn_since(&at.ledger, turn.duration());
-        let is_same = end.activities == at.activities && self.is_at_rest(now);
+        let is_same = end.activities == at.activities && (!watch.takes_bus || self.is_at_rest(now));
         let sums = match (at.rest, end.rest) {
             (Some((before, sums)), Some((after, grown))) if before == after => {
                 Some(grown.iter().zip(sums).map(|(grown, sum)| grown - sum).collect())
@@ -157,16 +155,17 @@ impl Node {
                 Stage::Asleep(Box::new(Sleep { index, turn, ledger, sums }))
             }
             _ => {
-                self.waiting.lookout.in_vain(self.units[index].processor.retired());
+                self.waiting.lookout.in_vain(watch.steps, self.units[index].processor.retired());
                 Stage::Executing
             }
         };
     }
 
     /// What happens is no turn.
-    fn stop_watching(&mut self) {
+    pub(in crate::node) fn stop_watching(&mut self) {
         if let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) {
-            self.waiting.lookout.in_vain(self.units[watch.index].processor.retired());
+            let retired = self.units[watch.index].processor.retired();
+            self.waiting.lookout.in_vain(watch.steps, retired);
         }
     }
 }

@@ -1,0 +1,165 @@
+//! Wait loops are computed instead of executed, and nobody can tell: not by a
+//! byte of the result.
+
+use narthex_machine::{Failure, RunRequest, run_measured};
+use proptest::prelude::*;
+
+use crate::support::messages::{LIBRARY, both_ways, header, ping_pong};
+use crate::support::{DATA, failure, program, request, with};
+use crate::{ELSEWHERE, MACHINES, machines_and_interfaces};
+
+/// The instructions that a run computed and all that it retired, after its result
+/// has been compared with that of the run that executes them all.
+fn compared(request: &RunRequest, source: &str) -> (u64, u64) {
+    let elf = program(source);
+    let measured = |execute_wait_loops| {
+        let request = RunRequest { execute_wait_loops, ..request.clone() };
+        run_measured(&request, &elf, &mut |_| true).unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    let (computed, effort) = measured(false);
+    let (executed, none) = measured(true);
+    let what = (&request.machine, &request.interface, &request.set);
+    assert!(computed == executed, "{what:?}\n{source}\n{computed:#}\n{executed:#}");
+    assert_eq!((none.skipped_instructions, none.instructions), (0, effort.instructions));
+    (effort.skipped_instructions, effort.instructions)
+}
+
+/// Node 0 does `wait`, which begins with the cycles in s1, then sends a message
+/// for which node 1 waits.
+fn late_message(wait: &str) -> String {
+    format!(
+        "
+        call start
+        bnez s8, listen
+        li   s10, {DATA}
+        csrrs s1, 0xc00, zero
+        li   s0, 30000
+        {wait}
+        li   a0, {header}
+        li   a1, {DATA}
+        call send
+        csrrs t0, 0xc00, zero
+        report cycles, t0
+        exit 0
+    listen:
+        li   a0, {DATA}
+        call receive
+        csrrs t0, 0xc00, zero
+        report cycles, t0
+        exit 0
+    {LIBRARY}",
+        header = header(1, 8)
+    )
+}
+
+/// Until 30,000 cycles have passed.
+const DEADLINE: &str = "
+    wait:
+        csrrs t0, 0xc00, zero
+        sub  t0, t0, s1
+        bltu t0, s0, wait";
+
+#[test]
+fn conversations_give_the_same_bytes_over_every_interface() {
+    for (machine, interface) in machines_and_interfaces() {
+        let request = request(machine, interface);
+        for source in [ping_pong(30, 64), both_ways(30, 24, 4)] {
+            compared(&request, &source);
+        }
+    }
+}
+
+#[test]
+fn waiting_for_time_and_for_a_message_is_computed_over_every_interface() {
+    for (machine, interface) in machines_and_interfaces() {
+        let (skipped, all) = compared(&request(machine, interface), &late_message(DEADLINE));
+        assert!(skipped * 2 > all, "{machine} {interface}: {skipped} of {all}");
+    }
+}
+
+#[test]
+fn several_processes_of_a_node_and_the_last_of_them_alone_give_the_same_bytes() {
+    for (machine, interface) in machines_and_interfaces().filter(|place| !ELSEWHERE.contains(place)) {
+        let request = with(request(machine, interface), "machine.processors_per_node=2");
+        let request = RunRequest { nodes: Some(1), ..request };
+        if interface.contains("Udma") {
+            continue; // takes one process a node
+        }
+        compared(&request, &ping_pong(10, 24));
+        compared(&request, &late_message(DEADLINE));
+    }
+}
+
+/// Loops that a node waits in, up to a deadline.
+#[test]
+fn loops_that_look_at_several_things_give_the_same_bytes() {
+    let until = "csrrs t0, 0xc00, zero\n sub t0, t0, s1\n bltu t0, s0, wait";
+    let status = "ld t2, 40(s11)\n beqz t2, none\n ld t1, 0(t2)\n none:";
+    // Each with the part of the run that is computed at least, in percent.
+    let loops = [
+        (format!("wait: ld t1, 0(s10)\n {until}"), 70),
+        (format!("wait: sd s10, 8(s10)\n sd zero, 8(s10)\n marker 0x4e3\n marker 0x4f0\n {until}"), 70),
+        (format!("{status}\n wait: ld t1, 0(t2)\n {until}"), 40),
+        (format!("{status}\n wait: ld t1, 0(t2)\n ld t3, 0(t2)\n sd t1, 0(s10)\n fence\n {until}"), 40),
+        // These do something in each turn: only the other node waits.
+        (format!("wait: ld t1, 0(s10)\n addi t1, t1, 1\n sd t1, 0(s10)\n {until}"), 0),
+        (format!("wait: sd s2, 0(s10)\n xori s2, s2, 5\n mul s3, s3, s2\n addi s3, s3, 7\n {until}"), 0),
+        (format!("wait: csrrs t1, 0xc00, zero\n sd t1, 0(s10)\n {until}"), 0),
+    ];
+    for machine in MACHINES {
+        for (wait, least) in &loops {
+            let (skipped, all) = compared(&request(machine, "NI2w"), &late_message(wait));
+            let percent = 100 * skipped / all;
+            assert!(percent >= *least, "{machine}: {percent} %\n{wait}");
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_ever_is_told_so_whether_loops_are_computed_or_executed() {
+    let source = format!("call start\n li a0, {DATA}\n call receive\n exit 0\n {LIBRARY}");
+    for (machine, interface) in machines_and_interfaces() {
+        for execute_wait_loops in [false, true] {
+            let request = with(request(machine, interface), "machine.time_without_progress=100us");
+            let request = RunRequest { execute_wait_loops, ..request };
+            let Failure { exit_code, message } = failure(&request, &source);
+            assert_eq!(exit_code, Failure::NO_PROGRESS, "{message}");
+            assert!(message.contains("in the activity 'poll'"), "{machine} {interface}: {message}");
+        }
+    }
+}
+
+/// What a random loop does in a turn, besides looking at the time.
+const PARTS: [&str; 12] = [
+    "ld t1, 0(s10)",
+    "ld t1, 0(t4)",
+    "sd t1, 8(s10)",
+    "sd zero, 8(s10)",
+    "addi t2, t2, 1",
+    "andi t2, t2, 3",
+    "add t3, t3, t1",
+    "marker 0x4e3\n marker 0x4f0",
+    "ld t1, 8(s10)\n addi t1, t1, 1\n sd t1, 8(s10)",
+    "csrrs t5, 0xc01, zero",
+    "csrrs t5, 0xc02, zero",
+    "fence",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_loops_give_the_same_bytes(
+        parts in proptest::collection::vec(proptest::sample::select(&PARTS[..]), 0..6),
+        place in 0usize..4,
+    ) {
+        let (machine, interface) =
+            [("hpca98", "NI2w"), ("isca96", "NI2w on io-bus"), ("isca96", "NI2w"), ("isca96", "NI2w on cache-bus")][place];
+        let parts = parts.join("\n");
+        let wait = format!(
+            "ld t4, 40(s11)\n li t1, 0\n li t2, 0\n li t3, 0\n li s0, 6000\n wait:\n {parts}\n \
+             csrrs t0, 0xc00, zero\n sub t0, t0, s1\n bltu t0, s0, wait\n report one, t1\n report two, t2\n report three, t3"
+        );
+        compared(&request(machine, interface), &late_message(&wait));
+    }
+}
