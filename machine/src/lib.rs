@@ -18,6 +18,7 @@ pub mod checkpoint;
 pub mod compose;
 pub mod config;
 pub mod explain;
+pub mod host_memory;
 pub mod node;
 pub mod request;
 pub mod run;

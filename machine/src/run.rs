@@ -16,6 +16,7 @@ use crate::checkpoint::Keeper;
 use crate::checkpoint::identity::Identity;
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
+use crate::host_memory::{self, Estimate};
 use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
@@ -113,6 +114,7 @@ pub(crate) fn simulate(
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request);
+    Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
     let mut nodes =
         (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
     nodes.iter_mut().for_each(prepare);
@@ -131,13 +133,22 @@ pub(crate) fn simulate(
     }
     let patience = machine.config.machine.time_without_progress;
     let limits = Limits { patience, ..Limits::default() };
-    let ending = running.run(&limits, keeper.as_mut(), observer);
+    let mut shortage = None;
+    let ending = running.run(&limits, keeper.as_mut(), &mut |progress| {
+        if let Progress::Time(_) = progress {
+            shortage = host_memory::shortage(host_memory::available());
+        }
+        shortage.is_none() && observer(progress)
+    });
     let Running { simulation, mut written } = running;
     let windows = simulation.windows();
     let mut nodes = simulation.into_partitions();
     written.collect(&mut nodes, observer);
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
+    if let Some(shortage) = shortage {
+        return Err(shortage.failure(end, &nodes));
+    }
     judge(&ending, &mut nodes)?;
     let effort = Effort {
         windows,

@@ -84,6 +84,17 @@ impl Config {
         }
         problems
     }
+
+    /// Memory of the host that the cache takes once every line has held a block.
+    pub fn host_bytes(&self) -> u64 {
+        let lines = self.size.as_u64() / self.block.as_u64();
+        let sets = lines / u64::from(self.associativity);
+        let (word, state_and_allowed) = (8, 2);
+        let lost = if self.snarfing { word } else { 0 };
+        let recency = if self.associativity > 1 { word } else { 0 };
+        lines * (self.block.as_u64() + word + state_and_allowed + lost)
+            + sets * (FRONT_WORDS as u64 * word + recency)
+    }
 }
 
 /// One line's place in the cache.

@@ -27,6 +27,11 @@ impl Node {
         self.units.iter().map(|unit| unit.ledger.booked_until()).max().unwrap_or(Time::ZERO)
     }
 
+    /// How many pages of its memory have been written to.
+    pub fn touched_pages(&self) -> usize {
+        self.main.touched_pages()
+    }
+
     /// Everything that the node counted, as JSON.
     pub fn to_json(&self) -> Value {
         let processors: Vec<Value> = self
@@ -48,7 +53,7 @@ impl Node {
         json!({
             "node": self.id.0,
             "processors": processors,
-            "touched_pages": self.main.touched_pages(),
+            "touched_pages": self.touched_pages(),
             "statistics": statistics_json(&self.statistics()),
             "message_sizes": sizes_json(self.message_sizes()),
         })
