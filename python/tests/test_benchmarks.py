@@ -141,6 +141,8 @@ def test_memory_of_a_node_is_without_the_simulator_and_the_guest():
     assert programs.node_memory(own, grown, 4) == 1_000_000
     with pytest.raises(LeftOutError, match="does not say how much memory"):
         programs.node_memory(own, replace(grown, peak_memory_bytes=None), 4)
+    with pytest.raises(LeftOutError, match="no more memory than their guests touch"):
+        programs.node_memory(own, own, 4)
 
 
 class Scripted:
@@ -153,6 +155,7 @@ class Scripted:
     def cost(self, run):
         self.runs.append(run)
         told = HOST_LINE | {"seconds": self.seconds(run)}
+        told["peak_memory_bytes"] += 1000 * run.nodes
         return simulator.cost_of(f"host: {json.dumps(told)}")
 
 
@@ -165,6 +168,25 @@ def test_cases_take_turns():
     counts = sorted({1, 2, os.cpu_count()})
     assert [run.threads for run in scripted.runs] == counts * 2
     assert [each.ratio for each in measures] == [1 / count for count in counts]
+
+
+def test_growth_is_time_and_memory_of_machines_of_more_and_more_nodes():
+    # A microsecond for each message of neighbours, two for each of all-to-all; 1 s to start.
+    def seconds(run):
+        nodes, (_, steps) = run.nodes, run.args
+        messages = 4 * nodes if run.program == "neighbours" else 2 * nodes * (nodes - 1)
+        return 1 + 1e-6 * messages * steps
+
+    scripted = Scripted(seconds)
+    scale = replace(TINY, nodes=(2, 512))
+    measures = programs.growth(scripted, scale, lambda _: None)
+    times = {(each.group, each.name): each.value for each in measures if each.unit == "s"}
+    assert times == {
+        ("neighbours: time a message", "2 nodes"): pytest.approx(1e-6),
+        ("neighbours: time a message", "512 nodes"): pytest.approx(1e-6),
+        ("all-to-all: time a message", "2 nodes"): pytest.approx(2e-6),
+    }
+    assert [each.value for each in measures if each.unit == "B"] == [1000, 1000, 1000]
 
 
 def test_a_stream_is_what_more_messages_cost():
