@@ -35,7 +35,7 @@ QUICK = Scale(
         "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
     },
-    nodes=(16, 256),
+    nodes=(16, 128),
 )
 
 Costs = Mapping[str, Sequence[Cost]]

@@ -52,6 +52,15 @@ def test_rates_of_criterion_and_their_ratio_to_the_baseline(tmp_path):
     assert cached.samples == 10
 
 
+def test_the_baseline_stands_first_and_numbers_are_in_order(tmp_path):
+    for waiting in ("1024", "16", "4", "1"):
+        criterion_result(tmp_path, "queue", "waiting", waiting, 10, 100.0)
+    measures = criterion.of_timings(
+        Group("queue", "events/s", "waiting 4"), criterion.read(tmp_path)
+    )
+    assert [each.name.split()[1] for each in measures] == ["4", "1", "16", "1024"]
+
+
 def test_a_turn_without_elements_is_measured_in_seconds(tmp_path):
     criterion_result(tmp_path, "start-up", "NI2w", None, None, 2e6)
     [only] = criterion.of_timings(Group("start-up", "s", "NI2w"), criterion.read(tmp_path))
