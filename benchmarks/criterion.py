@@ -7,6 +7,7 @@ and how many elements one turn handles, `new/estimates.json` how long a turn too
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,9 +95,13 @@ def of_timings(group: Group, timings: Sequence[Timing]) -> list[Measure]:
             f"the group '{group.name}' has no baseline '{group.baseline}'; it has {there}"
         )
     base = _value(mine[group.baseline], mine[group.baseline].median_ns)
-    # The baseline stands first, the others as sorted.
-    names = [group.baseline, *(name for name in mine if name != group.baseline)]
+    # The baseline stands first; numbers in names are sorted as numbers.
+    names = sorted(mine, key=lambda name: (name != group.baseline, _natural(name)))
     return [_measure(group, mine[name], base) for name in names]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _measure(group: Group, timing: Timing, base: float) -> Measure:

@@ -11,7 +11,7 @@ from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.programs import Say, Scale
 from benchmarks.simulator import Simulator
 
-GUESTS = ("bandwidth", "neighbours")
+GUESTS = ("bandwidth", *(exchange.program for exchange in programs.EXCHANGES))
 """Programs that are measured beside those of a scale."""
 
 CRITERION = {

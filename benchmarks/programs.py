@@ -35,7 +35,7 @@ QUICK = Scale(
         "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
     },
-    nodes=(16, 256),
+    nodes=(16, 128),
 )
 
 Costs = Mapping[str, Sequence[Cost]]
@@ -46,11 +46,31 @@ FEW_MESSAGES = 400
 BASE_INTERFACE = "NI2w"
 STREAM = Group("stream of 64 bytes", "messages/s", BASE_INTERFACE)
 
-NEIGHBOURS_SIDE = 8
-"""Points on a side of a node's square, so that an edge is a message of 64 bytes."""
-FEW_STEPS, MORE_STEPS = 2, 10
-EDGES = 4
-"""Messages that a node sends in a step."""
+
+@dataclass(frozen=True)
+class Exchange:
+    """A program in which every node sends messages of 64 bytes, again and again."""
+
+    program: str
+    size: int
+    """Its first argument; the second is how often."""
+    messages: Callable[[int], int]
+    """How many messages all nodes send in a step, by the number of nodes."""
+    more_steps: Callable[[int], int]
+    """Steps that the long run has more than the short one, by the number of nodes."""
+    most_nodes: int
+
+    def run(self, nodes: int, steps: int) -> Run:
+        """Return a run of so many nodes."""
+        return Run(self.program, (self.size, steps), nodes=nodes)
+
+
+FEW_STEPS = 2
+NEIGHBOURS = Exchange("neighbours", 8, lambda nodes: 4 * nodes, lambda _: 10, 1024)
+ALL_TO_ALL = Exchange(
+    "all-to-all", 64, lambda nodes: nodes * (nodes - 1), lambda nodes: max(2, 512 // nodes), 256
+)
+EXCHANGES = (NEIGHBOURS, ALL_TO_ALL)
 
 
 def turns(simulator: Simulator, cases: Mapping[str, Run], rounds: int, say: Say) -> Costs:
@@ -141,28 +161,33 @@ def _threads(name: str, count: int) -> str:
 
 def growth(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
     """Memory of a node, and time of a message, on machines of more and more nodes."""
-    own = simulator.cost(_neighbours(1, 0))
+    return [
+        measure for exchange in EXCHANGES for measure in _grown(simulator, scale, say, exchange)
+    ]
+
+
+def _grown(simulator: Simulator, scale: Scale, say: Say, exchange: Exchange) -> list[Measure]:
+    own = simulator.cost(exchange.run(1, FEW_STEPS))
     times: dict[str, list[float]] = {}
     memory: dict[str, list[float]] = {}
     rounds = 1 + scale.rounds // 3
     for turn in range(rounds):
         for nodes in scale.nodes:
+            if nodes > exchange.most_nodes:
+                continue
             name = f"{nodes} nodes"
-            say(f"{name}, round {turn + 1} of {rounds}")
-            short = simulator.cost(_neighbours(nodes, FEW_STEPS))
-            long = simulator.cost(_neighbours(nodes, FEW_STEPS + MORE_STEPS))
-            messages = nodes * EDGES * MORE_STEPS
+            say(f"{exchange.program}, {name}, round {turn + 1} of {rounds}")
+            more = exchange.more_steps(nodes)
+            short = simulator.cost(exchange.run(nodes, FEW_STEPS))
+            long = simulator.cost(exchange.run(nodes, FEW_STEPS + more))
+            messages = exchange.messages(nodes) * more
             times.setdefault(name, []).append(extra_seconds(short, long) / messages)
             memory.setdefault(name, []).append(node_memory(own, long, nodes))
     base = f"{scale.nodes[0]} nodes"
     return [
-        *of_rounds(Group("neighbours: time a message", "s", base), times),
-        *of_rounds(Group("neighbours: memory a node", "B", base), memory),
+        *of_rounds(Group(f"{exchange.program}: time a message", "s", base), times),
+        *of_rounds(Group(f"{exchange.program}: memory a node", "B", base), memory),
     ]
-
-
-def _neighbours(nodes: int, steps: int) -> Run:
-    return Run("neighbours", (NEIGHBOURS_SIDE, steps), nodes=nodes)
 
 
 def node_memory(own: Cost, cost: Cost, nodes: int) -> float:
@@ -174,4 +199,6 @@ def node_memory(own: Cost, cost: Cost, nodes: int) -> float:
         raise LeftOutError("the system does not say how much memory a process has had")
     grown = cost.peak_memory_bytes - own.peak_memory_bytes
     guest = cost.touched_bytes - own.touched_bytes
+    if grown <= guest:
+        raise LeftOutError(f"{nodes} nodes need no more memory than their guests touch")
     return (grown - guest) / (nodes - 1)

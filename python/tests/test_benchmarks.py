@@ -52,6 +52,15 @@ def test_rates_of_criterion_and_their_ratio_to_the_baseline(tmp_path):
     assert cached.samples == 10
 
 
+def test_the_baseline_stands_first_and_numbers_are_in_order(tmp_path):
+    for waiting in ("1024", "16", "4", "1"):
+        criterion_result(tmp_path, "queue", "waiting", waiting, 10, 100.0)
+    measures = criterion.of_timings(
+        Group("queue", "events/s", "waiting 4"), criterion.read(tmp_path)
+    )
+    assert [each.name.split()[1] for each in measures] == ["4", "1", "16", "1024"]
+
+
 def test_a_turn_without_elements_is_measured_in_seconds(tmp_path):
     criterion_result(tmp_path, "start-up", "NI2w", None, None, 2e6)
     [only] = criterion.of_timings(Group("start-up", "s", "NI2w"), criterion.read(tmp_path))
@@ -141,6 +150,8 @@ def test_memory_of_a_node_is_without_the_simulator_and_the_guest():
     assert programs.node_memory(own, grown, 4) == 1_000_000
     with pytest.raises(LeftOutError, match="does not say how much memory"):
         programs.node_memory(own, replace(grown, peak_memory_bytes=None), 4)
+    with pytest.raises(LeftOutError, match="no more memory than their guests touch"):
+        programs.node_memory(own, own, 4)
 
 
 class Scripted:
@@ -153,6 +164,7 @@ class Scripted:
     def cost(self, run):
         self.runs.append(run)
         told = HOST_LINE | {"seconds": self.seconds(run)}
+        told["peak_memory_bytes"] += 1000 * run.nodes
         return simulator.cost_of(f"host: {json.dumps(told)}")
 
 
@@ -165,6 +177,25 @@ def test_cases_take_turns():
     counts = sorted({1, 2, os.cpu_count()})
     assert [run.threads for run in scripted.runs] == counts * 2
     assert [each.ratio for each in measures] == [1 / count for count in counts]
+
+
+def test_growth_is_time_and_memory_of_machines_of_more_and_more_nodes():
+    # A microsecond for each message of neighbours, two for each of all-to-all; 1 s to start.
+    def seconds(run):
+        nodes, (_, steps) = run.nodes, run.args
+        messages = 4 * nodes if run.program == "neighbours" else 2 * nodes * (nodes - 1)
+        return 1 + 1e-6 * messages * steps
+
+    scripted = Scripted(seconds)
+    scale = replace(TINY, nodes=(2, 512))
+    measures = programs.growth(scripted, scale, lambda _: None)
+    times = {(each.group, each.name): each.value for each in measures if each.unit == "s"}
+    assert times == {
+        ("neighbours: time a message", "2 nodes"): pytest.approx(1e-6),
+        ("neighbours: time a message", "512 nodes"): pytest.approx(1e-6),
+        ("all-to-all: time a message", "2 nodes"): pytest.approx(2e-6),
+    }
+    assert [each.value for each in measures if each.unit == "B"] == [1000, 1000, 1000]
 
 
 def test_a_stream_is_what_more_messages_cost():
