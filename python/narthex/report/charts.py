@@ -25,8 +25,10 @@ Rows = list[dict[str, Any]]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 BAR_STEP = 22
 """Points of a bar and the gap beside it."""
-LABEL_LIMIT = 185
-"""Points of the longest name at an axis."""
+SHORT_NAME = 185
+"""Points of the longest name at an axis where there is little room."""
+PANEL_TICKS = 4
+"""Values at the axis of a panel, about."""
 SERIES = 12
 """Colours for curves; more curves begin again, with other points."""
 OCCUPATIONS = ("execute", "data miss", "instruction miss", "uncached access", "store buffer")
@@ -60,11 +62,11 @@ def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
         alt.Chart(alt.Data(values=values))
         .mark_bar(stroke="var(--surface)", strokeWidth=1)
         .encode(
-            x=alt.X("time:Q", title=f"time, {unit}", stack="zero", axis=_values_axis()),
-            y=_names_axis(bar, names),
+            x=alt.X("time:Q", title=f"time, {unit}", stack="zero", axis=_values_axis(panels)),
+            y=_names_axis(bar, names, panels),
             color=alt.Color(f"{by}:N", title=None)
             .scale(domain=parts, range=[_part_colour(by, part) for part in parts])
-            .legend(_legend()),
+            .legend(_legend(panels)),
             order=alt.Order("rank:Q"),
             tooltip=[
                 *(alt.Tooltip(f"{field}:N") for field in rows[0] if field not in ("time", "share")),
@@ -85,16 +87,17 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     """
     import altair as alt
 
-    y = _names_axis("interface", names)
+    y = _names_axis("interface", names, panels)
     base = alt.Chart().encode(y=y, tooltip=_tooltip(rows, unit))
     measured = base.mark_bar(color="var(--measured)", height={"band": 0.62}).encode(
-        x=alt.X("value:Q", title=unit, axis=_values_axis())
+        x=alt.X("value:Q", title=unit, axis=_values_axis(panels))
     )
     layers = [measured, *_beside(base, rows, along="x")]
     layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(
         height=_height(names, panels)
     )
-    return _finish(layered, panels, list(dict.fromkeys(row.get(panels, "") for row in rows)))
+    order = list(dict.fromkeys(row.get(panels, "") for row in rows))
+    return _finish(layered, panels, order, is_share=unit == "percent")
 
 
 def curves(rows: Rows, unit: str, names: Sequence[str]) -> Spec:
@@ -105,7 +108,7 @@ def curves(rows: Rows, unit: str, names: Sequence[str]) -> Spec:
     chosen = alt.selection_point(fields=["interface"], bind="legend", name="chosen")
     base = alt.Chart().encode(
         x=alt.X("bytes:Q", title="bytes")
-        .scale(type="log", base=2, padding=12)
+        .scale(type="log", base=2, nice=False, padding=12)
         .axis(values=sorted({row["bytes"] for row in rows}), labelOverlap=True),
         color=alt.Color("interface:N", title=None)
         .scale(domain=list(names), range=colours)
@@ -127,7 +130,7 @@ def pairs(rows: Rows, unit: str) -> Spec:
 
     names = [row["name"] for row in rows]
     base = alt.Chart().encode(y=_names_axis("name", names), tooltip=_tooltip(rows, unit))
-    measured = base.mark_point(filled=True, size=80, color="var(--measured)").encode(
+    measured = base.mark_point(filled=True, size=80, opacity=1, color="var(--measured)").encode(
         x=alt.X("value:Q", title=unit, axis=_values_axis())
     )
     layers = [*_beside(base, rows, along="x"), measured]
@@ -182,7 +185,7 @@ def _beside(
     def spans(low: str, high: str, colour: str, width: float) -> "alt.Chart":
         ends = {along: kind(f"{low}:Q"), f"{along}2": f"{high}:Q"}
         look = {"color": alt.value(colour), "strokeWidth": alt.value(width)}
-        return base.mark_rule().encode(**ends, **look).transform_filter(f"isValid(datum.{low})")
+        return base.mark_rule().encode(**ends, **look)
 
     layers = []
     if any("low" in row for row in rows):
@@ -196,9 +199,9 @@ def _beside(
             else {"color": alt.value("var(--published)"), "stroke": alt.value("var(--surface)")}
         )
         layers += [
-            base.mark_point(size=80, filled=fill is None)
-            .encode(**{along: kind(f"{end}:Q")}, shape=alt.value("diamond"), **colours)
-            .transform_filter(f"isValid(datum.{end})")
+            base.mark_point(size=110, opacity=1, filled=fill is None).encode(
+                **{along: kind(f"{end}:Q")}, shape=alt.value("diamond"), **colours
+            )
             for end in ("published_low", "published_high")
         ]
     return layers
@@ -223,10 +226,11 @@ def _height(names: Sequence[str], panels: str | None = None) -> "alt.Step | int"
     return alt.Step(BAR_STEP) if panels else BAR_STEP * len(set(names))
 
 
-def _names_axis(field: str, names: Sequence[str]) -> "alt.Y":
+def _names_axis(field: str, names: Sequence[str], panels: str | None = None) -> "alt.Y":
     import altair as alt
 
-    axis = alt.Axis(labelLimit=LABEL_LIMIT, domain=False, ticks=False, grid=False)
+    limit = SHORT_NAME if panels else {"expr": f"containerSize()[0] > 640 ? 330 : {SHORT_NAME}"}
+    axis = alt.Axis(labelLimit=limit, domain=False, ticks=False, grid=False)
     return alt.Y(f"{field}:N", title=None, sort=list(dict.fromkeys(names)), axis=axis)
 
 
@@ -234,20 +238,26 @@ def _time_unit(rows: Rows) -> tuple[str, int]:
     """Return the unit of time that suits the longest part, and its picoseconds."""
     longest = max(row["time"] for row in rows)
     units = {"ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-    fitting = [(unit, ps) for unit, ps in units.items() if longest >= 10 * ps]
+    fitting = [(unit, ps) for unit, ps in units.items() if longest >= 2 * ps]
     return fitting[-1] if fitting else ("ns", units["ns"])
 
 
-def _values_axis() -> "alt.Axis":
+def _values_axis(panels: str | None = None) -> "alt.Axis":
     import altair as alt
 
-    return alt.Axis(tickCount={"expr": "ceil(width / 90)"}, labelOverlap=True)
+    ticks = PANEL_TICKS if panels else {"expr": "ceil(width / 90)"}
+    return alt.Axis(tickCount=ticks, labelOverlap=True)
 
 
-def _legend() -> "alt.Legend":
+def _legend(panels: str | None = None) -> "alt.Legend":
+    """Return a legend below the chart; that of panels gets its columns with them."""
     import altair as alt
 
-    return alt.Legend(orient="bottom", columns={"expr": "width > 640 ? 6 : width > 420 ? 4 : 2"})
+    columns = {"expr": "width > 640 ? 6 : width > 420 ? 4 : 2"}
+    if panels:
+        return alt.Legend(orient="bottom")
+    limit = {"expr": "width > 420 ? 200 : 115"}
+    return alt.Legend(orient="bottom", columns=columns, labelLimit=limit)
 
 
 def _parts(by: str, found: set[str]) -> list[str]:
@@ -262,16 +272,23 @@ def _part_colour(by: str, part: str) -> str:
 
 
 def _finish(
-    chart: "alt.TopLevelMixin", panels: str | None = None, order: Sequence[str] = ()
+    chart: "alt.TopLevelMixin",
+    panels: str | None = None,
+    order: Sequence[str] = (),
+    is_share: bool = False,
 ) -> Spec:
-    """Give a chart its looks and its width, and divide it into panels if asked."""
+    """Give a chart its looks and its width, and divide it into panels if asked.
+
+    Each panel has a scale of its own, but shares, which are compared, have one.
+    """
     import altair as alt
 
     if panels:
         header = alt.Header(title=None, labelLimit=260)
         chart = chart.facet(
             facet=alt.Facet(f"{panels}:N", sort=list(order), header=header), columns=1
-        ).resolve_scale(x="independent", y="independent")
+        ).resolve_scale(x="shared" if is_share else "independent", y="independent")
+        chart = chart.resolve_axis(x="independent")
     else:
         chart = chart.properties(width="container")
     text = {"labelColor": "var(--muted)", "titleColor": "var(--text)"}
@@ -284,6 +301,6 @@ def _finish(
         .configure_header(labelAnchor="start", labelColor="var(--text)", labelFontSize=13)
         .configure_view(stroke=None)
     )
-    specification = chart.to_dict()
+    specification = chart.to_dict(validate=False)
     specification["autosize"] = {"type": "pad" if panels else "fit-x", "contains": "padding"}
     return specification

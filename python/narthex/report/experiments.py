@@ -227,10 +227,12 @@ def _measured(summary: Summary, rows: list[Row]) -> Chart:
     table = Table(title, names, cells, is_folded=len(cells) > LONGEST_TABLE)
     drawn = [_drawn(row) for row in rows if row.value is not None]
     interfaces = list(dict.fromkeys(row["interface"] for row in drawn))
-    told = (
-        f"Measured values of {len(interfaces)} interfaces, with error bars as long as the spread;"
-        f" {sum(row.published_low is not None for row in rows)} published values as diamonds"
-    )
+    printed = sum("published" in row for row in drawn)
+    told = f"Measured values of {len(interfaces)} interfaces"
+    if any("low" in row for row in drawn):
+        told += ", with error bars as long as the spread"
+    if printed:
+        told += f"; {printed} published values as diamonds"
     return Chart(title, told, _values_chart(drawn, unit, interfaces), table)
 
 

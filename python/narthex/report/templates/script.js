@@ -4,6 +4,7 @@
 
 const PANEL_WIDTH = 340; // points of a panel with its names, at least
 const NAMES_WIDTH = 200; // points that a panel's names and gap take
+const ERRORS_ONLY = 1; // Vega's level of messages
 
 // A chart that is divided into panels gets as many columns as there is room for.
 function fitted(specification, width) {
@@ -11,7 +12,9 @@ function fitted(specification, width) {
   const fitting = Math.floor(width / PANEL_WIDTH);
   const columns = Math.max(1, Math.min(3, fitting));
   const inner = Math.max(120, Math.floor(width / columns) - NAMES_WIDTH);
-  return { ...specification, columns, spec: { ...specification.spec, width: inner } };
+  const config = { ...specification.config };
+  config.legend = { ...config.legend, columns: 2 * columns };
+  return { ...specification, columns, config, spec: { ...specification.spec, width: inner } };
 }
 
 async function draw(place) {
@@ -19,7 +22,9 @@ async function draw(place) {
   const width = Math.floor(place.getBoundingClientRect().width);
   place.dataset.width = String(width);
   try {
-    await vegaEmbed(place, fitted(specification, width), { actions: false, renderer: "svg" });
+    // Vega warns where panels share a source of data; that is meant, so only errors are told.
+    const options = { actions: false, renderer: "svg", logLevel: ERRORS_ONLY };
+    await vegaEmbed(place, fitted(specification, width), options);
     place.dataset.state = "drawn";
   } catch (error) {
     place.dataset.state = "failed";
