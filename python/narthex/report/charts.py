@@ -63,7 +63,7 @@ def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
         .mark_bar(stroke="var(--surface)", strokeWidth=1)
         .encode(
             x=alt.X("time:Q", title=f"time, {unit}", stack="zero", axis=_values_axis(panels)),
-            y=_names_axis(bar, names, panels),
+            y=_names_axis(bar, panels),
             color=alt.Color(f"{by}:N", title=None)
             .scale(domain=parts, range=[_part_colour(by, part) for part in parts])
             .legend(_legend(panels)),
@@ -87,13 +87,13 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     """
     import altair as alt
 
-    y = _names_axis("interface", names, panels)
+    y = _names_axis("interface", panels)
     base = alt.Chart().encode(y=y, tooltip=_tooltip(rows, unit))
     measured = base.mark_bar(color="var(--measured)", height={"band": 0.62}).encode(
         x=alt.X("value:Q", title=unit, axis=_values_axis(panels))
     )
     layers = [measured, *_beside(base, rows, along="x")]
-    layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(
+    layered = alt.layer(*layers, data=alt.Data(values=_completed(rows))).properties(
         height=_height(names, panels)
     )
     order = list(dict.fromkeys(row.get(panels, "") for row in rows))
@@ -121,7 +121,9 @@ def curves(rows: Rows, unit: str, names: Sequence[str]) -> Spec:
     line = base.mark_line(strokeWidth=2).encode(y=value)
     points = base.mark_point(filled=True, size=45).encode(y=value).add_params(chosen)
     layers = [line, *_beside(base, rows, along="y", fill="var(--surface)"), points]
-    return _finish(alt.layer(*layers, data=alt.Data(values=rows)).properties(height=360))
+    return _finish(
+        alt.layer(*layers, data=alt.Data(values=_completed(rows))).properties(height=360)
+    )
 
 
 def pairs(rows: Rows, unit: str) -> Spec:
@@ -129,12 +131,14 @@ def pairs(rows: Rows, unit: str) -> Spec:
     import altair as alt
 
     names = [row["name"] for row in rows]
-    base = alt.Chart().encode(y=_names_axis("name", names), tooltip=_tooltip(rows, unit))
+    base = alt.Chart().encode(y=_names_axis("name"), tooltip=_tooltip(rows, unit))
     measured = base.mark_point(filled=True, size=80, opacity=1, color="var(--measured)").encode(
         x=alt.X("value:Q", title=unit, axis=_values_axis())
     )
     layers = [*_beside(base, rows, along="x"), measured]
-    layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=_height(names))
+    layered = alt.layer(*layers, data=alt.Data(values=_completed(rows))).properties(
+        height=_height(names)
+    )
     return _finish(layered)
 
 
@@ -142,7 +146,7 @@ def errors(rows: Rows, names: Sequence[str]) -> Spec:
     """Draw every error in percent as a tick, a line for each experiment."""
     import altair as alt
 
-    base = alt.Chart(alt.Data(values=rows)).encode(y=_names_axis("experiment", names))
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_names_axis("experiment"))
     ticks = base.mark_tick(thickness=2, color="var(--measured)", opacity=0.75).encode(
         x=alt.X("error:Q", title="error, percent of the published value", axis=_values_axis()),
         tooltip=["experiment:N", "row:N", alt.Tooltip("error:Q", title="error, %", format="+.1f")],
@@ -161,7 +165,7 @@ def sizes(rows: Rows) -> Spec:
         alt.Chart(alt.Data(values=rows))
         .mark_bar(color="var(--measured)")
         .encode(
-            y=_names_axis("bytes", labels).title("bytes"),
+            y=_names_axis("bytes").title("bytes"),
             x=alt.X("messages:Q", title="messages", axis=_values_axis()),
             tooltip=["bytes:N", alt.Tooltip("messages:Q", format=",")],
         )
@@ -199,12 +203,25 @@ def _beside(
             else {"color": alt.value("var(--published)"), "stroke": alt.value("var(--surface)")}
         )
         layers += [
-            base.mark_point(size=110, opacity=1, filled=fill is None).encode(
-                **{along: kind(f"{end}:Q")}, shape=alt.value("diamond"), **colours
+            base.mark_point(size=110, filled=fill is None).encode(
+                **{along: kind(f"{end}:Q")},
+                shape=alt.value("diamond"),
+                opacity=alt.condition("isValid(datum.published)", alt.value(1), alt.value(0)),
+                **colours,
             )
             for end in ("published_low", "published_high")
         ]
     return layers
+
+
+def _completed(rows: Rows) -> Rows:
+    """Put what a row lacks at its value, where nothing of it shows.
+
+    With gaps instead every layer would filter the data for itself, and Vega
+    could not tell that panels share their scales.
+    """
+    ends = ("low", "high", "published_low", "published_high")
+    return [{**dict.fromkeys(ends, row["value"]), **row} for row in rows]
 
 
 def _tooltip(rows: Rows, unit: str) -> list["alt.Tooltip"]:
@@ -226,12 +243,13 @@ def _height(names: Sequence[str], panels: str | None = None) -> "alt.Step | int"
     return alt.Step(BAR_STEP) if panels else BAR_STEP * len(set(names))
 
 
-def _names_axis(field: str, names: Sequence[str], panels: str | None = None) -> "alt.Y":
+def _names_axis(field: str, panels: str | None = None) -> "alt.Y":
+    """Return an axis with names in the order in which the rows have them."""
     import altair as alt
 
-    limit = SHORT_NAME if panels else {"expr": f"containerSize()[0] > 640 ? 330 : {SHORT_NAME}"}
+    limit = SHORT_NAME if panels else {"expr": f"containerSize()[0] > 640 ? 400 : {SHORT_NAME}"}
     axis = alt.Axis(labelLimit=limit, domain=False, ticks=False, grid=False)
-    return alt.Y(f"{field}:N", title=None, sort=list(dict.fromkeys(names)), axis=axis)
+    return alt.Y(f"{field}:N", title=None, sort=None, axis=axis)
 
 
 def _time_unit(rows: Rows) -> tuple[str, int]:
@@ -300,6 +318,7 @@ def _finish(
         .configure_legend(labelColor="var(--text)", labelFontSize=12, labelLimit=160)
         .configure_header(labelAnchor="start", labelColor="var(--text)", labelFontSize=13)
         .configure_view(stroke=None)
+        .configure_mark(invalid=None)  # nothing is: see _completed
     )
     specification = chart.to_dict(validate=False)
     specification["autosize"] = {"type": "pad" if panels else "fit-x", "contains": "padding"}

@@ -228,7 +228,7 @@ def _measured(summary: Summary, rows: list[Row]) -> Chart:
     drawn = [_drawn(row) for row in rows if row.value is not None]
     interfaces = list(dict.fromkeys(row["interface"] for row in drawn))
     printed = sum("published" in row for row in drawn)
-    told = f"Measured values of {len(interfaces)} interfaces"
+    told = f"Measured values of {len(interfaces)} interface{'s' * (len(interfaces) > 1)}"
     if any("low" in row for row in drawn):
         told += ", with error bars as long as the spread"
     if printed:

@@ -4,7 +4,6 @@
 
 const PANEL_WIDTH = 340; // points of a panel with its names, at least
 const NAMES_WIDTH = 200; // points that a panel's names and gap take
-const ERRORS_ONLY = 1; // Vega's level of messages
 
 // A chart that is divided into panels gets as many columns as there is room for.
 function fitted(specification, width) {
@@ -22,9 +21,7 @@ async function draw(place) {
   const width = Math.floor(place.getBoundingClientRect().width);
   place.dataset.width = String(width);
   try {
-    // Vega warns where panels share a source of data; that is meant, so only errors are told.
-    const options = { actions: false, renderer: "svg", logLevel: ERRORS_ONLY };
-    await vegaEmbed(place, fitted(specification, width), options);
+    await vegaEmbed(place, fitted(specification, width), { actions: false, renderer: "svg" });
     place.dataset.state = "drawn";
   } catch (error) {
     place.dataset.state = "failed";
