@@ -322,6 +322,7 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
         "reports": of_processes(nodes, reports_of),
         "regions": of_processes(nodes, regions_of),
         "message_sizes": sizes_json(&message_sizes),
+        "statistics": nodes[0].statistics_described(),
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
         "output": written.to_json(),
     })

@@ -1,7 +1,8 @@
 """What a run returns: its document, and views of it as Polars frames."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from narthex.errors import NarthexError
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     import polars
 
 PS_PER_US = 1_000_000
+
+LARGEST_NODES = 8
+"""The ledgers of more nodes than these are shown as their mean."""
 
 
 class Result:
@@ -125,6 +129,11 @@ class Result:
         )
 
 
+def place(node: int, process: int) -> str:
+    """Return a process's node, and its number there unless it is the first."""
+    return f"{node}.{process}" if process else str(node)
+
+
 def larger_is_better(unit: str) -> bool:
     """Tell whether a value is a rate ("MB/s"); of all else less is better."""
     return unit.endswith("/s")
@@ -144,6 +153,31 @@ def region_ledger_rows(
     for region in document["regions"]:
         if region["name"] == name and region["end_ps"] is not None:
             yield from _divided(region["node"], region["process"], region["ledger_ps"])
+
+
+def ledger_shares(
+    document: dict[str, Any], ledger: Iterable[tuple[int, int, str, str, int]]
+) -> tuple[list[str], list[list[str]]]:
+    """Lay ledger rows out in percent: a row an activity and occupation, a column a node.
+
+    Returns the columns' names and the rows, those with the most time first;
+    many nodes are one column, their mean.
+    """
+    nodes = [node["node"] for node in document["nodes"]]
+    one_each = len(nodes) <= LARGEST_NODES
+    columns = [f"node {node}" for node in nodes] if one_each else ["all nodes"]
+    times: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    elapsed: Counter[str] = Counter()
+    for node, _, activity, category, time_ps in ledger:
+        column = f"node {node}" if one_each else "all nodes"
+        times[activity, category][column] += time_ps
+        elapsed[column] += time_ps
+    rows = []
+    for names, shares in sorted(times.items(), key=lambda item: -item[1].total()):
+        cells = [f"{100 * shares[column] / max(elapsed[column], 1):.1f}" for column in columns]
+        if any(cell != "0.0" for cell in cells):
+            rows.append([*names, *cells])
+    return columns, rows
 
 
 def _divided(

@@ -24,6 +24,7 @@ COMMANDS = [
     ["machine"],
     ["machine", "show"],
     ["machine", "schema"],
+    ["report"],
 ]
 
 
@@ -81,6 +82,8 @@ def test_start_up_is_quick():
         (["check", "protocol", "moes"], 2, "MOESI"),
         (["machine", "show", "isca69"], 2, "isca96"),
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
+        (["report", "missing.json"], 2, "'missing.json' does not exist"),
+        (["run", "roundtrip", "--report", "page.pdf"], 2, "must end in .html"),
         (["lst"], 2, "list"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

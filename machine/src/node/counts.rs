@@ -15,7 +15,7 @@
 //! the region in which the bus was granted.
 
 use narthex_fabrics::MessageSizes;
-use narthex_kernel::statistics::{StatisticSet, Value};
+use narthex_kernel::statistics::{Description, StatisticSet, Value};
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -30,6 +30,10 @@ narthex_kernel::statistics! {
         from_interface: Counter, "interface_blocks_from_interface", "transactions", "those that the interface supplied from its own cache, memory or registers";
     }
 }
+
+/// The one statistic that is the sum of others: of the messages by size.
+const SENT: Description =
+    Description { name: "messages_sent", unit: "messages", meaning: "messages that left, of any size" };
 
 /// What was counted up to an instant, or during a stretch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -105,6 +109,31 @@ impl Node {
     /// Every statistic of the node by name. Those of the same name, which
     /// several processors have, are joined.
     pub(super) fn statistics(&self) -> Vec<(String, Value)> {
+        let mut all = vec![(SENT.name.into(), Value::Number(self.network.message_sizes().total()))];
+        for (prefix, set) in self.statistic_sets() {
+            set.visit(&mut |description, value| {
+                join(&mut all, format!("{prefix}{}", description.name), &value)
+            });
+        }
+        all
+    }
+
+    /// What the statistics are: unit and meaning of each, by name.
+    pub fn statistics_described(&self) -> serde_json::Value {
+        let mut all = Map::new();
+        let mut describe = |prefix: &str, description: &Description| {
+            let entry = json!({ "unit": description.unit, "meaning": description.meaning });
+            all.insert(format!("{prefix}{}", description.name), entry);
+        };
+        describe("", &SENT);
+        for (prefix, set) in self.statistic_sets() {
+            set.descriptions().iter().for_each(|description| describe(prefix, description));
+        }
+        all.into()
+    }
+
+    /// The sets of the node's components; a second bus has a prefix to its names.
+    fn statistic_sets(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
         let mut sets: Vec<(&str, &dyn StatisticSet)> =
             vec![("", &self.statistics), ("", &self.bus.statistics), ("", self.network.statistics())];
         sets.extend(self.units.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
@@ -115,13 +144,7 @@ impl Node {
         if let Some(private) = &self.private {
             sets.push(("private_", &private.bus.statistics));
         }
-        let mut all = vec![("messages_sent".into(), Value::Number(self.network.message_sizes().total()))];
-        for (prefix, set) in sets {
-            set.visit(&mut |description, value| {
-                join(&mut all, format!("{prefix}{}", description.name), &value)
-            });
-        }
-        all
+        sets
     }
 
     /// The messages that the node has sent, by size.

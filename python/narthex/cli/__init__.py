@@ -18,6 +18,7 @@ from narthex.cli import (
     experiments,
     explaining,
     machines,
+    reporting,
     runs,
     sweeping,
 )
@@ -38,10 +39,11 @@ app = typer.Typer(
         "narthex explain CNI32Qm --bytes 64",
         "narthex experiment hpca98/roundtrip",
         "narthex sweep queue-size.toml --jobs 4",
+        "narthex report result.json",
     ),
 )
 for module in (
-    catalogue, runs, explaining, experiments, sweeping, compiling, checking, machines,
+    catalogue, runs, explaining, experiments, sweeping, compiling, checking, machines, reporting,
 ):  # fmt: skip
     module.register(app)
 

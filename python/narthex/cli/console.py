@@ -61,7 +61,7 @@ class JsonTarget:
         """Whether standard output belongs to the document alone."""
         self._file = Path(place) if place and not self.to_stdout else None
         if self._file:
-            _check_writable(self._file)
+            check_writable(self._file, "--json")
 
     def write(self, document: object) -> None:
         """Write a document, if one is wanted."""
@@ -77,10 +77,10 @@ class JsonTarget:
             raise NarthexError(f"cannot write '{self._file}': {error.strerror}") from error
 
 
-def _check_writable(file: Path) -> None:
-    """Refuse a file that cannot be written, without touching it."""
+def check_writable(file: Path, option: str) -> None:
+    """Refuse a file that cannot be written, without touching it; `option` named it."""
     folder = file.parent
-    remedy = "; choose another place for --json"
+    remedy = f"; choose another place for {option}"
     if file.is_dir():
         raise NarthexError(f"'{file}' is a folder{remedy}", USAGE)
     if not folder.is_dir():

@@ -16,10 +16,11 @@ from narthex.cli.console import (
     print_table,
     split_names,
 )
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.errors import CLAIM_FAILED, NarthexError
 
 if TYPE_CHECKING:
-    from narthex.validation import Claim, Experiment, Outcome, Row, Summary
+    from narthex.validation import Claim, Experiment, Outcome, Row
 
 ALL = "all"
 
@@ -33,6 +34,7 @@ def register(app: typer.Typer) -> None:
             "narthex experiment hpca98/roundtrip hpca98/bandwidth --interface NI2w,CNI32Qm",
             "narthex experiment all --json result.json",
             "narthex experiment hpca98/macro-fifo --plot fifo.html",
+            "narthex experiment hpca98/roundtrip --report roundtrip.html",
             "narthex experiment hpca98/roundtrip --set bus.clock=125MHz",
         ),
     )(experiment)
@@ -54,6 +56,7 @@ def experiment(
     plot: Path | None = typer.Option(
         None, metavar="FILE", help="Draw the experiment into FILE.html, FILE.svg or FILE.png."
     ),
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Measure a published table again.
 
@@ -67,7 +70,7 @@ def experiment(
     from narthex import validation
     from narthex.validation import plots
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     names = validation.names() if names == [ALL] else names
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
     if plot:
@@ -90,7 +93,9 @@ def experiment(
     if len(names) > 1 and not target.to_stdout:
         _show_overview(outcomes)
     if outcomes:
-        target.write(_document(outcomes))
+        document = _document(outcomes)
+        target.write(document)
+        page.write_document(document)
     _leave(outcomes, problems)
 
 
@@ -137,13 +142,15 @@ def _document(outcomes: "list[Outcome]") -> dict[str, object]:
     """Join several experiments into one document of the same form."""
     first, *others = [outcome.document for outcome in outcomes]
     for other in others:
-        for key in ("rows", "claims", "summaries", "failures"):
+        for key in ("rows", "claims", "summaries", "failures", "ledgers"):
             first[key] += other[key]
     return first
 
 
 def show(outcome: "Outcome") -> None:
     """Print the tables, how far they are from the paper, and the claims."""
+    from narthex.validation import wording
+
     _show_measured(outcome.experiment, [row for row in outcome.rows if row.baseline is None])
     derived = [row for row in outcome.rows if row.baseline is not None]
     if derived:
@@ -153,13 +160,16 @@ def show(outcome: "Outcome") -> None:
             [_derived_cells(row) for row in derived],
             ["measured", "published", "error"],
         )
-    print(_summary_line(outcome.summary))
+    print(wording.summary_line(outcome.summary))
     for name in outcome.summary.without_value:
         print(f"  has no value where the paper prints one: {name}")
     for name in outcome.summary.outside_limits:
         print(f"  outside its limit: {name}")
     if outcome.claims:
-        rows = [(_verdict(claim), _told(claim, outcome), claim.source) for claim in outcome.claims]
+        rows = [
+            (wording.verdict(claim), _told(claim, outcome), claim.source)
+            for claim in outcome.claims
+        ]
         print_table("Claims", ["", "claim", "source"], rows)
 
 
@@ -205,21 +215,6 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
     print_table("All together", ["experiment", *columns], rows, columns)
 
 
-def _summary_line(summary: "Summary") -> str:
-    if summary.mean_absolute_error_percent is None:
-        return "No published values: every row is a prediction."
-    compared = summary.published - len(summary.without_value)
-    return (
-        f"Mean absolute error over {compared} published values:"
-        f" {summary.mean_absolute_error_percent:.1f} %;"
-        f" worst: {summary.worst_error_percent:+.1f} % ({summary.worst})"
-    )
-
-
-def _verdict(claim: "Claim") -> str:
-    return "holds" if claim.holds else "FAILS"
-
-
 def _told(claim: "Claim", outcome: "Outcome") -> str:
     """Return the claim's sentence, and where it fails if that is not everywhere."""
     if 0 < len(claim.fails_at) < len(outcome.experiment.workload):
@@ -228,48 +223,28 @@ def _told(claim: "Claim", outcome: "Outcome") -> str:
 
 
 def _cells(row: "Row", third: float | None) -> list[str]:
+    from narthex.validation import wording
+
     return [
         row.interface,
         row.workload,
-        _three_digits(row.value),
-        "" if third is None else _three_digits(third),
-        _published(row),
-        _error(row),
+        wording.three_digits(row.value),
+        "" if third is None else wording.three_digits(third),
+        wording.published(row),
+        wording.error(row),
     ]
 
 
 def _derived_cells(row: "Row") -> list[str]:
+    from narthex.validation import wording
+
     return [
         row.interface,
         row.baseline or "",
         row.workload,
         row.take or "",
-        _three_digits(row.value),
-        _published(row),
+        wording.three_digits(row.value),
+        wording.published(row),
         row.unit,
-        _error(row),
+        wording.error(row),
     ]
-
-
-def _error(row: "Row") -> str:
-    """Print the error; one outside the limit has a mark."""
-    if row.error_percent is None:
-        return "" if row.published_low is None else "none"
-    mark = " !" if row.within_limit is False else ""
-    return f"{row.error_percent:+.1f} %{mark}"
-
-
-def _three_digits(value: float | None) -> str:
-    """Print a value as tables in papers do: 1.29, 36.0, 209."""
-    if value is None:
-        return "none"
-    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
-    return f"{value:.{digits}f}"
-
-
-def _published(row: "Row") -> str:
-    if row.published_low is None or row.published_high is None:
-        return ""
-    if row.published_low == row.published_high:
-        return f"{row.published_low:g}"
-    return f"{row.published_low:g} to {row.published_high:g}"

@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,6 +17,7 @@ from narthex.cli.console import (
     print_table,
     split_names,
 )
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 
 PROGRAM = typer.Argument(
     ..., help="A program that comes with Narthex, an ELF file, or a C or C++ file."
@@ -68,6 +69,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex run roundtrip 64 10000 --interface CNI32Qm",
             "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
+            "narthex run em3d --nodes 4 --report em3d.html",
             "narthex run ./program --interface NI2w -- -v 3",
             "narthex run em3d --checkpoint-every 30s --resume",
         ),
@@ -77,6 +79,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex compare roundtrip 64 --interface all",
             "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
+            "narthex compare roundtrip 64 --report roundtrip.html",
             "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
             "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
         ),
@@ -102,12 +105,13 @@ def run(
     resume: bool = RESUME,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import running
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     guest = find(program)
     compile_program(guest)
     wanted = running.request(
@@ -133,6 +137,7 @@ def run(
         )
     printer.finish()
     target.write(result.document)
+    page.write_document(result.document)
     running.forget_checkpoint(wanted)
     if not target.to_stdout:
         show(result.document)
@@ -153,6 +158,8 @@ class Printer:
 
     def write(self, node: int, process: int, stream: str, data: bytes) -> None:
         """Print the whole lines that are there."""
+        from narthex.results import place
+
         writer = place(node, process)
         self._writers.add(writer)
         *lines, rest = (self._parts[writer, stream] + data).split(b"\n")
@@ -171,14 +178,9 @@ class Printer:
         print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
 
 
-def place(node: int, process: int) -> str:
-    """Return a process's node, and its number there unless it is the first."""
-    return f"{node}.{process}" if process else str(node)
-
-
 def show(document: dict[str, Any]) -> None:
     """Print a run's reports and where the time went, of the whole run and of its regions."""
-    from narthex.results import ledger_rows, region_ledger_rows
+    from narthex.results import ledger_rows, ledger_shares, place, region_ledger_rows
 
     reports = [
         (
@@ -191,11 +193,10 @@ def show(document: dict[str, Any]) -> None:
     ]
     if reports:
         print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
-    nodes = [node["node"] for node in document["nodes"]]
-    print_table("Where the time went, in percent", *_ledger(nodes, ledger_rows(document)))
+    _show_ledger("Where the time went, in percent", *ledger_shares(document, ledger_rows(document)))
     for name in dict.fromkeys(region["name"] for region in document["regions"]):
-        rows = region_ledger_rows(document, name)
-        print_table(f"Where the time of region '{name}' went, in percent", *_ledger(nodes, rows))
+        shares = ledger_shares(document, region_ledger_rows(document, name))
+        _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
@@ -206,29 +207,8 @@ def show(document: dict[str, Any]) -> None:
     )
 
 
-LARGEST_NODES = 8
-"""More nodes than these are shown as their mean."""
-
-
-def _ledger(
-    nodes: list[int], ledger: Iterable[tuple[int, int, str, str, int]]
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Lay the ledger out: a row a category, a column a node (or their mean)."""
-    columns = [f"node {node}" for node in nodes] if len(nodes) <= LARGEST_NODES else ["all nodes"]
-    times: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    elapsed: dict[str, int] = defaultdict(int)
-    for node, _, activity, category, time_ps in ledger:
-        column = f"node {node}" if len(nodes) <= LARGEST_NODES else "all nodes"
-        times[activity, category][column] += time_ps
-        elapsed[column] += time_ps
-    rows = []
-    for (activity, category), shares in sorted(
-        times.items(), key=lambda item: -sum(item[1].values())
-    ):
-        cells = [f"{100 * shares[column] / max(elapsed[column], 1):.1f}" for column in columns]
-        if any(cell != "0.0" for cell in cells):
-            rows.append([activity, category, *cells])
-    return ["activity", "spent in", *columns], rows, columns
+def _show_ledger(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    print_table(title, ["activity", "spent in", *columns], rows, columns)
 
 
 def compare(
@@ -246,12 +226,13 @@ def compare(
     threads: int = THREADS,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     names = split_names(interface)
     guest = find(program)
     compile_program(guest)
@@ -271,6 +252,7 @@ def compare(
             ),
         )
     target.write(found.document)
+    page.write_document(found.document)
     if target.to_stdout:
         return
     rows = [

@@ -85,8 +85,14 @@ def value(expression: str, values: Values, workload: str) -> float:
 
 def interfaces(expression: str) -> set[str]:
     """Return the interfaces that a claim speaks of."""
-    texts = (node.value for node in ast.walk(_parsed(expression)) if isinstance(node, ast.Constant))
-    return {text.partition("@")[0].strip() for text in texts if isinstance(text, str)}
+    return {name.partition("@")[0].strip() for name in names(expression)}
+
+
+def names(expression: str) -> list[str]:
+    """Return the values that a claim is about, as it names them, each once."""
+    constants = (each for each in ast.walk(_parsed(expression)) if isinstance(each, ast.Constant))
+    texts = [(each.col_offset, each.value) for each in constants if isinstance(each.value, str)]
+    return list(dict.fromkeys(text for _, text in sorted(texts)))
 
 
 def _parsed(expression: str) -> ast.expr:

@@ -1,5 +1,6 @@
 """What an experiment found: rows beside published values, and claims that hold or not."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
@@ -26,6 +27,8 @@ class Claim:
     holds: bool
     fails_at: list[str]
     """The workloads at which it does not hold, or where a run failed that it needs."""
+    values: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    """By workload, the measured values that it is about; none where a run failed."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,20 @@ class Outcome:
         )
 
     @property
+    def ledgers(self) -> list[dict[str, Any]]:
+        """Where the time of each cell's runs went: the region's ledger, all processors added."""
+        return [
+            {
+                "experiment": self.experiment.name,
+                "interface": interface,
+                "workload": workload,
+                "ledger_ps": dict(sum((Counter(each.ledger_ps) for each in taken), Counter())),
+            }
+            for (interface, workload), taken in self.samples.items()
+            if any(each.ledger_ps for each in taken)
+        ]
+
+    @property
     def document(self) -> dict[str, Any]:
         """What `--json` writes."""
         return {
@@ -116,6 +133,7 @@ class Outcome:
             "claims": [asdict(claim) for claim in self.claims],
             "summaries": [asdict(self.summary)],
             "failures": [asdict(failure) for failure in self.failures],
+            "ledgers": self.ledgers,
             "machine": self.machine,
             "version": _native.__version__,
         }
@@ -163,5 +181,18 @@ def _claims(experiment: Experiment, values: Values) -> list[Claim]:
     looked_at = []
     for claim in experiment.claim:
         fails_at = [each for each in claim.workloads if not _holds(claim.holds, values, each)]
-        looked_at.append(Claim(experiment.name, claim.text, claim.source, not fails_at, fails_at))
+        about = {each: _about(claim.holds, values, each) for each in claim.workloads}
+        looked_at.append(
+            Claim(experiment.name, claim.text, claim.source, not fails_at, fails_at, about)
+        )
     return looked_at
+
+
+def _about(expression: str, values: Values, workload: str) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name in claims.names(expression):
+        try:
+            found[name] = claims.measured(name, values, workload)
+        except NoValueError:
+            found[name] = None
+    return found

@@ -118,7 +118,7 @@ def _time_chart(outcome: Outcome) -> "altair.TopLevelMixin":
     rows = time_rows(outcome)
     if not rows:
         raise NarthexError(f"{experiment.name} has nothing to draw: no run gave a value")
-    parts = _in_order({row["part"] for row in rows})
+    parts = in_order({row["part"] for row in rows})
     base = _base(outcome)
     unit = f"relative to {base}" if base else experiment.unit
     bars = (
@@ -219,10 +219,11 @@ def _shares(ledgers: Iterable[dict[str, int]]) -> dict[str, float]:
             time_ps[key.split(SEPARATOR)[0]] += time
     if not time_ps:
         return {UNDIVIDED: 1.0}
-    return {part: time_ps[part] / time_ps.total() for part in _in_order(time_ps)}
+    return {part: time_ps[part] / time_ps.total() for part in in_order(time_ps)}
 
 
-def _in_order(parts: Iterable[str]) -> list[str]:
+def in_order(parts: Iterable[str]) -> list[str]:
+    """Return activities in the order of the stack; others come last."""
     known = list(ACTIVITIES)
     return sorted(parts, key=lambda part: known.index(part) if part in known else len(known))
 

@@ -1,0 +1,97 @@
+"""`narthex report`, and `--report` of the commands that make results."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples
+from narthex.errors import NarthexError
+
+REPORT_OPTION = typer.Option(
+    None, "--report", metavar="FILE", help="Write the result as a web page too, into FILE.html."
+)
+SUFFIXES = (".html", ".htm")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "report",
+        epilog=examples(
+            "narthex report result.json",
+            "narthex report results/experiments.json --output experiments.html --open",
+            "narthex report results --output all.html",
+            "narthex experiment hpca98/roundtrip --report roundtrip.html",
+        ),
+    )(report)
+
+
+def report(
+    results: list[Path] = typer.Argument(
+        ...,
+        metavar="RESULTS...",
+        help="Files that --json of run, compare, experiment or explain wrote, or folders of them.",
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="The page; if not given, the first of RESULTS with .html."
+    ),
+    open_: bool = typer.Option(False, "--open", help="Open the page in the browser."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Make one web page of results: tables, charts, claims, ledgers, machines and lives.
+
+    The page holds everything that it shows: it needs no network. In a folder,
+    files that are no results are left out and named.
+    """
+    from narthex import _native
+    from narthex import report as pages
+
+    target = JsonTarget(json_file)
+    page = ReportTarget(output or default_output(results[0]), "--output")
+    found, left_out = pages.read(results)
+    made = page.write(found, left_out)
+    target.write({"schema": 1, "version": _native.__version__, **made, "left_out": left_out})
+    if not target.to_stdout:
+        for reason in left_out:
+            print(f"left out: {reason}")
+        print(f"{made['page']}: {made['bytes']:,} bytes")
+    if open_:
+        typer.launch(str(made["page"]))
+
+
+def default_output(results: Path) -> Path:
+    """Return the page's place if none is given: beside the results."""
+    absolute = results.absolute()
+    return (
+        absolute.with_name(f"{absolute.stem}.html")
+        if results.is_file()
+        else (absolute.parent / f"{absolute.name}.html")
+    )
+
+
+class ReportTarget:
+    """Where a page is written; made before any work, so that a bad place is found first."""
+
+    def __init__(self, file: Path | None, option: str = "--report") -> None:
+        self._file = file
+        if file is None:
+            return
+        if file.suffix not in SUFFIXES:
+            raise NarthexError(f"'{file}' is no page: its name must end in {' or '.join(SUFFIXES)}")
+        check_writable(file, option)
+
+    def write(self, found: list[Any], left_out: list[str]) -> dict[str, Any]:
+        """Write a page of documents that were read; returns its place and size."""
+        from narthex.report import write
+
+        if self._file is None:
+            return {}
+        return {"page": str(self._file), "bytes": write(found, self._file, left_out)}
+
+    def write_document(self, document: dict[str, Any]) -> None:
+        """Write a page of one document, if a page is wanted."""
+        from narthex.report.reading import identify
+
+        if self._file is not None:
+            self.write([identify(document, str(self._file))], [])

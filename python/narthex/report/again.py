@@ -1,0 +1,51 @@
+"""Explains a message of a run that was made before: its machine, its interface, its size.
+
+A run's document holds its resolved machine but no message's life. The life is
+made now, on that machine, for the most frequent size of messages.
+"""
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from narthex.errors import NarthexError
+from narthex.explanation import Explanation, explain
+
+LARGEST_BYTES = 1024
+"""Payload of the longest message that is explained; longer ones only repeat themselves."""
+
+_BYTES = re.compile(r"(\d+)B")
+
+
+def life(document: dict[str, Any]) -> Explanation:
+    """Explain a message as the run sent most of.
+
+    Raises `NarthexError` if the present simulator does not know the run's
+    machine or interface any more.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Path(folder) / "machine.toml"
+        machine.write_text(tomli_w.dumps(document["machine"]), encoding="utf-8")
+        return explain(document["interface"], payload_bytes(document), machine=str(machine))
+
+
+def payload_bytes(document: dict[str, Any]) -> int:
+    """Return the payload of the most frequent messages with any; 0 if there are none."""
+    header = _header_bytes(document["machine"])
+    sizes = [entry for entry in document["message_sizes"] if entry["bytes"] > header]
+    if not sizes:
+        return 0
+    most = max(sizes, key=lambda entry: entry["messages"])
+    return min(most["bytes"] - header, LARGEST_BYTES)
+
+
+def _header_bytes(machine: dict[str, Any]) -> int:
+    header = machine["messages"]["header"]
+    text = str(header["value"] if isinstance(header, dict) else header)
+    found = _BYTES.fullmatch(text)
+    if not found:
+        raise NarthexError(f"the machine's messages.header is '{text}', not a number of bytes")
+    return int(found[1])

@@ -1,0 +1,224 @@
+"""The section of one message's life: a sequence diagram whose rows explain themselves.
+
+    ns      processor 0   memory 0   interface 0   network   interface 1   ...
+    0.0         o
+    37.5        - - - - - - - - - - - ->                                  asks to write ...
+    121.5       ──────────────────────►                                   reads send queue
+
+Time runs down, one row a happening. An arrow points where data go; a broken one
+carries an address only. A row is a list item: without the picture it is a
+sentence, and the picture hides itself from screen readers.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from narthex.explanation import condensed, words
+from narthex.report import charts
+from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns
+
+LANES = (
+    "processor 0",
+    "memory 0",
+    "interface 0",
+    "network",
+    "interface 1",
+    "memory 1",
+    "processor 1",
+)
+NETWORK = LANES.index("network")
+
+LONGEST_ROWS = 100
+"""A longer diagram is condensed on the critical path too, as in the terminal."""
+
+AGENTS = {
+    "program": "processor",
+    "processor": "processor",
+    "another processor": "processor",
+    "send half": "interface",
+    "receive half": "interface",
+}
+"""On whose lane an agent is."""
+
+SUPPLIERS = {"main memory": "memory", "cache": "processor", "interface": "interface"}
+"""On whose lane the other end of a block's way is."""
+
+TO_DEVICE = ("uncached_store", "block_store")
+FROM_DEVICE = ("uncached_load", "block_load")
+
+MEANINGS = {
+    "program": "The program reaches this point of the messaging library.",
+    "packet": "A packet of the message crosses the network.",
+    "returned packet": "The receiver had no buffer: the packet goes back to its sender, which"
+    " sends it again later.",
+    "acknowledgement": "The receiver has taken the packet: the sender may forget it and use its"
+    " buffer again.",
+    "read": "A cache or an interface fetches a block to read it; whoever has the newest copy"
+    " supplies it.",
+    "read_exclusive": "A cache fetches a block to write it; every other copy becomes invalid.",
+    "upgrade": "The cache has the block and wants to write it: only the address goes over the"
+    " bus, and every other copy becomes invalid.",
+    "write_back": "A changed block goes back to its home, because the cache needs the room or"
+    " gives it away.",
+    "write_block": "A whole block is written; nobody has to read it before.",
+    "read_once": "A block is read without a copy being kept.",
+    "invalidate": "Only the address goes over the bus: every copy of the block becomes invalid,"
+    " so that the next to read it finds the new one.",
+    "uncached_load": "The processor loads from a device register past its cache, and stands still"
+    " until the value has come.",
+    "uncached_store": "The processor stores to a device register past its cache.",
+    "block_load": "A block moves from the interface into a buffer in the processor.",
+    "block_store": "A block moves from a buffer in the processor to the interface.",
+}
+"""What a kind of happening is."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row of the diagram."""
+
+    time: str
+    """In ns from the call on."""
+    who: str
+    what: str
+    meaning: str
+    source: int
+    """The lane where it begins."""
+    target: int
+    """The lane where it ends; the same one for a happening in one place."""
+    is_broken: bool
+    """Whether only an address travels."""
+    is_beside: bool
+    """Whether it is off the critical path."""
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """The rows under their lanes."""
+
+    caption: str
+    steps: list[Step]
+    lanes: tuple[str, ...] = LANES
+    kind: str = "diagram"
+
+
+def section(document: dict[str, Any]) -> Section:
+    """Describe a message's life."""
+    packets = document["packets"]
+    rounds = document["rounds"]
+    over = f"{document['bytes']} bytes over {document['interface']}"
+    facts = Facts(
+        [
+            ("Latency", f"{_ns(document['latency_ps'])} ns"),
+            ("Mean of all rounds", f"{_ns(rounds['total_ps'] / rounds['count'])} ns"),
+            ("Range", f"{_ns(rounds['minimum_ps'])} to {_ns(rounds['maximum_ps'])} ns"),
+            ("Rounds", str(rounds["count"])),
+            ("Packets", str(packets)),
+            ("Machine", document["machine"]["machine"]["name"]),
+        ]
+    )
+    caption = f"{over}, from the call that sends to the handler"
+    told = (
+        "The message with the median latency of all rounds. Point at a row, or go to it with the"
+        " keyboard (Tab, then the arrow keys), to read what happens in it. An arrow points where"
+        " data go, a broken one carries only an address, and a pale one is beside the critical"
+        " path: it costs no latency."
+    )
+    parts = [facts, Paragraph(told), Diagram(caption, steps(document)), _breakdown(document)]
+    return Section(f"One message's life: {over}", parts)
+
+
+def steps(document: dict[str, Any]) -> list[Step]:
+    """Return the rows of the diagram."""
+    rows = condensed(document["transactions"])
+    if len(rows) > LONGEST_ROWS:
+        rows = condensed(document["transactions"], critical_too=True)
+    return [_step(row) for row in rows]
+
+
+def _step(row: dict[str, Any]) -> Step:
+    source, target, is_broken = _way(row)
+    return Step(
+        time=_ns(row["time_ps"]),
+        who=f"node {row['node']}, {row['agent']}",
+        what=words(row),
+        meaning=_meaning(row),
+        source=source,
+        target=target,
+        is_broken=is_broken,
+        is_beside=not row["critical"],
+    )
+
+
+def _way(row: dict[str, Any]) -> tuple[int, int, bool]:
+    """Return the lanes between which something travels, and whether that is an address only."""
+    kind, node = row["kind"], row["node"]
+    if row["agent"] == "network":
+        ends = (_lane("interface", node), NETWORK)
+        return (*(ends if row["deed"].endswith("departs") else ends[::-1]), False)
+    own = _lane(AGENTS[row["agent"]], node)
+    if kind == "program":
+        return own, own, False
+    if row.get("data"):
+        direction, _, supplier = row["data"].partition(" ")
+        other = _lane(SUPPLIERS[supplier], node)
+        return (own, other, False) if direction == "to" else (other, own, False)
+    device = _lane("interface", node)
+    if kind in TO_DEVICE:
+        return own, device, False
+    if kind in FROM_DEVICE:
+        return device, own, False
+    return own, _lane("processor", node) if own == device else device, True
+
+
+def _lane(name: str, node: int) -> int:
+    return LANES.index(f"{name} {node}")
+
+
+def _meaning(row: dict[str, Any]) -> str:
+    """Explain a row in a few sentences."""
+    told = [MEANINGS.get(row["kind"], "")]
+    if row.get("data"):
+        told.append(f"The data go {row['data']}." if "to " in row["data"] else _from(row))
+    if row.get("bus"):
+        times = f" in {row['count']} transactions" if row["count"] > 1 else ""
+        told.append(f"It takes {row['cycles']} cycles of the {row['bus']}{times}.")
+    if row.get("part"):
+        told.append(f"The message waits for it; the time is booked as '{row['part']}'.")
+    elif not row["critical"]:
+        told.append("It goes on beside the critical path and costs the message no time.")
+    return " ".join(sentence for sentence in told if sentence)
+
+
+def _from(row: dict[str, Any]) -> str:
+    return f"The data come {row['data']}."
+
+
+def _breakdown(document: dict[str, Any]) -> Chart:
+    entries = document["breakdown"]
+    latency, rounds = document["latency_ps"], document["rounds"]
+    rows = [
+        [
+            entry["part"],
+            _ns(entry["time_ps"]),
+            f"{100 * entry['time_ps'] / latency:.1f}",
+            _ns(entry["rounds_total_ps"] / rounds["count"]),
+        ]
+        for entry in entries
+    ]
+    rows.append(["latency", _ns(latency), "100.0", _ns(rounds["total_ps"] / rounds["count"])])
+    numbers = ["ns", "percent", "mean of all rounds, ns"]
+    largest = max(entries, key=lambda entry: entry["time_ps"])
+    names = [entry["part"] for entry in entries]
+    drawn = [{"interface": each["part"], "value": each["time_ps"] / 1000} for each in entries]
+    return Chart(
+        "Where the latency goes",
+        f"Bars: the parts of {_ns(latency)} ns in the order of the path; the largest is"
+        f" '{largest['part']}' with {_ns(largest['time_ps'])} ns",
+        charts.bars(drawn, "ns", names),
+        Table("Parts of the latency", columns("part", *numbers, numbers=numbers), rows, True),
+    )
+
+
+def _ns(time_ps: float) -> str:
+    return f"{time_ps / 1000:,.1f}"

@@ -1,0 +1,143 @@
+"""Puts sections into one HTML file that needs nothing else."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from narthex import _native
+from narthex.errors import NarthexError
+from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
+from narthex.report.parts import Chart, Mark, Paragraph, Section
+from narthex.report.reading import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+Machines = list[tuple[str, dict[str, Any]]]
+"""What used a machine, and the machine."""
+
+
+def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
+    """Write the page of results into a file; returns its size in bytes."""
+    text = page(found, left_out).encode()
+    try:
+        file.write_bytes(text)
+    except OSError as error:
+        raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+    return len(text)
+
+
+def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
+    """Return the page of results as text.
+
+    Raises `NarthexError` for a document that lacks something of its kind.
+    """
+    used: Machines = []
+    sections: list[Section] = []
+    for each in found:
+        try:
+            sections += _sections(each, used)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            lacks = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
+            raise NarthexError(
+                f"'{each.place}' is not a whole result of kind '{each.kind.name}': {lacks};"
+                f" make it again with '{each.kind.command}'"
+            ) from error
+    if used:
+        sections.append(machines.section(used))
+    if left_out:
+        sections.append(Section("Left out", [Paragraph(reason) for reason in left_out]))
+    sections = list(_named(sections, set()))
+    return _template().render(
+        title=_title(found),
+        sections=sections,
+        version=_native.__version__,
+        library=charts.library() if any(map(_has_chart, sections)) else "",
+        style=_text("style.css"),
+        script=_text("script.js"),
+    )
+
+
+def _sections(found: Found, used: Machines) -> list[Section]:
+    """Return what a document has to show, and note the machines that it used."""
+    document = found.document
+    if found.kind == EXPERIMENTS:
+        used += [(each["experiment"], each["machine"]) for each in document["summaries"]]
+        return experiments.sections(document)
+    used.append((found.place, _machine_of(found)))
+    if found.kind == RUN:
+        section = runs.section(document)
+        section.sections.append(_life(document))
+        return [section]
+    if found.kind == COMPARISON:
+        section = comparisons.section(document)
+        for run, its_section in zip(document["runs"], section.sections[1:], strict=True):
+            its_section.sections.append(_life(run))
+        return [section]
+    return [lives.section(document)]
+
+
+def _machine_of(found: Found) -> dict[str, Any]:
+    """Return the machine; all runs of a comparison have the same."""
+    owner = found.document["runs"][0] if found.kind == COMPARISON else found.document
+    return owner["machine"]
+
+
+def _life(run: dict[str, Any]) -> Section:
+    """Explain a message of a run; says why where the present simulator cannot."""
+    try:
+        return lives.section(again.life(run).document)
+    except NarthexError as error:
+        return Section("One message's life", [Paragraph(f"It cannot be shown: {error}.")])
+
+
+def _title(found: Sequence[Found]) -> str:
+    if len(found) > 1:
+        return f"{len(found)} results"
+    document = found[0].document
+    match found[0].kind:
+        case kind if kind == RUN:
+            return f"{document['program']} on {document['interface']}"
+        case kind if kind == COMPARISON:
+            return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
+        case kind if kind == EXPLANATION:
+            return f"{document['bytes']} bytes over {document['interface']}"
+    names = [summary["experiment"] for summary in document["summaries"]]
+    return names[0] if len(names) == 1 else f"{len(names)} experiments"
+
+
+def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:
+    """Yield the sections with names for links, each different from all others."""
+    for section in sections:
+        base = re.sub(r"[^a-z0-9]+", "-", (section.ident or section.title).lower()).strip("-")
+        name, count = base or "section", 2
+        while name in taken:
+            name, count = f"{base}-{count}", count + 1
+        taken.add(name)
+        below = list(_named(section.sections, taken))
+        yield replace(section, ident=name, sections=below)
+
+
+def _has_chart(section: Section) -> bool:
+    return any(isinstance(part, Chart) for part in section.parts) or any(
+        map(_has_chart, section.sections)
+    )
+
+
+def _text(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is made
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["mark"] = lambda value: isinstance(value, Mark)
+    return environment.get_template("page.html")

@@ -1,0 +1,113 @@
+"""What a page is made of: sections, and in them facts, tables, charts and lives.
+
+A part knows nothing of HTML; the template has one macro for each kind. All of
+its texts are escaped there, because programs wrote some of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Tone = Literal["good", "bad", "plain"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A cell or a fact that says how something went; its words say it without the colour."""
+
+    text: str
+    tone: Tone
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell = str | Mark
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    is_number: bool = False
+
+
+def columns(*names: str, numbers: Sequence[str] = ()) -> list[Column]:
+    """Return columns; those in `numbers` are set to the right."""
+    return [Column(name, name in numbers) for name in names]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a caption; the first cell of a row is its heading."""
+
+    caption: str
+    columns: list[Column]
+    rows: list[list[Cell]]
+    is_folded: bool = False
+    """Whether it is closed until somebody opens it."""
+    kind: str = "table"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture, and the numbers that it shows."""
+
+    title: str
+    description: str
+    """What it shows, for those who do not see it."""
+    specification: dict[str, Any]
+    """In Vega-Lite."""
+    table: Table
+    kind: str = "chart"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Short answers, each with its name."""
+
+    entries: list[tuple[str, Cell]]
+    kind: str = "facts"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or two."""
+
+    text: str
+    kind: str = "paragraph"
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """What a program wrote."""
+
+    caption: str
+    text: str
+    kind: str = "verbatim"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    parts: list[Any] = field(default_factory=list)
+    sections: list["Section"] = field(default_factory=list)
+    ident: str = ""
+    """Where links lead; the page makes one if it is missing."""
+    mark: Mark | None = None
+    """How it went, in a word or two: for the list of contents."""
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Print a number with separators, whole ones without decimals."""
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """Print a share of one in percent."""
+    return f"{100 * share:.1f}"

@@ -1,0 +1,119 @@
+"""Finds out what a file of results holds, and refuses what is none.
+
+The documents say their schema's number but not their kind; each kind has a key
+that no other has. A folder is read file by file: what is no result there is
+left out and named, so that one broken file costs no other its place.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narthex import _native
+from narthex.errors import NarthexError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of document."""
+
+    name: str
+    key: str
+    """What only this kind has."""
+    schema: int
+    command: str
+    """What writes it."""
+
+
+RUN = Kind("run", "nodes", 3, "narthex run ... --json FILE")
+COMPARISON = Kind("comparison", "runs", 1, "narthex compare ... --json FILE")
+EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json FILE")
+EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
+KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A document, what kind it is of, and where it was."""
+
+    kind: Kind
+    document: dict[str, Any]
+    place: str = "the result"
+    """Its file, for messages."""
+
+
+def read(places: Iterable[Path]) -> tuple[list[Found], list[str]]:
+    """Read files and folders of results; returns what they hold and what was left out.
+
+    Raises `NarthexError` for a file that is named and no result, and for a
+    folder without any.
+    """
+    found: list[Found] = []
+    left_out: list[str] = []
+    for place in places:
+        if place.is_dir():
+            some, others = _read_folder(place)
+            found += some
+            left_out += others
+        else:
+            found.append(_read_file(place))
+    return found, left_out
+
+
+def identify(document: object, place: str) -> Found:
+    """Return a document with its kind, of the schema that this version reads."""
+    if not isinstance(document, dict):
+        raise NarthexError(f"'{place}' is no result: {_expected()}")
+    kind = next((kind for kind in KINDS if isinstance(document.get(kind.key), list)), None)
+    if kind is None:
+        keys = ", ".join(list(document)[:6]) or "nothing"
+        raise NarthexError(f"'{place}' is no result (it has {keys}): {_expected()}")
+    schema = document.get("schema")
+    if schema != kind.schema:
+        maker = document.get("version", "another version")
+        raise NarthexError(
+            f"'{place}' is a result of kind '{kind.name}' with schema {schema}, by narthex {maker};"
+            f" narthex {_native.__version__} reads schema {kind.schema}:"
+            f" make it again with '{kind.command}'"
+        )
+    return Found(kind, document, place)
+
+
+def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise NarthexError(f"the folder '{folder}' holds no file *.json: {_expected()}")
+    found, left_out = [], []
+    for file in files:
+        try:
+            found.append(_read_file(file))
+        except NarthexError as error:
+            left_out.append(str(error))
+    if not found:
+        raise NarthexError(f"the folder '{folder}' holds no result: {left_out[0]}")
+    return found, left_out
+
+
+def _read_file(file: Path) -> Found:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NarthexError(f"'{file}' does not exist: {_expected()}") from None
+    except OSError as error:
+        raise NarthexError(f"cannot read '{file}': {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise NarthexError(f"'{file}' is no text: {_expected()}") from None
+    except json.JSONDecodeError as error:
+        raise NarthexError(
+            f"'{file}' is not whole JSON: {error.msg} in line {error.lineno},"
+            f" column {error.colno}; perhaps it was cut off while it was written: make it again"
+        ) from None
+    except RecursionError:
+        raise NarthexError(f"'{file}' is nested too deeply to be a result") from None
+    return identify(document, str(file))
+
+
+def _expected() -> str:
+    return "expected is what --json of narthex run, compare, experiment or explain writes"

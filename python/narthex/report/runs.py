@@ -1,0 +1,213 @@
+"""The section of a run: what it reported, where its time went, what it counted."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from statistics import fmean
+from typing import Any
+
+from narthex.report import charts
+from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
+from narthex.results import (
+    LARGEST_NODES,
+    PS_PER_US,
+    ledger_rows,
+    ledger_shares,
+    place,
+    region_ledger_rows,
+)
+
+Document = dict[str, Any]
+Ledger = list[tuple[int, int, str, str, int]]
+
+LONGEST_OUTPUT = 20_000
+"""Characters of output that a page shows."""
+
+
+def section(document: Document) -> Section:
+    """Describe a run, without its machine."""
+    program = " ".join([document["program"], *document["arguments"]])
+    parts: list[Any] = [facts(document)]
+    if document["reports"]:
+        parts.append(reports(document))
+    sections = [
+        Section(
+            "Where the time went",
+            time_parts(document, list(ledger_rows(document)), "the whole run"),
+        )
+    ]
+    for name in dict.fromkeys(region["name"] for region in document["regions"]):
+        rows = list(region_ledger_rows(document, name))
+        if rows:
+            told = f"region '{name}'"
+            sections.append(Section(f"Region {name}", time_parts(document, rows, told)))
+    if document["message_sizes"]:
+        sections.append(Section("Messages by size", [message_sizes(document)]))
+    sections.append(Section("Statistics", [statistics(document)]))
+    if document["output"]:
+        sections.append(Section("Output", [_output(document)]))
+    return Section(f"{program} on {document['interface']}", parts, sections)
+
+
+def facts(document: Document) -> Facts:
+    """Return what a run was, in short."""
+    processors = [each for node in document["nodes"] for each in node["processors"]]
+    retired = sum(processor["retired"] for processor in processors)
+    sent = sum(entry["messages"] for entry in document["message_sizes"])
+    return Facts(
+        [
+            ("Program", " ".join([document["program"], *document["arguments"]])),
+            ("Interface", document["interface"]),
+            ("Machine", document["machine"]["machine"]["name"]),
+            ("Nodes", number(len(document["nodes"]))),
+            ("Simulated time", f"{number(document['simulated_ps'] / PS_PER_US, 3)} us"),
+            ("Instructions", number(retired)),
+            ("Messages", number(sent)),
+            ("Binary, SHA-256", document["binary_sha256"][:16]),
+            ("Narthex", document["version"]),
+        ]
+    )
+
+
+def reports(document: Document) -> Table:
+    """Return what the program reported; of many processes the mean and the range."""
+    if len(document["nodes"]) <= LARGEST_NODES:
+        rows = [
+            [
+                place(each["node"], each["process"]),
+                each["name"],
+                number(each["value"]),
+                each["unit"],
+            ]
+            for each in document["reports"]
+        ]
+        names = columns("node", "name", "value", "unit", numbers=["value"])
+        return Table("Reported by the program", names, rows)
+    values: dict[tuple[str, str], list[float]] = {}
+    for each in document["reports"]:
+        values.setdefault((each["name"], each["unit"]), []).append(each["value"])
+    rows = [
+        [name, str(len(of)), *map(number, (fmean(of), min(of), max(of))), unit]
+        for (name, unit), of in values.items()
+    ]
+    numbers = ["reports", "mean", "smallest", "largest"]
+    names = columns("name", *numbers, "unit", numbers=numbers)
+    return Table("Reported by the program", names, rows)
+
+
+def time_parts(document: Document, ledger: Ledger, of: str) -> list[Any]:
+    """Return the ledger as two charts, by activity and by occupation, each with its table."""
+    return [
+        Chart(
+            f"Time of {of} by activity",
+            f"Bars of time, one for each node, by what its processors did: {_largest(ledger, 2)}",
+            _stacked(ledger, "activity", 2),
+            _shares(document, ledger, f"Time of {of}, in percent", ["activity", "spent in"]),
+        ),
+        Chart(
+            f"Time of {of} by occupation",
+            f"Bars of time, one for each node, by what it was spent in: {_largest(ledger, 3)}",
+            _stacked(ledger, "occupation", 3),
+            _shares(
+                document,
+                [
+                    (node, processor, occupation, "", time)
+                    for node, processor, _, occupation, time in ledger
+                ],
+                f"Time of {of} by occupation, in percent",
+                ["spent in", ""],
+            ),
+        ),
+    ]
+
+
+def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) -> Table:
+    """Return the ledger in percent of each node; an empty name stands for no column."""
+    nodes, rows = ledger_shares(document, ledger)
+    kept = [name for name in names if name]
+    cells: list[list[Any]] = [[*row[: len(kept)], *row[2:]] for row in rows]
+    return Table(caption, columns(*kept, *nodes, numbers=nodes), cells, is_folded=True)
+
+
+def _stacked(ledger: Ledger, by: str, index: int) -> charts.Spec:
+    """Draw a bar for each processor."""
+    times: Counter[tuple[str, str]] = Counter()
+    elapsed: Counter[str] = Counter()
+    for row in ledger:
+        node = place(row[0], row[1])
+        times[node, row[index]] += row[4]
+        elapsed[node] += row[4]
+    rows = [
+        {"node": node, by: part, "time": time, "share": time / elapsed[node]}
+        for (node, part), time in times.items()
+    ]
+    return charts.ledger(rows, "node", by)
+
+
+def _largest(ledger: Iterable[tuple[int, int, str, str, int]], index: int) -> str:
+    """Say in words what most of the time went to."""
+    times: Counter[str] = Counter()
+    for row in ledger:
+        times[row[index]] += row[4]
+    total = max(times.total(), 1)
+    return ", ".join(f"{part} {percent(time / total)} %" for part, time in times.most_common(4))
+
+
+def message_sizes(document: Document) -> Chart:
+    """Return how many messages of each size were sent."""
+    entries = document["message_sizes"]
+    total = sum(entry["messages"] for entry in entries)
+    rows = [
+        [number(entry["bytes"]), number(entry["messages"]), percent(entry["messages"] / total)]
+        for entry in entries
+    ]
+    numbers = ["bytes, with header", "messages", "percent"]
+    table = Table("Messages by size", columns(*numbers, numbers=numbers), rows, is_folded=True)
+    most = max(entries, key=lambda entry: entry["messages"])
+    return Chart(
+        "Messages by size",
+        f"Bars: messages of each size, header included; of {number(total)} messages"
+        f" {number(most['messages'])} have {number(most['bytes'])} bytes",
+        charts.sizes([{**entry, "bytes": number(entry["bytes"])} for entry in entries]),
+        table,
+    )
+
+
+def statistics(document: Document) -> Table:
+    """Return all counts, added up over the nodes, with what they mean."""
+    described = document.get("statistics", {})
+    rows: list[list[Any]] = []
+    for name in document["nodes"][0]["statistics"]:
+        told = described.get(name, {})
+        values = [node["statistics"].get(name) for node in document["nodes"]]
+        for label, counted in _flat(name, [value for value in values if value is not None]):
+            rows.append([label, number(counted), told.get("unit", ""), told.get("meaning", "")])
+    names = columns("statistic", "all nodes", "unit", "meaning", numbers=["all nodes"])
+    return Table("Counts of all nodes together", names, rows, is_folded=len(rows) > 12)
+
+
+def _flat(name: str, values: list[Any]) -> list[tuple[str, float]]:
+    """Return the nodes' values joined: sums, of largest values the largest; a row a kind."""
+    if not isinstance(values[0], dict):
+        join: Callable[[list[float]], float] = max if "largest" in name else sum
+        return [(name, join(values))]
+    keys = dict.fromkeys(key for value in values for key in value)
+    flat = []
+    for key in keys:
+        numbers = [value[key] for value in values if isinstance(value.get(key), int | float)]
+        if any(numbers):
+            flat.append((f"{name}: {key}", max(numbers) if key == "maximum" else sum(numbers)))
+    return flat
+
+
+def _output(document: Document) -> Verbatim:
+    several = len({(piece["node"], piece["process"]) for piece in document["output"]}) > 1
+    lines = []
+    for piece in document["output"]:
+        prefix = f"[{place(piece['node'], piece['process'])}] " if several else ""
+        lines.append(prefix + piece["text"].rstrip("\n"))
+    text = "\n".join(lines)
+    cut = f"\n... and {len(text) - LONGEST_OUTPUT:,} characters more"
+    return Verbatim(
+        "What the program wrote",
+        text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT] + cut,
+    )
