@@ -205,7 +205,7 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)
     assert set(document) == {
-        "schema", "rows", "claims", "summaries", "failures", "machine", "version",
+        "schema", "rows", "claims", "summaries", "failures", "ledgers", "machine", "version",
     }  # fmt: skip
     (claim,) = document["claims"]
     assert (claim["text"], claim["source"], claim["holds"]) == ("upside down", "here", False)
