@@ -11,7 +11,7 @@
 //!
 //! The estimate counts caches and queues as full, because most programs fill
 //! them, so it is more than an idle machine takes. What it cannot foresee is
-//! what programs allocate while they run, up to hundreds of megabytes a
+//! what programs allocate while they run, up to gigabytes a
 //! node; [`shortage`] looks for that several times a second.
 
 use narthex_kernel::Time;
