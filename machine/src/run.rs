@@ -37,10 +37,10 @@ pub enum Progress<'a> {
         /// What.
         bytes: &'a [u8],
     },
+    /// Something about the run that its result does not tell, but its user should know.
+    Notice(&'a str),
     /// So much time was simulated; comes several times a second.
     Time(Time),
-    /// Something about the run's checkpoints that its user should know.
-    Notice(&'a str),
 }
 
 /// How often a run reports to whoever started it.
@@ -125,6 +125,9 @@ pub(crate) fn simulate(
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
     let lookahead = machine.config.network.build().smallest_latency();
+    if lookahead.is_zero() {
+        observer(Progress::Notice(&without_lookahead(request.threads)));
+    }
     let simulation = Simulation::new(nodes, lookahead).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running { simulation, written: Written::default() };
@@ -216,6 +219,15 @@ impl Running {
             }
         }
     }
+}
+
+/// What there is to say about a run whose nodes hear from each other at once.
+fn without_lookahead(threads: u32) -> String {
+    let instead = if threads > 1 { format!(" instead of {threads}") } else { String::new() };
+    format!(
+        "network.latency is 0ps, so nodes have no lookahead: they are simulated instant by instant, \
+         on one thread{instead}"
+    )
 }
 
 /// The changes to the machine that the request makes, as settings.

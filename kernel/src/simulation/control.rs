@@ -113,13 +113,10 @@ impl Control {
             self.now = self.now.max(limits.until);
             return Some(Ending::TimeLimit);
         }
-        if earliest == Time::NEVER {
-            return Some(Ending::NoProgress(Stall::Deadlock));
-        }
         loop {
             let due = self.watch.due(limits.patience);
-            if earliest < due {
-                return None;
+            if self.now < due && (earliest < due || earliest == Time::NEVER) {
+                break;
             }
             self.now = self.now.max(due);
             let progress = || total_progress(all.members());
@@ -127,6 +124,7 @@ impl Control {
                 return Some(Ending::NoProgress(stall));
             }
         }
+        (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
     }
 
     /// From now on until somebody has to look.

@@ -130,7 +130,7 @@ impl<P: Partition + Archived> Archived for Simulation<P> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Simulation { slots, control, threads: _ } = self;
         control.archive(archive)?;
-        slots.iter_mut().try_for_each(|slot| slot.get_mut().expect("no thread has panicked").archive(archive))
+        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))
     }
 }
 

@@ -41,18 +41,18 @@ impl Partition for Wall {
         self.balls.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut crate::Outbox<()>) {
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
         while let Some((now, ball)) = self.balls.pop_before(until) {
             outbox.send(now, self.other, ball);
         }
     }
 
-    fn deliver(&mut self, ball: crate::Envelope<()>) {
+    fn deliver(&mut self, ball: Envelope<()>) {
         self.balls.receive(ball, |()| ());
     }
 
-    fn status(&self) -> crate::Status {
-        crate::Status::Running
+    fn status(&self) -> Status {
+        Status::Running
     }
 
     fn progress(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! However windows are scheduled, every partition must see the same.
 
+mod delayed;
 mod gossip;
 mod instants;
 mod threads;
@@ -8,6 +9,7 @@ use std::ops::ControlFlow;
 
 use super::window::Window;
 use super::*;
+use crate::partition::{Envelope, Outbox, Status};
 use crate::random::Stream;
 use gossip::{Gossip, LOOKAHEAD, Log, NODES, TALKS};
 

@@ -1,6 +1,7 @@
 //! Any number of threads, held up at random, gives the bits of one.
 
-use super::gossip::{Delayed, Fate, Gossip, LOOKAHEAD, Log, NODES};
+use super::delayed::Delayed;
+use super::gossip::{Fate, Gossip, LOOKAHEAD, Log, NODES};
 use super::*;
 
 /// One thread, fewer than partitions, as many, and more than any host of these tests has.
