@@ -169,14 +169,18 @@ impl Archive<'_> {
     ///
     /// # Errors
     /// If the archive has another number of them, or as they have.
-    pub fn each<T: Archived>(&mut self, items: &mut [T]) -> Result<(), Damage> {
+    pub fn each<'t, T: Archived + 't>(
+        &mut self,
+        items: impl IntoIterator<Item = &'t mut T, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), Damage> {
+        let mut items = items.into_iter();
         let built = items.len();
         let mut saved = built;
         self.value(&mut saved)?;
         if saved != built {
             return Err(Damage::Count { saved, built });
         }
-        items.iter_mut().try_for_each(|item| item.archive(self))
+        items.try_for_each(|item| item.archive(self))
     }
 }
 

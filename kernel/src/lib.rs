@@ -39,7 +39,7 @@
 //!     }
 //! }
 //!
-//! struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//! struct Player { opponent: usize, score: Score, last: Time, balls: EventQueue<()> }
 //!
 //! impl Partition for Player {
 //!     type Payload = ();
@@ -50,6 +50,7 @@
 //!     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
 //!         while let Some((now, ball)) = self.balls.pop_before(until) {
 //!             self.score.strokes.increment();
+//!             self.last = now;
 //!             self.score.effort.add(STROKE);
 //!             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //!         }
@@ -58,7 +59,10 @@
 //!         self.balls.receive(ball, |()| ());
 //!     }
 //!     fn status(&self) -> Status {
-//!         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//!         match self.score.strokes.get() {
+//!             0..10 => Status::Running,
+//!             _ => Status::Finished { at: self.last },
+//!         }
 //!     }
 //!     fn progress(&self) -> u64 {
 //!         self.score.strokes.get()
@@ -83,7 +87,7 @@
 //! #     }
 //! # }
 //! #
-//! # struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//! # struct Player { opponent: usize, score: Score, last: Time, balls: EventQueue<()> }
 //! #
 //! # impl Partition for Player {
 //! #     type Payload = ();
@@ -94,6 +98,7 @@
 //! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
 //! #         while let Some((now, ball)) = self.balls.pop_before(until) {
 //! #             self.score.strokes.increment();
+//! #             self.last = now;
 //! #             self.score.effort.add(STROKE);
 //! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //! #         }
@@ -102,7 +107,10 @@
 //! #         self.balls.receive(ball, |()| ());
 //! #     }
 //! #     fn status(&self) -> Status {
-//! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//! #         match self.score.strokes.get() {
+//! #             0..10 => Status::Running,
+//! #             _ => Status::Finished { at: self.last },
+//! #         }
 //! #     }
 //! #     fn progress(&self) -> u64 {
 //! #         self.score.strokes.get()
@@ -110,14 +118,14 @@
 //! # }
 //! use std::ops::ControlFlow;
 //!
-//! let player = |opponent| Player { opponent, score: Score::default(), balls: EventQueue::new() };
+//! let player = |opponent| Player { opponent, score: Score::default(), last: Time::ZERO, balls: EventQueue::new() };
 //! let mut players = vec![player(1), player(0)];
 //! players[0].balls.schedule(Time::ZERO, ());
 //!
 //! let mut simulation = Simulation::new(players, FLIGHT);
 //! let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
 //! assert_eq!(ending, Ending::AllFinished);
-//! assert_eq!(simulation.now(), Time::from_ps(19 * 50_000) + FLIGHT); // the 20th stroke's window
+//! assert_eq!(simulation.now(), Time::from_ps(19 * 50_000) + FLIGHT); // one flight after the last stroke
 //! ```
 //!
 //! **3. Read the statistics.** Names, units and meanings come from the
@@ -137,7 +145,7 @@
 //! #     }
 //! # }
 //! #
-//! # struct Player { opponent: usize, score: Score, balls: EventQueue<()> }
+//! # struct Player { opponent: usize, score: Score, last: Time, balls: EventQueue<()> }
 //! #
 //! # impl Partition for Player {
 //! #     type Payload = ();
@@ -148,6 +156,7 @@
 //! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
 //! #         while let Some((now, ball)) = self.balls.pop_before(until) {
 //! #             self.score.strokes.increment();
+//! #             self.last = now;
 //! #             self.score.effort.add(STROKE);
 //! #             outbox.send(now + STROKE + FLIGHT, self.opponent, ball);
 //! #         }
@@ -156,19 +165,23 @@
 //! #         self.balls.receive(ball, |()| ());
 //! #     }
 //! #     fn status(&self) -> Status {
-//! #         if self.score.strokes.get() < 10 { Status::Running } else { Status::Finished }
+//! #         match self.score.strokes.get() {
+//! #             0..10 => Status::Running,
+//! #             _ => Status::Finished { at: self.last },
+//! #         }
 //! #     }
 //! #     fn progress(&self) -> u64 {
 //! #         self.score.strokes.get()
 //! #     }
 //! # }
 //! # use std::ops::ControlFlow;
-//! # let player = |opponent| Player { opponent, score: Score::default(), balls: EventQueue::new() };
+//! # let player = |opponent| Player { opponent, score: Score::default(), last: Time::ZERO, balls: EventQueue::new() };
 //! # let mut players = vec![player(1), player(0)];
 //! # players[0].balls.schedule(Time::ZERO, ());
 //! # let mut simulation = Simulation::new(players, FLIGHT);
 //! # simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
-//! let score = &simulation.partitions()[1].score;
+//! let players = simulation.into_partitions();
+//! let score = &players[1].score;
 //! assert_eq!(score.effort.get(), STROKE * 10);
 //! assert_eq!(Score::describe()[0].meaning, "balls returned");
 //! assert_eq!(serde_json::to_string(&score.reported())?, r#"{"strokes":10,"effort":100000}"#);
@@ -194,5 +207,5 @@ pub use ledger::{Category, Ledger};
 pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};
 pub use queue::EventQueue;
-pub use simulation::{Ending, Limits, Simulation, Stall};
+pub use simulation::{Ending, Limits, Simulation, Stall, Threads};
 pub use time::{Clock, Duration, Time};

@@ -96,8 +96,12 @@ impl<P> Archived for Outbox<P> {
 pub enum Status {
     /// It has work to do.
     Running,
-    /// It has done its work. It still answers others, and the run goes on until all have finished.
-    Finished,
+    /// It has done its work. It still answers others, and the run goes on until
+    /// one lookahead after the last has finished.
+    Finished {
+        /// When it had done its work.
+        at: Time,
+    },
     /// It cannot go on (a fault): the run ends.
     Stopped {
         /// When that happened.
@@ -106,9 +110,9 @@ pub enum Status {
 }
 
 /// A part of the machine with its own time and events; a node.
-pub trait Partition {
+pub trait Partition: Send {
     /// What partitions send to each other.
-    type Payload;
+    type Payload: Send;
 
     /// The earliest instant at which it would do something by itself. `None`
     /// means never, unless something is delivered.

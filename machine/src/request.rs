@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use narthex_kernel::Threads;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,7 +26,8 @@ pub struct RunRequest {
     /// Changes to the machine: "bus.clock=125MHz".
     #[serde(default)]
     pub set: Vec<String>,
-    /// Host threads allowed; a run uses one of them today.
+    /// Host threads that the run may use: as far as there are processors and
+    /// nodes, and as they pay. They change no result.
     #[serde(default = "one")]
     pub threads: u32,
     /// The seed of the random streams; the machine's own if not given.
@@ -57,6 +59,22 @@ pub struct CheckpointRequest {
 
 fn one() -> u32 {
     1
+}
+
+/// More host threads are taken for a mistake.
+const MOST_THREADS: u32 = 1_024;
+
+impl RunRequest {
+    /// The host threads that are asked for.
+    ///
+    /// # Errors
+    /// If there are none, or absurdly many.
+    pub fn threads(&self) -> Result<Threads, Failure> {
+        match self.threads {
+            1..=MOST_THREADS => Ok(Threads::UpTo(self.threads as usize)),
+            wrong => Err(Failure::usage(format!("threads is {wrong}; expected 1 to {MOST_THREADS}"))),
+        }
+    }
 }
 
 /// A run that gave no result, with the exit code of the command line.

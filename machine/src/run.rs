@@ -37,10 +37,10 @@ pub enum Progress<'a> {
         /// What.
         bytes: &'a [u8],
     },
+    /// Something about the run that its result does not tell, but its user should know.
+    Notice(&'a str),
     /// So much time was simulated; comes several times a second.
     Time(Time),
-    /// Something about the run's checkpoints that its user should know.
-    Notice(&'a str),
 }
 
 /// How often a run reports to whoever started it.
@@ -86,6 +86,8 @@ pub struct Effort {
     pub events: u64,
     /// Checkpoints that were written.
     pub checkpoints: u64,
+    /// Host threads, at most.
+    pub threads: usize,
 }
 
 /// A run that has come to its end.
@@ -108,6 +110,7 @@ pub(crate) fn simulate(
     prepare: impl FnMut(&mut Node),
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<Finished, Failure> {
+    let threads = request.threads()?;
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
@@ -122,7 +125,12 @@ pub(crate) fn simulate(
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
     let lookahead = machine.config.network.build().smallest_latency();
-    let mut running = Running { simulation: Simulation::new(nodes, lookahead), written: Written::default() };
+    if lookahead.is_zero() {
+        observer(Progress::Notice(&without_lookahead(request.threads)));
+    }
+    let simulation = Simulation::new(nodes, lookahead).with_threads(threads);
+    let threads = simulation.thread_count();
+    let mut running = Running { simulation, written: Written::default() };
     let keep =
         |checkpoint| Keeper::new(checkpoint, Identity::new(request, elf, interface, machine.resolved()));
     let mut keeper = request.checkpoint.as_ref().map(keep).transpose()?;
@@ -143,7 +151,7 @@ pub(crate) fn simulate(
     let Running { simulation, mut written } = running;
     let windows = simulation.windows();
     let mut nodes = simulation.into_partitions();
-    written.collect(&mut nodes, observer);
+    written.collect(nodes.iter_mut(), observer);
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
     if let Some(shortage) = shortage {
@@ -156,6 +164,7 @@ pub(crate) fn simulate(
         skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
         events: nodes.iter().map(Node::events).sum(),
         checkpoints: keeper.map_or(0, |keeper| keeper.written()),
+        threads,
     };
     Ok(Finished { machine, interface, nodes, effort, end, written })
 }
@@ -188,7 +197,7 @@ impl Running {
             let mut goes_on = true;
             let written = &mut self.written;
             let ending = self.simulation.run(limits, &mut |now, nodes| {
-                written.collect(nodes, observer);
+                written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
                 if last.elapsed() >= REPORT_EVERY {
                     last = Instant::now();
                     goes_on = observer(Progress::Time(now));
@@ -210,6 +219,15 @@ impl Running {
             }
         }
     }
+}
+
+/// What there is to say about a run whose nodes hear from each other at once.
+fn without_lookahead(threads: u32) -> String {
+    let instead = if threads > 1 { format!(" instead of {threads}") } else { String::new() };
+    format!(
+        "network.latency is 0ps, so nodes have no lookahead: they are simulated instant by instant, \
+         on one thread{instead}"
+    )
 }
 
 /// The changes to the machine that the request makes, as settings.
@@ -253,8 +271,12 @@ impl Written {
         lines.into_iter().map(json).collect()
     }
 
-    fn collect(&mut self, nodes: &mut [Node], observer: &mut dyn FnMut(Progress<'_>) -> bool) {
-        for (node, partition) in nodes.iter_mut().enumerate() {
+    fn collect<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a mut Node>,
+        observer: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) {
+        for (node, partition) in nodes.enumerate() {
             while let Some(output) = partition.output.pop_front() {
                 let bytes = &output.bytes;
                 let stream = match output.stream {

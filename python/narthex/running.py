@@ -48,7 +48,8 @@ def run(
     that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
     number of nodes, and each of `set` one of its parameters
     ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
-    give the same bits, whatever the number of `threads`, and whether the turns of
+    give the same bits, whatever the number of host `threads` (1 to 1024; as
+    many are used as there are processors and nodes, while that is faster), and whether the turns of
     wait loops are computed or, with `execute_wait_loops`, executed.
 
     `checkpoint_every` ("30s", host time) keeps the run's whole state in the file

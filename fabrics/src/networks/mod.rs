@@ -22,13 +22,6 @@ pub enum Config {
 }
 
 impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Config::Ideal(config) => config.problems(),
-        }
-    }
-
     /// The network's end at one node.
     pub fn build(&self) -> Box<dyn Network> {
         match self {

@@ -143,7 +143,6 @@ impl MachineConfig {
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
-            ("network", self.network.problems()),
             ("flow_control", self.flow_control.problems()),
         ];
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {

@@ -460,9 +460,12 @@ impl Partition for Node {
     }
 
     fn status(&self) -> Status {
-        match self.failure() {
-            Some((_, at, _)) => Status::Stopped { at },
-            None if self.processes.iter().all(|process| process.ended.is_some()) => Status::Finished,
+        if let Some((_, at, _)) = self.failure() {
+            return Status::Stopped { at };
+        }
+        let ends = self.processes.iter().map(|process| process.ended.as_ref().map(|&(at, _)| at));
+        match ends.reduce(|one, other| Some(one?.max(other?))).flatten() {
+            Some(at) => Status::Finished { at },
             None => Status::Running,
         }
     }

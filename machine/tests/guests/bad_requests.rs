@@ -106,7 +106,6 @@ fn a_value_out_of_range_is_shown_with_what_is_allowed() {
         &refusal(&with(alone("hpca98"), "flow_control.buffers=0")),
         &["flow_control.buffers", "1 and more"],
     );
-    assert_says(&refusal(&with(alone("hpca98"), "network.latency=0ns")), &["network.latency", "lookahead"]);
     assert_says(
         &refusal(&with(alone("hpca98"), "interfaces.cni_iqm.queue_blocks=2")),
         &["interfaces.cni_iqm.queue_blocks", "at least 4 blocks"],
@@ -166,5 +165,13 @@ fn a_segment_over_the_devices_addresses_is_refused() {
             ],
         );
         assert_says(&refusal_of_file(&file), &["guest", &format!("{address:#x}"), "0x50000000"]);
+    }
+}
+
+#[test]
+fn no_threads_and_absurdly_many_are_refused_with_what_is_allowed() {
+    for threads in [0, 1_025, u32::MAX] {
+        let request = RunRequest { threads, ..alone("hpca98") };
+        assert_says(&refusal(&request), &["threads", &threads.to_string(), "1 to 1024"]);
     }
 }

@@ -18,6 +18,7 @@ mod overflow;
 mod packets;
 mod processes;
 mod regions;
+mod threads;
 mod timing;
 mod traffic;
 mod wait_loops;

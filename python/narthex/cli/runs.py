@@ -31,7 +31,9 @@ THREADS = typer.Option(
     1,
     "--threads",
     min=1,
-    help="Host threads allowed; a run uses one today. They never change a result.",
+    max=1024,
+    help="Host threads that a run may use, as far as there are processors and nodes and as "
+    "they pay. They never change a result.",
 )
 WHERE = (
     "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "

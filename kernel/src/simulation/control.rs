@@ -1,0 +1,189 @@
+//! What happens between stretches of windows, when all partitions are at rest:
+//! whether the run is over is decided, and the observer looks.
+//!
+//! Nothing here depends on where windows end. A run whose partitions have all
+//! finished goes on for one lookahead after the last of them did, so that what
+//! is still under way arrives or does not for a reason that is part of the
+//! model; the watch over progress looks at instants that follow from the
+//! patience.
+
+use std::ops::ControlFlow;
+
+use super::group::Group;
+use super::watch::Watch;
+use super::window::{Covered, INSTANT, Stretch};
+use super::{Ending, Limits, Stall};
+use crate::archive::{Archive, Archived, Damage};
+use crate::partition::{Partition, Status};
+use crate::time::{Duration, Time};
+
+/// Sees all partitions, now and then: to show progress, to take out what they
+/// have written, to interrupt.
+pub type Observer<'a, P> = dyn FnMut(Time, &mut [&mut P]) -> ControlFlow<()> + 'a;
+
+/// Simulates a stretch; `None` if a thread has panicked.
+pub(super) type Engine<'a, 'slots, P> = dyn FnMut(&mut Group<'slots, P>, &Stretch) -> Option<Covered> + 'a;
+
+/// How far a run is.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub lookahead: Duration,
+    /// Everything before has happened.
+    pub now: Time,
+    pub windows: u64,
+    watch: Watch,
+}
+
+impl Archived for Control {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Control { lookahead: _, now, windows, watch } = self;
+        archive.value(now)?;
+        archive.value(windows)?;
+        archive.value(watch)
+    }
+}
+
+/// What the partitions have come to.
+enum Verdict {
+    Stopped {
+        partition: usize,
+        at: Time,
+    },
+    /// All have finished, the last of them at this instant.
+    Finished {
+        at: Time,
+    },
+    Running,
+}
+
+impl Control {
+    /// A run at time zero.
+    pub fn new(lookahead: Duration, progress: u64) -> Self {
+        Control { lookahead, now: Time::ZERO, windows: 0, watch: Watch::new(progress) }
+    }
+
+    /// Runs until there is a reason to end; `None` if a thread has panicked.
+    pub fn run<'slots, P: Partition>(
+        &mut self,
+        all: &mut Group<'slots, P>,
+        limits: &Limits,
+        engine: &mut Engine<'_, 'slots, P>,
+        observer: &mut Observer<'_, P>,
+    ) -> Option<Ending> {
+        let windows_per_observation = u64::from(limits.windows_per_observation.max(1));
+        let mut until_observation = windows_per_observation;
+        loop {
+            all.refresh();
+            let finished_at = match verdict(all) {
+                Verdict::Stopped { partition, at } => return Some(Ending::Stopped { partition, at }),
+                Verdict::Finished { at } => Some(at.saturating_add(self.lookahead.max(INSTANT))),
+                Verdict::Running => None,
+            };
+            if let Some(ending) = self.ending(all, limits, finished_at) {
+                return Some(ending);
+            }
+            let stretch = self.stretch(all, limits, finished_at, until_observation);
+            let covered = engine(all, &stretch)?;
+            if let Some(stall) = self.cover(covered) {
+                return Some(Ending::NoProgress(stall));
+            }
+            until_observation -= covered.windows;
+            if until_observation == 0 {
+                until_observation = windows_per_observation;
+                if observe(self.now, all, observer).is_break() {
+                    return Some(Ending::Interrupted);
+                }
+            }
+        }
+    }
+
+    /// Why the run is over, if it is. What is not due yet lets time pass.
+    fn ending<P: Partition>(
+        &mut self,
+        all: &Group<'_, P>,
+        limits: &Limits,
+        finished_at: Option<Time>,
+    ) -> Option<Ending> {
+        let earliest = all.earliest();
+        if let Some(end) = finished_at.filter(|&end| earliest >= end && end <= limits.until) {
+            self.now = self.now.max(end);
+            return Some(Ending::AllFinished);
+        }
+        if earliest >= limits.until && limits.until < Time::NEVER {
+            self.now = self.now.max(limits.until);
+            return Some(Ending::TimeLimit);
+        }
+        loop {
+            let due = self.watch.due(limits.patience);
+            if self.now < due && (earliest < due || earliest == Time::NEVER) {
+                break;
+            }
+            self.now = self.now.max(due);
+            let progress = || total_progress(all.members());
+            if let Some(stall) = self.watch.look(due, (earliest, self.lookahead), progress) {
+                return Some(Ending::NoProgress(stall));
+            }
+        }
+        (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
+    }
+
+    /// From now on until somebody has to look.
+    fn stretch<P: Partition>(
+        &self,
+        all: &Group<'_, P>,
+        limits: &Limits,
+        finished_at: Option<Time>,
+        windows: u64,
+    ) -> Stretch {
+        let bound = self.watch.due(limits.patience).min(limits.until);
+        Stretch {
+            now: self.now,
+            earliest: all.earliest(),
+            bound: finished_at.map_or(bound, |end| end.min(bound)),
+            windows,
+            lookahead: self.lookahead,
+            outlasts_work: finished_at.is_some(),
+        }
+    }
+
+    fn cover(&mut self, covered: Covered) -> Option<Stall> {
+        let moved = covered.now > self.now;
+        self.now = covered.now;
+        self.windows += covered.windows;
+        self.watch.count(covered.windows, moved, self.now)
+    }
+}
+
+fn observe<P: Partition>(
+    now: Time,
+    all: &mut Group<'_, P>,
+    observer: &mut Observer<'_, P>,
+) -> ControlFlow<()> {
+    let mut partitions: Vec<&mut P> = all.slots().map(|slot| &mut slot.partition).collect();
+    observer(now, &mut partitions)
+}
+
+/// All progress, to be compared with what it was.
+pub(super) fn total_progress<'a, P: Partition + 'a>(partitions: impl Iterator<Item = &'a P>) -> u64 {
+    partitions.fold(0, |total, partition| total.wrapping_add(partition.progress()))
+}
+
+/// The first partition that stopped, or when all had finished.
+fn verdict<P: Partition>(all: &Group<'_, P>) -> Verdict {
+    let mut last = Some(Time::ZERO);
+    let mut first: Option<(Time, usize)> = None;
+    for (partition, status) in all.members().map(Partition::status).enumerate() {
+        match status {
+            Status::Running => last = None,
+            Status::Finished { at } => last = last.map(|last| last.max(at)),
+            Status::Stopped { at } => {
+                first = Some(first.map_or((at, partition), |first| first.min((at, partition))));
+            }
+        }
+    }
+    match (first, last) {
+        (Some((at, partition)), _) => Verdict::Stopped { partition, at },
+        (None, Some(at)) => Verdict::Finished { at },
+        (None, None) => Verdict::Running,
+    }
+}

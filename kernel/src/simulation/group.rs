@@ -1,0 +1,197 @@
+//! The partitions that one thread simulates: all of them, or its share.
+//!
+//! A group holds the locks of its partitions while it simulates them, so that
+//! nobody takes a lock for a window. What several windows need of a partition
+//! lies beside the locks, in lists that are short to go through.
+
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use super::window::{Flags, Window};
+use crate::archive::{Archive, Archived, Damage};
+use crate::partition::{Envelope, Outbox, Partition, Status};
+use crate::time::Time;
+
+/// A partition with its outbox.
+pub(super) struct Slot<P: Partition> {
+    pub partition: P,
+    outbox: Outbox<P::Payload>,
+    /// Host time that sampled windows took, in nanoseconds: what balances threads.
+    pub work: u64,
+}
+
+/// All partitions, each behind a lock that its thread holds.
+pub(super) type Slots<P> = [Mutex<Slot<P>>];
+
+impl<P: Partition> Slot<P> {
+    pub fn new(index: usize, partition: P) -> Self {
+        Slot { partition, outbox: Outbox::new(index), work: 0 }
+    }
+}
+
+impl<P: Partition + Archived> Archived for Slot<P> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Slot { partition, outbox, work: _ } = self;
+        outbox.archive(archive)?;
+        partition.archive(archive)
+    }
+}
+
+/// Where a partition is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// By which thread.
+    pub thread: usize,
+    /// At which position of its group.
+    pub position: usize,
+}
+
+/// The partitions of one thread.
+pub(super) struct Group<'a, P: Partition> {
+    thread: usize,
+    members: Vec<MutexGuard<'a, Slot<P>>>,
+    /// Each member's `next_time`, or never: one cache line tells who is due.
+    next_times: Vec<Time>,
+    finished: Vec<bool>,
+    /// How many have not finished.
+    unfinished: usize,
+    stopped: bool,
+    /// What members have sent in this window.
+    mail: Vec<Envelope<P::Payload>>,
+    /// The places of all partitions.
+    places: Vec<Place>,
+}
+
+impl<'a, P: Partition> Group<'a, P> {
+    /// The group of a thread, still without members.
+    pub fn new(thread: usize) -> Self {
+        Group {
+            thread,
+            members: Vec::new(),
+            next_times: Vec::new(),
+            finished: Vec::new(),
+            unfinished: 0,
+            stopped: false,
+            mail: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Takes those partitions whose places are with the thread.
+    pub fn take(&mut self, slots: &'a Slots<P>, places: &[Place]) {
+        self.places.clear();
+        self.places.extend_from_slice(places);
+        let own = places.iter().zip(slots).filter(|(place, _)| place.thread == self.thread);
+        self.members.clear();
+        self.members.extend(own.map(|(_, slot)| slot.lock().expect("no thread has panicked")));
+        self.refresh();
+    }
+
+    /// Takes all partitions.
+    pub fn take_all(&mut self, slots: &'a Slots<P>) {
+        let thread = self.thread;
+        let places: Vec<Place> = (0..slots.len()).map(|position| Place { thread, position }).collect();
+        self.take(slots, &places);
+    }
+
+    /// Gives its partitions back.
+    pub fn release(&mut self) {
+        self.members.clear();
+    }
+
+    /// Looks at all members again: somebody may have changed them.
+    pub fn refresh(&mut self) {
+        self.next_times.clear();
+        self.next_times.extend(self.members.iter().map(|slot| due(&slot.partition)));
+        self.finished.clear();
+        let finished =
+            |slot: &MutexGuard<'_, Slot<P>>| matches!(slot.partition.status(), Status::Finished { .. });
+        self.finished.extend(self.members.iter().map(finished));
+        self.unfinished = self.finished.iter().filter(|&&finished| !finished).count();
+        self.stopped = false;
+    }
+
+    /// Its partitions.
+    pub fn members(&self) -> impl Iterator<Item = &P> {
+        self.members.iter().map(|slot| &slot.partition)
+    }
+
+    /// Its partitions, to be changed; [`refresh`](Self::refresh) afterwards.
+    pub fn slots(&mut self) -> impl Iterator<Item = &mut Slot<P>> {
+        self.members.iter_mut().map(|slot| &mut **slot)
+    }
+
+    /// The earliest instant at which any of them would do something.
+    pub fn earliest(&self) -> Time {
+        self.next_times.iter().copied().fold(Time::NEVER, Time::min)
+    }
+
+    /// Whether all members have finished, and whether one has stopped.
+    pub fn flags(&self) -> Flags {
+        Flags { finished: self.unfinished == 0, stopped: self.stopped }
+    }
+
+    /// Simulates a window. What members send to each other is delivered; the
+    /// rest goes to `post`, with the thread of its destination.
+    pub fn simulate(&mut self, window: &Window, mut post: impl FnMut(usize, Envelope<P::Payload>)) {
+        for position in 0..self.members.len() {
+            if self.next_times[position] < window.end {
+                self.advance(position, window);
+            }
+        }
+        let mut mail = std::mem::take(&mut self.mail);
+        for envelope in mail.drain(..) {
+            match self.place(&envelope) {
+                Place { thread, position } if thread == self.thread => self.deliver_at(position, envelope),
+                Place { thread, .. } => post(thread, envelope),
+            }
+        }
+        self.mail = mail;
+    }
+
+    /// Delivers what another thread's partition has sent.
+    pub fn deliver(&mut self, envelope: Envelope<P::Payload>) {
+        self.deliver_at(self.places[envelope.destination].position, envelope);
+    }
+
+    fn deliver_at(&mut self, position: usize, envelope: Envelope<P::Payload>) {
+        let partition = &mut self.members[position].partition;
+        partition.deliver(envelope);
+        self.next_times[position] = due(partition);
+    }
+
+    fn place(&self, envelope: &Envelope<P::Payload>) -> Place {
+        let (source, destination, count) = (envelope.source, envelope.destination, self.places.len());
+        assert!(destination < count, "partition {source} sends to {destination}, but there are only {count}");
+        self.places[destination]
+    }
+
+    fn advance(&mut self, position: usize, window: &Window) {
+        let begin = window.sampled.then(Instant::now);
+        let slot = &mut *self.members[position];
+        slot.outbox.open_window(window.first_arrival);
+        slot.partition.advance(window.end, &mut slot.outbox);
+        slot.outbox.move_to(&mut self.mail);
+        let (next, status) = (due(&slot.partition), slot.partition.status());
+        if let Some(begin) = begin {
+            slot.work += begin.elapsed().as_nanos() as u64;
+        }
+        let stopped = matches!(status, Status::Stopped { .. });
+        assert!(
+            next >= window.end || stopped,
+            "a partition left work for {next} when it advanced to {}",
+            window.end
+        );
+        self.next_times[position] = next;
+        self.stopped |= stopped;
+        let finished = matches!(status, Status::Finished { .. });
+        if std::mem::replace(&mut self.finished[position], finished) != finished {
+            self.unfinished = if finished { self.unfinished - 1 } else { self.unfinished + 1 };
+        }
+    }
+}
+
+/// When a partition would do something by itself, as an instant.
+fn due<P: Partition>(partition: &P) -> Time {
+    partition.next_time().unwrap_or(Time::NEVER)
+}

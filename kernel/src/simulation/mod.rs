@@ -1,0 +1,138 @@
+//! The simulation: partitions that advance in windows.
+//!
+//! ```text
+//!          window              window         (idle: skipped)      window
+//! node 0  |--#--##-------->|  |---#-------->|                    |-------->|
+//! node 1  |-------##--#--->|  |-----#------>|                    |--#----->|
+//!                           ^                ^                              ^
+//!                       deliveries       deliveries                    deliveries
+//! ```
+//!
+//! What a partition sends arrives at least the *lookahead* later: the smallest
+//! latency of the fabric between them. So in a window no longer than the
+//! lookahead no partition can affect another, and each may be simulated without
+//! regard to the others: one after the other, in any order, or on several
+//! threads. At the window's end the envelopes of all outboxes are delivered, and
+//! each partition's queue puts them in the order of (arrival, source, sequence).
+//! This is the classical conservative synchronisation (Chandy, Misra; "bounded
+//! lag"), and it is why neither the number of threads nor where windows begin
+//! can change a result.
+//!
+//! The next window starts at the earliest instant at which any partition would
+//! do something, so idle stretches cost nothing; partitions with nothing to do
+//! in a window are not called. Windows are tens of nanoseconds of simulated
+//! time, so the loop allocates nothing once its buffers have grown.
+
+mod control;
+mod group;
+mod limits;
+mod parallel;
+mod watch;
+mod window;
+
+use std::sync::Mutex;
+
+pub use control::Observer;
+pub use limits::{Ending, Limits, Stall};
+
+use crate::archive::{Archive, Archived, Damage};
+use crate::partition::Partition;
+use crate::time::{Duration, Time};
+use control::{Control, total_progress};
+use group::{Group, Slot};
+
+/// How many host threads a run has. They never change a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// At most so many, as far as the host has processors, there are partitions,
+    /// and they are faster than one.
+    UpTo(usize),
+    /// So many, but no more than partitions, whatever that costs.
+    Exactly(usize),
+}
+
+/// The partitions, and the mail between them.
+pub struct Simulation<P: Partition> {
+    slots: Vec<Mutex<Slot<P>>>,
+    control: Control,
+    threads: Threads,
+}
+
+impl<P: Partition> Simulation<P> {
+    /// A simulation of these partitions on one thread, which hear from each other
+    /// after `lookahead` at the earliest. A partition is addressed by its index.
+    ///
+    /// Without a lookahead windows are single instants, on one thread.
+    pub fn new(partitions: Vec<P>, lookahead: Duration) -> Self {
+        let control = Control::new(lookahead, total_progress(partitions.iter()));
+        let slot = |(index, partition)| Mutex::new(Slot::new(index, partition));
+        let slots = partitions.into_iter().enumerate().map(slot).collect();
+        Simulation { slots, control, threads: Threads::UpTo(1) }
+    }
+
+    /// The same on several host threads.
+    pub fn with_threads(self, threads: Threads) -> Self {
+        Simulation { threads, ..self }
+    }
+
+    /// Runs until there is a reason to end. After a time limit or an
+    /// interruption, a further call goes on. `observer` is called with the
+    /// current time and the partitions every so many windows: to show progress,
+    /// to take out what they have written, to interrupt. Then everything before
+    /// the current time has happened, and no mail is under way.
+    ///
+    /// # Panics
+    /// If a partition panics, on whatever thread.
+    pub fn run(&mut self, limits: &Limits, observer: &mut Observer<'_, P>) -> Ending {
+        let count = self.thread_count();
+        let Simulation { slots, control, threads } = self;
+        let mut all = Group::new(0);
+        all.take_all(slots);
+        if count == 1 {
+            let ending =
+                control.run(&mut all, limits, &mut |all, stretch| Some(stretch.simulate(all)), observer);
+            return ending.expect("this thread has not panicked");
+        }
+        parallel::with_team(slots, (*threads, count), |engine| {
+            control.run(&mut all, limits, engine, observer)
+        })
+    }
+
+    /// How many host threads a run uses at most.
+    pub fn thread_count(&self) -> usize {
+        parallel::thread_count(self.threads, self.slots.len(), self.control.lookahead)
+    }
+
+    /// Everything before this instant has happened.
+    pub fn now(&self) -> Time {
+        self.control.now
+    }
+
+    /// How many windows there were: they depend on the threads, results do not.
+    pub fn windows(&self) -> u64 {
+        self.control.windows
+    }
+
+    /// The partitions, to read their statistics.
+    pub fn partitions(&mut self) -> impl Iterator<Item = &P> {
+        self.slots.iter_mut().map(|slot| &slot.get_mut().expect("no thread has panicked").partition)
+    }
+
+    /// The partitions, once the run is over.
+    pub fn into_partitions(self) -> Vec<P> {
+        let slots = self.slots.into_iter();
+        slots.map(|slot| slot.into_inner().expect("no thread has panicked").partition).collect()
+    }
+}
+
+/// Where it rests between two calls of [`Simulation::run`]: no mail is under way.
+impl<P: Partition + Archived> Archived for Simulation<P> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Simulation { slots, control, threads: _ } = self;
+        control.archive(archive)?;
+        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Where threads tell each other how far they are.
+//!
+//! A thread that has finished a window publishes a report: the earliest instant
+//! at which it knows of anything to do, and what its partitions have come to.
+//! Everybody computes the next windows from the reports of all, so nobody
+//! decides for the others and a window costs one exchange.
+//!
+//! ```text
+//!   thread 0   | report 4 | report 1 | report 2 | report 3 |   written by thread 0 only
+//!   thread 1   | report 4 | report 5 | report 2 | report 3 |
+//!                                        ▲
+//!                            read by all before window 2 + LAG
+//! ```
+//!
+//! Reports lie in rings. A thread writes window w's report after it has read
+//! those of w - LAG, which others wrote after they had read those of w - 2 LAG:
+//! a ring of 2 LAG reports is never overwritten too early. Each report has a
+//! cache line of its own, which moves once from the writer to each reader.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::wait::Waiting;
+use crate::simulation::window::Flags;
+use crate::time::Time;
+
+/// How many windows a thread may be ahead of the slowest.
+///
+/// A thread need not wait at the end of a window for what others do in it, if
+/// two windows together are no longer than the lookahead: then what they send
+/// in window w arrives after window w + 1. A thread that has more to do in one
+/// window makes up for it in the next, and what a report takes from core to
+/// core is hidden behind a window's work.
+pub(super) const LAG: u64 = 2;
+/// Reports that a thread keeps.
+pub(super) const RING: usize = 2 * LAG as usize;
+
+const FINISHED: u64 = 1 << 63;
+const STOPPED: u64 = 1 << 62;
+/// Threads are told apart in a report modulo this number.
+const POSTED_BITS: usize = 32;
+
+/// What a thread tells about a window.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Report {
+    /// One more than the window's number: the report is there.
+    window: AtomicU64,
+    earliest: AtomicU64,
+    /// The flags, and for which threads there is mail.
+    flags: AtomicU64,
+}
+
+/// For which threads there is mail; several threads may share a bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Posted(u64);
+
+impl Posted {
+    /// There is mail for this thread.
+    pub fn add(&mut self, thread: usize) {
+        self.0 |= 1 << (thread % POSTED_BITS);
+    }
+
+    /// Whether there may be mail for this thread.
+    pub fn includes(self, thread: usize) -> bool {
+        self.0 >> (thread % POSTED_BITS) & 1 != 0
+    }
+}
+
+/// What all threads together know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// Nothing happens before that did not happen in the window.
+    pub earliest: Time,
+    /// What all partitions have come to.
+    pub flags: Flags,
+}
+
+/// The reports of all threads.
+#[derive(Debug)]
+pub(super) struct Board {
+    reports: Vec<[Report; RING]>,
+}
+
+impl Board {
+    /// A board for so many threads.
+    pub fn new(threads: usize) -> Self {
+        Board { reports: (0..threads).map(|_| Default::default()).collect() }
+    }
+
+    /// A thread has finished a window.
+    pub fn publish(&self, thread: usize, window: u64, earliest: Time, flags: Flags, posted: Posted) {
+        let report = &self.reports[thread][window as usize % RING];
+        let finished = if flags.finished { FINISHED } else { 0 };
+        let stopped = if flags.stopped { STOPPED } else { 0 };
+        report.earliest.store(earliest.as_ps(), Ordering::Relaxed);
+        report.flags.store(posted.0 | finished | stopped, Ordering::Relaxed);
+        report.window.store(window + 1, Ordering::Release);
+    }
+
+    /// Waits until all threads have finished a window; `None` if one has panicked.
+    /// `posted` gets, in order, for whom each thread has left mail.
+    pub fn summary(&self, window: u64, waiting: &Waiting, posted: &mut Vec<Posted>) -> Option<Summary> {
+        let mut summary = Summary { earliest: Time::NEVER, flags: Flags { finished: true, stopped: false } };
+        posted.clear();
+        for reports in &self.reports {
+            let report = &reports[window as usize % RING];
+            waiting.until(|| report.window.load(Ordering::Acquire) > window)?;
+            let flags = report.flags.load(Ordering::Relaxed);
+            let earliest = Time::from_ps(report.earliest.load(Ordering::Relaxed));
+            summary.earliest = summary.earliest.min(earliest);
+            let finished = flags & FINISHED != 0;
+            summary.flags = summary.flags.and(Flags { finished, stopped: flags & STOPPED != 0 });
+            posted.push(Posted(flags & !(FINISHED | STOPPED)));
+        }
+        Some(summary)
+    }
+}

@@ -1,0 +1,150 @@
+//! Windows on several threads.
+//!
+//! ```text
+//!               window 4   window 5   window 6
+//!   thread 0   |-#--#-->|--#---#->|---#---->      waits for thread 1's window 4
+//!   thread 1   |-###-->|####-##>|-->               waits for nobody
+//!                    report      report
+//! ```
+//!
+//! Each thread simulates a [`Group`] of the partitions. Half a lookahead long,
+//! windows need no barrier: what is sent in one cannot arrive in the next, so a
+//! thread starts a window when all have reported ([`board`]) the last but one.
+//! From these reports every thread computes the same window, takes the mail
+//! ([`mail`]) that was sent in the last but one, simulates, posts and reports.
+//! In this there is no lock that anybody waits for, no allocation and no system
+//! call. Windows differ from those of one thread; partitions cannot tell.
+//!
+//! **The end of a stretch** is computed from the reports too: all threads see it
+//! at the same window. They wait until everybody is there, take the last mail and
+//! give their partitions back to the thread that runs the simulation. That one
+//! looks at all of them, moves partitions between threads if their work differs
+//! ([`balance`]), and orders the next stretch, or simulates it by itself where
+//! threads do not pay ([`pace`]).
+
+mod balance;
+mod board;
+mod mail;
+mod member;
+mod orders;
+mod pace;
+mod wait;
+
+use std::panic::resume_unwind;
+use std::thread::{self, Thread};
+
+use super::Threads;
+use super::control::Engine;
+use super::group::{Group, Slots};
+use super::window::{Covered, INSTANT, Stretch};
+use crate::partition::Partition;
+use crate::time::Duration;
+use balance::Balance;
+use board::{Board, LAG};
+use mail::Mail;
+use member::Member;
+use orders::{Dismissal, Order, Orders};
+use pace::{Pace, Way};
+use wait::Waiting;
+
+/// Windows of which one is timed, to know how much work each partition makes.
+const WINDOWS_PER_SAMPLE: u64 = 16;
+
+/// How many threads a run of so many partitions really has.
+pub(super) fn thread_count(threads: Threads, partitions: usize, lookahead: Duration) -> usize {
+    let wanted = match threads {
+        Threads::UpTo(threads) => threads.min(processors()),
+        Threads::Exactly(threads) => threads,
+    };
+    // Windows are a part of the lookahead: where it cannot be divided there are none.
+    let can_divide = lookahead >= INSTANT * LAG;
+    if can_divide { wanted.clamp(1, partitions.max(1)) } else { 1 }
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What the threads of a run share.
+struct Team<'slots, P: Partition> {
+    slots: &'slots Slots<P>,
+    board: Board,
+    mail: Mail<P::Payload>,
+    waiting: Waiting,
+    orders: Orders,
+    /// Each thread can have a processor of its own.
+    have_processors: bool,
+}
+
+/// Lets `run` simulate stretches with a team of threads; its result, unless one
+/// of them panics: then that panic goes on here.
+pub(super) fn with_team<'slots, P: Partition, R>(
+    slots: &'slots Slots<P>,
+    (threads, count): (Threads, usize),
+    run: impl FnOnce(&mut Engine<'_, 'slots, P>) -> Option<R>,
+) -> R {
+    let have_processors = count <= processors();
+    let team = Team {
+        slots,
+        board: Board::new(count),
+        mail: Mail::new(count),
+        waiting: Waiting::new(have_processors),
+        orders: Orders::new(count),
+        have_processors,
+    };
+    thread::scope(|scope| {
+        let team = &team;
+        let worker = |number| scope.spawn(move || Member::new(team, number, count).work());
+        let workers: Vec<_> = (1..count).map(worker).collect();
+        let handles: Vec<Thread> = workers.iter().map(|worker| worker.thread().clone()).collect();
+        let result = {
+            let _dismissal = Dismissal { orders: &team.orders, waiting: &team.waiting, workers: &handles };
+            let always_together = matches!(threads, Threads::Exactly(_));
+            let mut leader = Leader::new(team, &handles);
+            let mut pace = Pace::new(always_together);
+            run(&mut |all, stretch| {
+                pace.simulate(stretch, |way| match way {
+                    Way::Alone => Some(stretch.simulate(all)),
+                    Way::Together => leader.simulate(all, stretch),
+                })
+            })
+        };
+        for worker in workers {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+        result.expect("without a result a thread has panicked")
+    })
+}
+
+/// The thread that runs the simulation, and simulates a part of it like the others.
+struct Leader<'team, 'slots, P: Partition> {
+    team: &'team Team<'slots, P>,
+    workers: &'team [Thread],
+    member: Member<'team, 'slots, P>,
+    balance: Balance,
+    next_window: u64,
+}
+
+impl<'team, 'slots, P: Partition> Leader<'team, 'slots, P> {
+    fn new(team: &'team Team<'slots, P>, workers: &'team [Thread]) -> Self {
+        let threads = workers.len() + 1;
+        let member = Member::new(team, 0, threads);
+        Leader { team, workers, member, balance: Balance::new(threads, team.slots.len()), next_window: 0 }
+    }
+
+    /// Simulates a stretch on all threads; `None` if one has panicked.
+    fn simulate(&mut self, all: &mut Group<'slots, P>, stretch: &Stretch) -> Option<Covered> {
+        if self.balance.is_due() {
+            let work: Vec<u64> = all.slots().map(|slot| std::mem::take(&mut slot.work)).collect();
+            self.balance.divide(&work);
+        }
+        all.release();
+        let order = Order { stretch: *stretch, first_window: self.next_window };
+        self.team.orders.give(order, self.balance.places(), self.workers);
+        let covered = self.member.simulate(&order, self.balance.places())?;
+        self.team.orders.all_rest(&self.team.waiting)?;
+        self.next_window += covered.windows;
+        all.take_all(self.team.slots);
+        Some(covered)
+    }
+}

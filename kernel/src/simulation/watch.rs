@@ -1,0 +1,62 @@
+//! The watch over progress: finds runs that are busy and get nowhere.
+//!
+//! It looks at instants that follow from the patience alone, and everything
+//! before such an instant has happened when it looks, nothing after it. So what
+//! it finds depends neither on windows nor on threads.
+
+use serde::{Deserialize, Serialize};
+
+use super::Stall;
+use crate::time::{Duration, Time};
+
+/// Rounds at one instant that are taken for an endless exchange.
+const MOST_ROUNDS: u64 = 1 << 20;
+
+/// What is remembered to notice that there is no progress.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Watch {
+    progress: u64,
+    since: Time,
+    /// An idle stretch was waited for, and the watch looks when it is over.
+    extended_to: Option<Time>,
+    /// Rounds since time moved on; only without a lookahead there are many.
+    rounds: u64,
+}
+
+impl Watch {
+    /// A watch over partitions that have come so far.
+    pub fn new(progress: u64) -> Self {
+        Watch { progress, ..Watch::default() }
+    }
+
+    /// When it looks next.
+    pub fn due(&self, patience: Duration) -> Time {
+        self.extended_to.unwrap_or(self.since.saturating_add(patience))
+    }
+
+    /// Looks whether there was progress. Partitions that have long had nothing
+    /// to do get the time to do what comes next, `earliest`: a sleeper is not stuck.
+    pub fn look(
+        &mut self,
+        now: Time,
+        (earliest, lookahead): (Time, Duration),
+        progress: impl FnOnce() -> u64,
+    ) -> Option<Stall> {
+        let progress = progress();
+        let soon = now.saturating_add(lookahead);
+        if progress != self.progress {
+            (self.progress, self.since, self.extended_to) = (progress, now, None);
+        } else if self.extended_to.is_none() && earliest > soon {
+            self.extended_to = Some(earliest.saturating_add(lookahead).max(soon));
+        } else {
+            return Some(Stall::Livelock { since: self.since });
+        }
+        None
+    }
+
+    /// Counts rounds at one instant; `moved` tells that time has moved on.
+    pub fn count(&mut self, rounds: u64, moved: bool, now: Time) -> Option<Stall> {
+        self.rounds = if moved { 0 } else { self.rounds + rounds };
+        (self.rounds > MOST_ROUNDS).then_some(Stall::Livelock { since: now })
+    }
+}

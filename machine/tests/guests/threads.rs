@@ -1,0 +1,154 @@
+//! Host threads change nothing: no picosecond, no statistic, no byte of a guest's
+//! memory, no line of a journal. Here threads are real, more than processors too,
+//! and are held up at random.
+
+#[path = "../../../kernel/src/simulation/tests/delayed.rs"]
+mod delayed;
+
+use std::ops::ControlFlow;
+
+use narthex_cores::linux::Program;
+use narthex_kernel::archive::Archive;
+use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
+use narthex_kernel::random::Stream;
+use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
+use narthex_kernel::{Duration, Time};
+use narthex_machine::compose::Blueprint;
+use narthex_machine::node::Node;
+use narthex_machine::node::journal::{Journal, Record};
+use narthex_machine::{Progress, RunRequest, config, run};
+
+use crate::machines_and_interfaces;
+use crate::support::messages::{self, both_ways};
+use crate::support::{failure, program, request, result, run_elf, with};
+use delayed::Delayed;
+
+const THREADS: [usize; 4] = [1, 2, 3, 16];
+/// Pairs of nodes exchange messages; some pairs are divided among threads.
+const NODES: u32 = 6;
+
+/// Pairs of nodes return messages to each other.
+fn ping_pong(turns: u64, bytes: u64) -> String {
+    let of_two = messages::ping_pong(turns, bytes);
+    of_two.replace("bnez s8, answer", "andi t0, s8, 1\n    bnez t0, answer")
+}
+
+/// All that there is of a run: each node's archive, statistics and journal.
+#[derive(PartialEq)]
+struct Everything {
+    archives: Vec<Vec<u8>>,
+    statistics: Vec<String>,
+    journals: Vec<Vec<Record>>,
+}
+
+fn nodes(request: &RunRequest, elf: &[u8]) -> (Vec<Node>, Duration) {
+    let machine = config::load(&request.machine).expect("a preset");
+    let name = request.interface.parse().expect("a name");
+    let program = Program::parse("guest", elf).expect("a program");
+    let blueprint = Blueprint::new(&machine.config, name, program, request);
+    let nodes = (0..NODES).map(|number| blueprint.node(number).expect("a node")).collect();
+    (nodes, machine.config.network.build().smallest_latency())
+}
+
+fn everything(request: &RunRequest, elf: &[u8], threads: usize, journals: bool) -> Everything {
+    let (nodes, lookahead) = nodes(request, elf);
+    let delayed = |(number, mut node): (usize, Node)| {
+        node.journal = journals.then(|| Box::new(Journal::new(0, 1 << 20)));
+        Delayed::new(node, number + 100 * threads)
+    };
+    let nodes = nodes.into_iter().enumerate().map(delayed).collect();
+    let mut simulation = Simulation::new(nodes, lookahead).with_threads(Threads::Exactly(threads));
+    let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
+    assert_eq!(ending, Ending::AllFinished);
+    let mut nodes: Vec<Node> = simulation.into_partitions().into_iter().map(|node| node.partition).collect();
+    let end = nodes.iter().map(Node::reached).max().expect("there are nodes");
+    let archives = nodes.iter_mut().map(|node| Archive::save(node).expect("it can be saved")).collect();
+    nodes.iter_mut().for_each(|node| node.close(end));
+    let statistics = nodes.iter().map(|node| node.to_json().to_string()).collect();
+    let journals = nodes.into_iter().filter_map(|node| node.journal.map(|journal| journal.into_records()));
+    Everything { archives, statistics, journals: journals.collect() }
+}
+
+fn of_nodes(machine: &str, interface: &str) -> RunRequest {
+    RunRequest { nodes: Some(NODES), ..request(machine, interface) }
+}
+
+fn assert_same(turns: u64, journals: bool, source: &dyn Fn(u64) -> String) {
+    let elf = program(&source(turns));
+    for (machine, interface) in machines_and_interfaces() {
+        let request = of_nodes(machine, interface);
+        let alone = everything(&request, &elf, 1, journals);
+        assert!(alone.journals.iter().all(|journal| journal.len() > 50));
+        for threads in THREADS {
+            let same = everything(&request, &elf, threads, journals) == alone;
+            assert!(same, "{machine} {interface}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn nodes_and_their_memory_are_the_same_byte_for_byte() {
+    assert_same(25, false, &|turns| ping_pong(turns, 64));
+    assert_same(10, false, &|turns| both_ways(turns, 248, 3));
+}
+
+#[test]
+fn journals_are_the_same_line_for_line() {
+    assert_same(6, true, &|turns| ping_pong(turns, 24));
+}
+
+#[test]
+fn documents_are_the_same_byte_for_byte() {
+    let elf = program(&ping_pong(50, 64));
+    for (machine, interface) in machines_and_interfaces() {
+        let document = |threads| {
+            let request = RunRequest { threads, ..of_nodes(machine, interface) };
+            run_elf(&request, &elf).expect("it runs").to_string()
+        };
+        let alone = document(1);
+        assert!([2, 3, 16].map(document).iter().all(|other| *other == alone), "{machine} {interface}");
+    }
+}
+
+#[test]
+fn failures_read_the_same() {
+    // Node 0 is told nothing and waits; another program ends with a code.
+    let waits = "\n    call start\n    li a0, 0x100000\n    call receive\n    exit 0\n";
+    let waits = format!("{waits}{}", messages::LIBRARY);
+    let ends = "\n    exit 3\n";
+    for source in [waits.as_str(), ends] {
+        let failing = |threads| {
+            let request = RunRequest { threads, ..of_nodes("hpca98", "CNI32Qm") };
+            failure(&with(request, "machine.time_without_progress=20us"), source)
+        };
+        let alone = failing(1);
+        assert!(alone.exit_code > 0);
+        assert_eq!(failing(2), alone);
+    }
+}
+
+#[test]
+fn messages_that_take_no_time_work_and_take_the_same_time_in_every_run() {
+    for interface in ["NI2w", "CNI32Qm"] {
+        let request = with(of_nodes("hpca98", interface), "network.latency=0ns");
+        let elf = program(&ping_pong(50, 64));
+        let mut notices = Vec::new();
+        let mut document = |threads| {
+            let request = RunRequest { threads, ..request.clone() };
+            let observer = &mut |progress: Progress<'_>| {
+                if let Progress::Notice(text) = progress {
+                    notices.push(text.to_owned());
+                }
+                true
+            };
+            run(&request, &elf, observer).expect("it runs").to_string()
+        };
+        let alone = document(1);
+        assert!(document(1) == alone && document(4) == alone, "{interface}");
+        assert!(notices.iter().all(|text| text.contains("network.latency") && text.contains("one thread")));
+        assert!(notices[2].ends_with("instead of 4"), "{notices:?}");
+        let slow = result(&with(of_nodes("hpca98", interface), "network.latency=40ns"), &ping_pong(50, 64));
+        let fast = result(&request, &ping_pong(50, 64));
+        assert!(fast["simulated_ps"].as_u64() < slow["simulated_ps"].as_u64());
+    }
+}
