@@ -131,8 +131,9 @@ HOST_LINE = {
 
 
 def test_the_cost_of_a_run():
-    cost = simulator.cost_of(f"a warning\nhost: {json.dumps(HOST_LINE)}\n")
-    assert (cost.seconds, cost.executed_instructions, cost.touched_bytes) == (2, 600, 409_600)
+    cost = simulator.cost_of(f"a warning\nhost: {json.dumps(HOST_LINE)}\n", 1.5)
+    assert (cost.seconds, cost.cpu_seconds) == (2, 1.5)
+    assert (cost.executed_instructions, cost.touched_bytes) == (600, 409_600)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +141,11 @@ def test_the_cost_of_a_run():
 )
 def test_a_cost_that_is_not_told_is_an_error(output):
     with pytest.raises(NarthexError, match="what its run cost"):
-        simulator.cost_of(output)
+        simulator.cost_of(output, 1.5)
 
 
 def test_memory_of_a_node_is_without_the_simulator_and_the_guest():
-    own = simulator.cost_of(f"host: {json.dumps(HOST_LINE)}")
+    own = simulator.cost_of(f"host: {json.dumps(HOST_LINE)}", 1.5)
     grown = replace(own, peak_memory_bytes=own.peak_memory_bytes + 3_000_000 + 50 * 4096)
     grown = replace(grown, touched_pages=own.touched_pages + 50)
     assert programs.node_memory(own, grown, 4) == 1_000_000
@@ -165,7 +166,7 @@ class Scripted:
         self.runs.append(run)
         told = HOST_LINE | {"seconds": self.seconds(run)}
         told["peak_memory_bytes"] += 1000 * run.nodes
-        return simulator.cost_of(f"host: {json.dumps(told)}")
+        return simulator.cost_of(f"host: {json.dumps(told)}", self.seconds(run))
 
 
 TINY = programs.Scale(2, 100, {"em3d": simulator.Run("em3d", (64, 1), nodes=16)}, (2, 4))
@@ -367,6 +368,7 @@ def test_the_simulator_tells_what_the_bench_reads():
     guests = {"roundtrip": compiler.program_path("roundtrip")}
     cost = simulator.Simulator(newest, guests).cost(simulator.Run("roundtrip", (8, 2)))
     assert cost.seconds > 0
+    assert cost.cpu_seconds > 0
     assert cost.instructions > cost.events > 0
     assert cost.windows > 0
     assert cost.touched_pages > 0
