@@ -28,7 +28,7 @@ def bench(
     try:
         steps = chosen(only)
         before = document.read(against) if against else None
-        json.parent.mkdir(parents=True, exist_ok=True)
+        RESULT.parent.mkdir(exist_ok=True)
         target = JsonTarget(str(json))
         measures, left_out = measure(steps, prepared(quick=quick))
         now = document.of_this_machine(measures, left_out, quick=quick)
