@@ -296,19 +296,29 @@ BEFORE = replace(
 
 
 def test_rows_of_the_table():
-    assert table.rows(NOW.measures[:2], None) == [
-        ["threads", "", "", ""],
-        ["  one", "1.00 s", "-10 .. +10 %", "baseline"],
-        ["  two", "500 ms", "-20 .. +20 %", "0.50"],
-    ]
+    one = ["one", "1.00 s", "-10 .. +10 %", "baseline"]
+    two = ["two", "500 ms", "-20 .. +20 %", "0.50"]
+    assert table.rows(NOW.measures[:2], None) == [("threads", [one, two])]
 
 
 def test_rows_beside_those_of_before():
-    _, one, two, four = table.rows(NOW.measures, BEFORE)
-    assert one[4:] == ["950 ms", "", "+5.3 %", ""]
-    assert two[4:] == ["800 ms", "0.84", "-37.5 % *", "-40.5 %"]
-    assert four[4:] == ["new", "", "", ""]
+    [(group, [one, two, four])] = table.rows(NOW.measures, BEFORE)
+    assert group == "threads"
+    assert one == ["one", "1.00 s", "950 ms", "+5.3 %", "baseline", ""]
+    assert two == ["two", "500 ms", "800 ms", "-37.5 % *", "0.50", "-40.5 %"]
+    assert four == ["four", "400 ms", "new", "", "0.40", ""]
     assert table.gone(NOW.measures, BEFORE) == ["threads: ten"]
+
+
+def test_the_unit_stands_beside_a_value_of_before_already():
+    rate = replace(measured(value=2e6, low=2e6, high=2e6), unit="events/s")
+    assert table.compared(rate, rate)[1:4] == ["2.00 M events/s", "2.00 M", "+0.0 %"]
+
+
+def test_next_to_no_change_is_not_marked():
+    counted = [measured(value=value, low=value, high=value) for value in (1000.0, 1000.2, 1010.0)]
+    assert table.compared(counted[1], counted[0])[3] == "+0.0 %"
+    assert table.compared(counted[2], counted[0])[3] == "+1.0 % *"
 
 
 def test_what_speaks_against_a_comparison():
