@@ -28,7 +28,7 @@ def bench(
     try:
         steps = chosen(only)
         before = document.read(against) if against else None
-        json.parent.mkdir(parents=True, exist_ok=True)
+        RESULT.parent.mkdir(exist_ok=True)
         target = JsonTarget(str(json))
         measures, left_out = measure(steps, prepared(quick=quick))
         now = document.of_this_machine(measures, left_out, quick=quick)
@@ -77,9 +77,10 @@ def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], d
 def show(now: Document, before: Document | None) -> None:
     """Print the table, and what one has to know to read it."""
     host = now.host
-    columns = [*table.COLUMNS, *(table.COMPARED if before else ())]
-    title = f"narthex {now.version} ({now.revision}) on {host['cores']} x {host['processor']}"
-    print_table(title, columns, table.rows(now.measures, before), table.RIGHT)
+    print(f"narthex {now.version} ({now.revision}) on {host['cores']} x {host['processor']}\n")
+    columns = table.COMPARED if before else table.COLUMNS
+    for group, rows in table.rows(now.measures, before):
+        print_table(group, columns, rows, table.RIGHT)
     for step, reason in now.left_out.items():
         print(f"Left out: {step}: {reason}")
     if before:

@@ -25,7 +25,8 @@ def figures(found: Document) -> str:
     left_out = [f"Left out: {step}: {reason}." for step, reason in found.left_out.items()]
     host = found.host
     where = f"{host['cores']} cores of {host['processor']}, {host['system']}"
-    when = f"Version {found.version} ({found.revision}), {found.date[:10]}, on {where}."
+    what = "Quick bench: few samples, small programs. " if found.quick else ""
+    when = f"{what}Version {found.version} ({found.revision}), {found.date[:10]}, on {where}."
     return "\n".join(["", when, *left_out, "", *lines, "", ""])
 
 

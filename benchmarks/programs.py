@@ -90,12 +90,12 @@ def values(costs: Costs, value: Callable[[Cost], float]) -> dict[str, list[float
 
 def extra_seconds(short: Cost, long: Cost) -> float:
     """Return how much longer the long run takes than the short one."""
-    if long.seconds <= short.seconds:
+    if long.cpu_seconds <= short.cpu_seconds:
         raise LeftOutError(
-            f"this machine is too busy: a run took {short.seconds:.3f} s, and one of several times "
-            f"its work only {long.seconds:.3f} s"
+            f"this machine is too busy: a run took {short.cpu_seconds:.3f} s, and one of several "
+            f"times its work only {long.cpu_seconds:.3f} s"
         )
-    return long.seconds - short.seconds
+    return long.cpu_seconds - short.cpu_seconds
 
 
 def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
@@ -120,12 +120,12 @@ def macrobenchmarks(simulator: Simulator, scale: Scale, say: Say) -> list[Measur
     costs = turns(simulator, scale.programs, scale.rounds, say)
     base = next(iter(scale.programs))
     units: dict[tuple[str, str], Callable[[Cost], float]] = {
-        ("programs: time", "s"): lambda cost: cost.seconds,
+        ("programs: time", "s"): lambda cost: cost.cpu_seconds,
         ("programs: executed", "instructions/s"): lambda cost: (
-            cost.executed_instructions / cost.seconds
+            cost.executed_instructions / cost.cpu_seconds
         ),
-        ("programs: events", "events/s"): lambda cost: cost.events / cost.seconds,
-        ("programs: windows", "windows/s"): lambda cost: cost.windows / cost.seconds,
+        ("programs: events", "events/s"): lambda cost: cost.events / cost.cpu_seconds,
+        ("programs: windows", "windows/s"): lambda cost: cost.windows / cost.cpu_seconds,
     }
     measures = []
     for (name, unit), value in units.items():
@@ -141,7 +141,7 @@ def wait_loops(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
         cases = {f"{name}, executed": executed, f"{name}, computed": run}
         costs = turns(simulator, cases, scale.rounds, say)
         group = Group("wait loops", "s", f"{name}, executed")
-        measures += of_rounds(group, values(costs, lambda cost: cost.seconds))
+        measures += of_rounds(group, values(costs, lambda cost: cost.cpu_seconds))
     return measures
 
 

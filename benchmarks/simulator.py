@@ -7,6 +7,7 @@ Python, no table, no progress display.
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ class Cost:
     """What a run cost the host."""
 
     seconds: float
+    """By the clock on the wall."""
+    cpu_seconds: float
+    """That the host's processors have worked for it: what other programs take is not in it."""
     peak_memory_bytes: int | None
     touched_pages: int
     windows: int
@@ -71,15 +75,21 @@ class Simulator:
         """Run, and return what it cost."""
         environment = os.environ | run.environment | {"THREADS": str(run.threads)}
         command = self.command(run)
+        before = _cpu_seconds_of_children()
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, errors="replace", check=False
         )
         if done.returncode != 0:
             raise NarthexError(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr}")
-        return cost_of(done.stderr)
+        return cost_of(done.stderr, _cpu_seconds_of_children() - before)
 
 
-def cost_of(output: str) -> Cost:
+def _cpu_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def cost_of(output: str, cpu_seconds: float) -> Cost:
     """Read the line with which the simulator says what a run cost."""
     lines = [line for line in output.splitlines() if line.startswith(_PREFIX)]
     if not lines:
@@ -89,6 +99,7 @@ def cost_of(output: str) -> Cost:
         effort = told["effort"]
         return Cost(
             seconds=float(told["seconds"]),
+            cpu_seconds=cpu_seconds,
             peak_memory_bytes=told["peak_memory_bytes"],
             touched_pages=int(told["touched_pages"]),
             windows=int(effort["windows"]),

@@ -6,8 +6,11 @@ from benchmarks.document import Document
 from benchmarks.measure import Measure
 
 COLUMNS = ("measure", "value", "95 % interval", "ratio")
-COMPARED = ("before", "ratio before", "change of value", "change of ratio")
-RIGHT = (*COLUMNS[1:], *COMPARED)
+COMPARED = ("measure", "value", "before", "change", "ratio", "its change")
+RIGHT = (*COLUMNS[1:], *COMPARED[1:])
+
+NEXT_TO_NOTHING = 0.001
+"""Counted instructions change so little by themselves."""
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"))
@@ -57,37 +60,42 @@ def change(now: float, before: float) -> str:
 
 def compared(measure: Measure, before: Measure | None) -> list[str]:
     """Return a measure as a row beside what it was before."""
+    name, value, _, ratio = cells(measure)
     if before is None:
-        return [*cells(measure), "new", "", "", ""]
+        return [name, value, "new", "", ratio, ""]
+    is_baseline = measure.name == measure.baseline
     return [
-        *cells(measure),
-        quantity(before.value, before.unit),
-        "" if measure.name == measure.baseline else three_digits(before.ratio),
+        name,
+        value,
+        _short(before),
         change(measure.value, before.value) + _beyond(measure, before),
-        "" if measure.name == measure.baseline else change(measure.ratio, before.ratio),
+        ratio,
+        "" if is_baseline else change(measure.ratio, before.ratio),
     ]
 
 
+def _short(measure: Measure) -> str:
+    """Write a value whose unit stands beside it already."""
+    text = quantity(measure.value, measure.unit)
+    return text if measure.unit in ("s", "B") else text.removesuffix(measure.unit).rstrip()
+
+
 def _beyond(now: Measure, before: Measure) -> str:
-    """Mark a change that is larger than both intervals together."""
-    return " *" if now.low > before.high or now.high < before.low else ""
+    """Mark a change that is larger than both intervals together, and not next to nothing."""
+    apart = now.low > before.high or now.high < before.low
+    return " *" if apart and abs(now.value / before.value - 1) > NEXT_TO_NOTHING else ""
 
 
-def rows(measures: Sequence[Measure], before: Document | None) -> list[list[str]]:
-    """Return all rows, each group's name in a row of its own."""
+def rows(measures: Sequence[Measure], before: Document | None) -> list[tuple[str, list[list[str]]]]:
+    """Return each group's name and rows."""
     earlier = {(each.group, each.name): each for each in before.measures} if before else {}
-    made: list[list[str]] = []
-    group = None
+    made: dict[str, list[list[str]]] = {}
     for measure in measures:
-        width = len(COLUMNS) + (len(COMPARED) if before else 0)
-        if measure.group != group:
-            group = measure.group
-            made.append([group, *[""] * (width - 1)])
         row = cells(measure)
         if before:
             row = compared(measure, earlier.get((measure.group, measure.name)))
-        made.append([f"  {row[0]}", *row[1:]])
-    return made
+        made.setdefault(measure.group, []).append(row)
+    return list(made.items())
 
 
 def gone(measures: Sequence[Measure], before: Document) -> list[str]:

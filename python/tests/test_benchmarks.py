@@ -131,8 +131,9 @@ HOST_LINE = {
 
 
 def test_the_cost_of_a_run():
-    cost = simulator.cost_of(f"a warning\nhost: {json.dumps(HOST_LINE)}\n")
-    assert (cost.seconds, cost.executed_instructions, cost.touched_bytes) == (2, 600, 409_600)
+    cost = simulator.cost_of(f"a warning\nhost: {json.dumps(HOST_LINE)}\n", 1.5)
+    assert (cost.seconds, cost.cpu_seconds) == (2, 1.5)
+    assert (cost.executed_instructions, cost.touched_bytes) == (600, 409_600)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +141,11 @@ def test_the_cost_of_a_run():
 )
 def test_a_cost_that_is_not_told_is_an_error(output):
     with pytest.raises(NarthexError, match="what its run cost"):
-        simulator.cost_of(output)
+        simulator.cost_of(output, 1.5)
 
 
 def test_memory_of_a_node_is_without_the_simulator_and_the_guest():
-    own = simulator.cost_of(f"host: {json.dumps(HOST_LINE)}")
+    own = simulator.cost_of(f"host: {json.dumps(HOST_LINE)}", 1.5)
     grown = replace(own, peak_memory_bytes=own.peak_memory_bytes + 3_000_000 + 50 * 4096)
     grown = replace(grown, touched_pages=own.touched_pages + 50)
     assert programs.node_memory(own, grown, 4) == 1_000_000
@@ -165,7 +166,7 @@ class Scripted:
         self.runs.append(run)
         told = HOST_LINE | {"seconds": self.seconds(run)}
         told["peak_memory_bytes"] += 1000 * run.nodes
-        return simulator.cost_of(f"host: {json.dumps(told)}")
+        return simulator.cost_of(f"host: {json.dumps(told)}", self.seconds(run))
 
 
 TINY = programs.Scale(2, 100, {"em3d": simulator.Run("em3d", (64, 1), nodes=16)}, (2, 4))
@@ -295,19 +296,29 @@ BEFORE = replace(
 
 
 def test_rows_of_the_table():
-    assert table.rows(NOW.measures[:2], None) == [
-        ["threads", "", "", ""],
-        ["  one", "1.00 s", "-10 .. +10 %", "baseline"],
-        ["  two", "500 ms", "-20 .. +20 %", "0.50"],
-    ]
+    one = ["one", "1.00 s", "-10 .. +10 %", "baseline"]
+    two = ["two", "500 ms", "-20 .. +20 %", "0.50"]
+    assert table.rows(NOW.measures[:2], None) == [("threads", [one, two])]
 
 
 def test_rows_beside_those_of_before():
-    _, one, two, four = table.rows(NOW.measures, BEFORE)
-    assert one[4:] == ["950 ms", "", "+5.3 %", ""]
-    assert two[4:] == ["800 ms", "0.84", "-37.5 % *", "-40.5 %"]
-    assert four[4:] == ["new", "", "", ""]
+    [(group, [one, two, four])] = table.rows(NOW.measures, BEFORE)
+    assert group == "threads"
+    assert one == ["one", "1.00 s", "950 ms", "+5.3 %", "baseline", ""]
+    assert two == ["two", "500 ms", "800 ms", "-37.5 % *", "0.50", "-40.5 %"]
+    assert four == ["four", "400 ms", "new", "", "0.40", ""]
     assert table.gone(NOW.measures, BEFORE) == ["threads: ten"]
+
+
+def test_the_unit_stands_beside_a_value_of_before_already():
+    rate = replace(measured(value=2e6, low=2e6, high=2e6), unit="events/s")
+    assert table.compared(rate, rate)[1:4] == ["2.00 M events/s", "2.00 M", "+0.0 %"]
+
+
+def test_next_to_no_change_is_not_marked():
+    counted = [measured(value=value, low=value, high=value) for value in (1000.0, 1000.2, 1010.0)]
+    assert table.compared(counted[1], counted[0])[3] == "+0.0 %"
+    assert table.compared(counted[2], counted[0])[3] == "+1.0 % *"
 
 
 def test_what_speaks_against_a_comparison():
@@ -367,6 +378,7 @@ def test_the_simulator_tells_what_the_bench_reads():
     guests = {"roundtrip": compiler.program_path("roundtrip")}
     cost = simulator.Simulator(newest, guests).cost(simulator.Run("roundtrip", (8, 2)))
     assert cost.seconds > 0
+    assert cost.cpu_seconds > 0
     assert cost.instructions > cost.events > 0
     assert cost.windows > 0
     assert cost.touched_pages > 0
