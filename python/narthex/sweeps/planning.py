@@ -117,7 +117,8 @@ def plan(
 def try_interfaces(plan: Plan) -> None:
     """Refuse an interface that does not exist, before hours have gone by.
 
-    Each is tried for an instant, on the first machine that it is to run on.
+    Each is tried for an instant, on two nodes of the first machine that it is to
+    run on: the whole may be for a cluster's memory, not for that of this host.
     """
     tried = set()
     for run in plan.runs:
@@ -125,7 +126,8 @@ def try_interfaces(plan: Plan) -> None:
             continue
         tried.add(run.request["interface"])
         try:
-            simulate(run.request, run.guest, lambda _time_ps: False)
+            few = {**run.request, "nodes": min(run.nodes, 2)}
+            simulate(few, run.guest, lambda _time_ps: False)
         except NarthexError as error:
             if error.exit_code == USAGE:
                 name = plan.definition.name
