@@ -19,8 +19,8 @@ use crate::machines_and_interfaces;
 use crate::support::messages::{header, ping_pong};
 use crate::support::{DATA, alone, program, request, with};
 
-/// More messages than a queue of CNI16Q or a window has entries.
-const TURNS: u64 = 25;
+/// More messages than a window or a small queue has entries.
+const TURNS: u64 = 12;
 
 /// Longer than anything here waits.
 const PATIENCE: Duration = Duration::from_ns(1_000_000);
