@@ -16,11 +16,11 @@ use narthex_machine::node::Node;
 use narthex_machine::{CheckpointRequest, RunRequest, config};
 
 use crate::machines_and_interfaces;
-use crate::support::messages::ping_pong;
+use crate::support::messages::{header, ping_pong};
 use crate::support::{DATA, alone, program, request, with};
 
-/// More messages than a queue of CNI16Q or a window has entries.
-const TURNS: u64 = 25;
+/// More messages than a window or a small queue has entries.
+const TURNS: u64 = 12;
 
 /// Longer than anything here waits.
 const PATIENCE: Duration = Duration::from_ns(1_000_000);
@@ -104,7 +104,7 @@ fn every_interface_on_every_machine_goes_on_from_any_instant() {
 
 #[test]
 fn several_processes_a_node_go_on_from_any_instant() {
-    for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI4"), ("hpca98", "NI16w")] {
+    for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI512Q"), ("hpca98", "NI16w")] {
         let one = RunRequest { nodes: Some(1), ..request(machine, interface) };
         check(&with(one, "machine.processors_per_node=2"), &ping_pong(TURNS, 64));
     }
@@ -114,6 +114,44 @@ fn several_processes_a_node_go_on_from_any_instant() {
 fn few_buffers_and_packets_that_return_go_on_from_any_instant() {
     let request = with(request("hpca98", "NI2w"), "flow_control.buffers=1");
     check(&request, &ping_pong(TURNS, 248));
+}
+
+#[test]
+fn cachable_registers_go_on_from_any_instant() {
+    let source = format!(
+        "
+        li   s11, 0x50000000
+        ld   s10, 16(s11)
+        ld   s3, 80(s11)            # registers to send and to receive, uncached ones
+        ld   s4, 96(s11)
+        ld   s5, 40(s11)
+        li   s6, {TURNS}
+        bnez s10, receiver
+        li   a0, {header}
+    next:
+        ld   t0, 0(s5)
+        andi t0, t0, 1
+        beqz t0, next
+        sd   a0, 0(s3)
+        sd   s6, 8(s3)
+        sd   a0, 24(s5)             # MESSAGE_READY
+        addi s6, s6, -1
+        bnez s6, next
+        exit 0
+    receiver:
+        ld   t0, 0(s5)
+        andi t0, t0, 2
+        beqz t0, receiver
+        ld   t1, 8(s4)
+        add  s7, s7, t1
+        sd   zero, 32(s5)           # CLEAR
+        addi s6, s6, -1
+        bnez s6, receiver
+        report sum, s7
+        exit 0",
+        header = header(1, 8)
+    );
+    check(&request("hpca98", "CNI4"), &source);
 }
 
 /// Writes to memory in a region, and reports how far it came.

@@ -148,7 +148,6 @@ impl Node {
     /// Brings the node to `now`, the end of a window, as if everything had been
     /// executed, and forgets which loops it has watched: so it is archived.
     pub fn rest_at(&mut self, now: Time) {
-        self.stop_watching();
         self.catch_up(now);
         let disabled = std::mem::replace(&mut self.waiting.disabled, true);
         self.work(now);
