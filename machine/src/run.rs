@@ -183,7 +183,12 @@ impl Running {
                     goes_on = observer(Progress::Time(now));
                 }
                 let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
-                if goes_on && !is_due { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if goes_on && !is_due {
+                    return ControlFlow::Continue(());
+                }
+                // What is kept of a node is what it has done, not what it has put off.
+                nodes.iter_mut().for_each(|node| node.catch_up(now));
+                ControlFlow::Break(())
             });
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
