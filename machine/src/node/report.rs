@@ -16,6 +16,7 @@ use super::{Node, State};
 impl Node {
     /// Closes the ledgers: the run ends now.
     pub fn close(&mut self, now: Time) {
+        self.catch_up(now);
         for unit in &mut self.units {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
