@@ -68,8 +68,8 @@ fn measure(machine: &str, interface: &str, nodes: u32, source: &str) -> Measured
     let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
     assert_eq!(ending, Ending::AllFinished);
     let growth = resident_bytes().expect("it was there before").saturating_sub(before);
-    let count = simulation.partitions().len() as u64;
-    let pages: u64 = simulation.partitions().iter().map(|node| node.touched_pages() as u64).sum();
+    let count = simulation.partitions().count() as u64;
+    let pages: u64 = simulation.partitions().map(|node| node.touched_pages() as u64).sum();
     let (each, touched) = (growth / count, pages * PAGE_BYTES / count);
     println!(
         "{interface}, {count} nodes: {} KiB a node, {} of them touched; estimated {}",

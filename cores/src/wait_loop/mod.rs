@@ -90,7 +90,7 @@ pub enum Verdict {
     /// It has come by, and was not the same: the observation begins here anew.
     Anew,
     /// It is back where the observation began, and this is what it did.
-    Turned(Turn),
+    Turned(Box<Turn>),
     /// No turn can be known; the processor goes on as ever.
     Futile,
 }
@@ -194,7 +194,7 @@ impl Observation {
             && duration.as_ps().is_multiple_of(self.grain.as_ps())
             && self.stored.iter().all(|&(word, value)| port.load_hit::<8>(word) == Some(value));
         if same {
-            return Verdict::Turned(Turn { period, growth: grown, limit: self.limit, duration });
+            return Verdict::Turned(Box::new(Turn { period, growth: grown, limit: self.limit, duration }));
         }
         self.arrivals += 1;
         if self.arrivals < self.patience {

@@ -47,7 +47,7 @@ fn turn((processor, memory): &mut Machine) -> Option<Turn> {
     let mut observation = Observation::new(processor, 500, Duration::from_ps(1));
     loop {
         match observation.step(processor, memory, Time::NEVER) {
-            (_, Verdict::Turned(turn)) => return Some(turn),
+            (_, Verdict::Turned(turn)) => return Some(*turn),
             (_, Verdict::Futile) => return None,
             (stop, _) => assert!(matches!(stop, None | Some(Stop::Marker(_))), "{stop:?}"),
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use narthex_cores::linux::Program;
 use narthex_kernel::random::Stream;
@@ -43,7 +43,7 @@ fn machine(request: &RunRequest, elf: &[u8]) -> Simulation<Node> {
 /// Goes on for so many windows; whether that was the end.
 fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
     let limits = Limits { windows_per_observation: windows, patience: PATIENCE, ..Limits::default() };
-    let rest = &mut |now, nodes: &mut [Node]| {
+    let rest = &mut |now, nodes: &mut [&mut Node]| {
         nodes.iter_mut().for_each(|node| node.rest_at(now));
         ControlFlow::Break(())
     };
@@ -195,11 +195,11 @@ fn place(name: &str) -> PathBuf {
 }
 
 /// What looks after checkpoints in a file, for runs with these arguments.
-fn keeper(file: &PathBuf, resume: bool, args: &[&str]) -> Result<Keeper, String> {
+fn keeper(file: &Path, resume: bool, args: &[&str]) -> Result<Keeper, String> {
     let request =
         RunRequest { args: args.iter().map(|&arg| arg.into()).collect(), ..request("hpca98", "NI2w") };
     let identity = Identity::new(&request, b"", "NI2w", serde_json::Value::Null);
-    let checkpoint = CheckpointRequest { file: file.clone(), every: None, resume };
+    let checkpoint = CheckpointRequest { file: file.to_path_buf(), every: None, resume };
     Keeper::new(&checkpoint, identity).map_err(|failure| failure.message)
 }
 

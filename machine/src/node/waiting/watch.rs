@@ -82,7 +82,7 @@ impl Node {
             match verdict {
                 Verdict::Open => {}
                 Verdict::Anew => self.begin(index),
-                Verdict::Turned(turn) => self.fall_asleep(index, turn),
+                Verdict::Turned(turn) => self.fall_asleep(index, *turn),
                 Verdict::Futile => self.stop_watching(),
             }
             if stop.is_some() || !self.waiting.is_watching() {
