@@ -139,7 +139,7 @@ fn what_only_looks_like_a_wait_loop_is_none() {
         "wait: ld a0, 0(s0)\n addi a0, a0, 1\n sd a0, 0(s0)\n j wait",
         "wait: rdcycle a0\n sd a0, 0(s0)\n j wait",
         "wait: rdcycle a0\n xori a0, a0, 1\n j wait",
-        "wait: addi a1, a1, 3\n ld a0, 0(s0)\n mul a1, a1, a1\n j wait",
+        "li a2, 5\n wait: addi a1, a1, 3\n ld a0, 0(s0)\n mul a1, a1, a2\n j wait",
         "wait: amoadd.d zero, zero, (s0)\n j wait",
         "mv s1, s0\n wait: ld a0, 0(s1)\n addi s1, s1, 8\n beqz a0, wait",
     ] {

@@ -425,7 +425,7 @@ impl Node {
         self.units.iter().map(|unit| unit.processor.retired()).sum()
     }
 
-    /// Events that have happened here.
+    /// Events that have happened here since it was built or restored.
     pub fn events(&self) -> u64 {
         self.events.taken()
     }

@@ -168,7 +168,6 @@ fn rules_between_components_are_checked_before_the_run() {
     assert!(refused(&["messages.header=256B"]).contains("messages.header: 256B leaves no room"));
     assert!(refused(&["messages.header=4B"]).contains("messages.header: 4B is not a multiple"));
     assert!(refused(&["bus.width=128B"]).contains("bus.width: 128B does not divide the block of 64B"));
-    assert!(refused(&["network.latency=0ns"]).contains("network.latency: 0ps"));
     assert!(refused(&["flow_control.buffers=0"]).contains("flow_control.buffers: 0"));
     assert!(refused(&["flow_control.buffers=inf"]).contains("did you mean `infinite`?"));
     assert!(

@@ -35,7 +35,7 @@ mod watch;
 
 use narthex_cores::wait_loop::Turn;
 use narthex_kernel::ledger::LedgerTurn;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Duration, Time};
 
 use super::{Event, Node, State};
 use lookout::Lookout;
@@ -92,15 +92,6 @@ impl Waiting {
     /// Instructions that were computed instead of executed.
     pub fn skipped_instructions(&self) -> u64 {
         self.skipped_instructions
-    }
-}
-
-/// At rest, only what was counted: what a run does about its wait loops is not
-/// the checkpoint's.
-impl Archived for Waiting {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Waiting { disabled: _, lookout: _, stage: _, skipped_instructions } = self;
-        archive.value(skipped_instructions)
     }
 }
 
