@@ -7,7 +7,7 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use super::window::{Flags, Window};
+use super::window::{Covered, Flags, Stretch, Summary, Window};
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Envelope, Outbox, Partition, Status};
 use crate::time::Time;
@@ -126,17 +126,24 @@ impl<'a, P: Partition> Group<'a, P> {
         self.next_times.iter().copied().fold(Time::NEVER, Time::min)
     }
 
-    /// Whether all members have finished, and whether one has stopped.
-    pub fn flags(&self) -> Flags {
-        Flags { finished: self.unfinished == 0, stopped: self.stopped }
+    /// What there is to do next, and what its partitions have come to.
+    pub fn summary(&self) -> Summary {
+        let flags = Flags { finished: self.unfinished == 0, stopped: self.stopped };
+        Summary { earliest: self.earliest(), flags }
     }
 
     /// Simulates a window. What members send to each other is delivered; the
-    /// rest goes to `post`, with the thread of its destination.
-    pub fn simulate(&mut self, window: &Window, mut post: impl FnMut(usize, Envelope<P::Payload>)) {
+    /// rest goes to `post`, with the thread of its destination. The host time that
+    /// each member takes is counted as its work if the window is `sampled`.
+    pub fn simulate(
+        &mut self,
+        window: &Window,
+        sampled: bool,
+        mut post: impl FnMut(usize, Envelope<P::Payload>),
+    ) {
         for position in 0..self.members.len() {
             if self.next_times[position] < window.end {
-                self.advance(position, window);
+                self.advance(position, window, sampled);
             }
         }
         let mut mail = std::mem::take(&mut self.mail);
@@ -147,6 +154,14 @@ impl<'a, P: Partition> Group<'a, P> {
             }
         }
         self.mail = mail;
+    }
+
+    /// Simulates a stretch; it has all partitions.
+    pub fn simulate_stretch(&mut self, stretch: &Stretch) -> Option<Covered> {
+        stretch.simulate(|window| {
+            self.simulate(window, false, |_, _| unreachable!("all partitions are here"));
+            Some(self.summary())
+        })
     }
 
     /// Delivers what another thread's partition has sent.
@@ -166,8 +181,8 @@ impl<'a, P: Partition> Group<'a, P> {
         self.places[destination]
     }
 
-    fn advance(&mut self, position: usize, window: &Window) {
-        let begin = window.sampled.then(Instant::now);
+    fn advance(&mut self, position: usize, window: &Window, sampled: bool) {
+        let begin = sampled.then(Instant::now);
         let slot = &mut *self.members[position];
         slot.outbox.open_window(window.first_arrival);
         slot.partition.advance(window.end, &mut slot.outbox);

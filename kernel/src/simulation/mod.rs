@@ -90,7 +90,7 @@ impl<P: Partition> Simulation<P> {
         all.take_all(slots);
         if count == 1 {
             let ending =
-                control.run(&mut all, limits, &mut |all, stretch| Some(stretch.simulate(all)), observer);
+                control.run(&mut all, limits, &mut |all, stretch| all.simulate_stretch(stretch), observer);
             return ending.expect("this thread has not panicked");
         }
         parallel::with_team(slots, (*threads, count), |engine| {
@@ -108,7 +108,7 @@ impl<P: Partition> Simulation<P> {
         self.control.now
     }
 
-    /// How many windows there were: they depend on the threads, results do not.
+    /// How many windows there were, on whatever threads.
     pub fn windows(&self) -> u64 {
         self.control.windows
     }

@@ -1,7 +1,5 @@
 //! Windows, and stretches of them in which nobody looks at the partitions.
 
-use super::group::Group;
-use crate::partition::Partition;
 use crate::time::{Duration, Time};
 
 /// A window: what is simulated before partitions hear from each other again.
@@ -11,8 +9,6 @@ pub(super) struct Window {
     pub end: Time,
     /// Nothing that is sent in it arrives before.
     pub first_arrival: Time,
-    /// Whether host time is taken.
-    pub sampled: bool,
 }
 
 /// What a group has come to.
@@ -29,6 +25,15 @@ impl Flags {
     pub fn and(self, other: Flags) -> Flags {
         Flags { finished: self.finished && other.finished, stopped: self.stopped || other.stopped }
     }
+}
+
+/// What is known of all partitions between two windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// The earliest instant at which any of them would do something.
+    pub earliest: Time,
+    /// What they have come to.
+    pub flags: Flags,
 }
 
 /// What is to be simulated before somebody looks at all partitions.
@@ -61,29 +66,33 @@ pub(super) struct Covered {
 pub(super) const INSTANT: Duration = Duration::from_ps(1);
 
 impl Stretch {
-    /// Whether it ends because of what partitions have come to.
-    pub fn is_over(&self, flags: Flags) -> bool {
-        flags.stopped || (flags.finished && !self.outlasts_work)
+    /// Simulates window after window: `window` does one of them, on whatever
+    /// threads, and says what there is to do next. `None` as soon as it has none.
+    pub fn simulate(&self, mut window: impl FnMut(&Window) -> Option<Summary>) -> Option<Covered> {
+        let mut covered = Covered { now: self.now, windows: 0 };
+        let mut earliest = self.earliest;
+        while let Some(next) = self.window(earliest).filter(|_| covered.windows < self.windows) {
+            let summary = window(&next)?;
+            covered = Covered { now: next.end, windows: covered.windows + 1 };
+            if self.is_over(summary.flags) {
+                break;
+            }
+            earliest = summary.earliest;
+        }
+        Some(covered)
     }
 
     /// The window that starts at `start`, if that is within the stretch.
-    pub fn window(&self, start: Time, length: Duration, sampled: bool) -> Option<Window> {
+    fn window(&self, start: Time) -> Option<Window> {
+        let length = self.lookahead.max(INSTANT);
         (start < self.bound).then(|| Window {
             end: start.saturating_add(length).min(self.bound),
             first_arrival: start.saturating_add(self.lookahead),
-            sampled,
         })
     }
 
-    /// Simulates it on this thread, which has all partitions.
-    pub fn simulate<P: Partition>(&self, all: &mut Group<'_, P>) -> Covered {
-        let mut covered = Covered { now: self.now, windows: 0 };
-        let length = self.lookahead.max(INSTANT);
-        while covered.windows < self.windows && !self.is_over(all.flags()) {
-            let Some(window) = self.window(all.earliest(), length, false) else { break };
-            all.simulate(&window, |_, _| unreachable!("all partitions are here"));
-            covered = Covered { now: covered.now.max(window.end), windows: covered.windows + 1 };
-        }
-        covered
+    /// Whether it ends because of what partitions have come to.
+    fn is_over(&self, flags: Flags) -> bool {
+        flags.stopped || (flags.finished && !self.outlasts_work)
     }
 }

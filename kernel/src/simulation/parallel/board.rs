@@ -6,33 +6,25 @@
 //! decides for the others and a window costs one exchange.
 //!
 //! ```text
-//!   thread 0   | report 4 | report 1 | report 2 | report 3 |   written by thread 0 only
-//!   thread 1   | report 4 | report 5 | report 2 | report 3 |
-//!                                        ▲
-//!                            read by all before window 2 + LAG
+//!   thread 0   | report 4 | report 5 |   written by thread 0 only
+//!   thread 1   | report 4 | report 3 |   still in window 5
+//!                              ▲
+//!                   read by all before window 6
 //! ```
 //!
-//! Reports lie in rings. A thread writes window w's report after it has read
-//! those of w - LAG, which others wrote after they had read those of w - 2 LAG:
-//! a ring of 2 LAG reports is never overwritten too early. Each report has a
-//! cache line of its own, which moves once from the writer to each reader.
+//! A thread writes window w's report after it has read those of w - 1, which
+//! others wrote after they had read those of w - 2: two reports of each thread
+//! are enough. Each has a cache line of its own, which moves once from the
+//! writer to each reader.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::Waiting;
-use crate::simulation::window::Flags;
+use crate::simulation::window::{Flags, Summary};
 use crate::time::Time;
 
-/// How many windows a thread may be ahead of the slowest.
-///
-/// A thread need not wait at the end of a window for what others do in it, if
-/// two windows together are no longer than the lookahead: then what they send
-/// in window w arrives after window w + 1. A thread that has more to do in one
-/// window makes up for it in the next, and what a report takes from core to
-/// core is hidden behind a window's work.
-pub(super) const LAG: u64 = 2;
 /// Reports that a thread keeps.
-pub(super) const RING: usize = 2 * LAG as usize;
+pub(super) const RING: usize = 2;
 
 const FINISHED: u64 = 1 << 63;
 const STOPPED: u64 = 1 << 62;
@@ -66,15 +58,6 @@ impl Posted {
     }
 }
 
-/// What all threads together know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Summary {
-    /// Nothing happens before that did not happen in the window.
-    pub earliest: Time,
-    /// What all partitions have come to.
-    pub flags: Flags,
-}
-
 /// The reports of all threads.
 #[derive(Debug)]
 pub(super) struct Board {
@@ -88,7 +71,8 @@ impl Board {
     }
 
     /// A thread has finished a window.
-    pub fn publish(&self, thread: usize, window: u64, earliest: Time, flags: Flags, posted: Posted) {
+    pub fn publish(&self, thread: usize, window: u64, summary: Summary, posted: Posted) {
+        let Summary { earliest, flags } = summary;
         let report = &self.reports[thread][window as usize % RING];
         let finished = if flags.finished { FINISHED } else { 0 };
         let stopped = if flags.stopped { STOPPED } else { 0 };

@@ -1,13 +1,13 @@
 //! A thread's part in a stretch.
 
-use super::board::{LAG, Posted, Summary};
+use super::board::Posted;
 use super::orders::Order;
 use super::wait::Waiting;
 use super::{Team, WINDOWS_PER_SAMPLE};
 use crate::partition::{Envelope, Partition};
 use crate::simulation::group::{Group, Place};
-use crate::simulation::window::{Covered, Stretch, Window};
-use crate::time::{Duration, Time};
+use crate::simulation::window::{Covered, Summary, Window};
+use crate::time::Time;
 
 /// One thread of a team.
 pub(super) struct Member<'team, 'slots, P: Partition> {
@@ -16,9 +16,6 @@ pub(super) struct Member<'team, 'slots, P: Partition> {
     group: Group<'slots, P>,
     /// Mail for each thread, until the window is over.
     outgoing: Vec<Vec<Envelope<P::Payload>>>,
-    /// The earliest arrival of what was sent in each of the latest windows:
-    /// its destinations do not know of it yet.
-    sent: [Time; LAG as usize],
     /// For whom each thread has left mail.
     posted: Vec<Posted>,
 }
@@ -31,7 +28,6 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
             number,
             group: Group::new(number),
             outgoing: (0..threads).map(|_| Vec::new()).collect(),
-            sent: [Time::NEVER; LAG as usize],
             posted: Vec::new(),
         }
     }
@@ -40,36 +36,32 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
     /// `None` if another thread has panicked.
     pub fn simulate(&mut self, order: &Order, places: &[Place]) -> Option<Covered> {
         self.group.take(self.team.slots, places);
-        let covered = self.windows(&order.stretch, order.first_window)?;
+        let mut number = order.first_window;
+        let covered = order.stretch.simulate(|window| {
+            self.simulate_window(number, window);
+            number += 1;
+            self.receive(number - 1)
+        })?;
         self.group.release();
         Some(covered)
     }
 
-    fn windows(&mut self, stretch: &Stretch, first: u64) -> Option<Covered> {
-        let length = Duration::from_ps(stretch.lookahead.as_ps() / LAG);
-        let (mut now, mut number) = (stretch.now, first);
-        self.sent = [Time::NEVER; LAG as usize];
-        loop {
-            let mut earliest = stretch.earliest;
-            if number >= first + LAG {
-                let summary = self.receive(number - LAG)?;
-                earliest = summary.earliest;
-                if stretch.is_over(summary.flags) {
-                    break;
-                }
-            }
-            let sampled = number % WINDOWS_PER_SAMPLE == 0;
-            let Some(window) = stretch.window(earliest.max(now), length, sampled) else { break };
-            if number - first == stretch.windows {
-                break;
-            }
-            self.simulate_window(number, &window);
-            (now, number) = (window.end, number + 1);
+    fn simulate_window(&mut self, number: u64, window: &Window) {
+        let Member { team, group, outgoing, .. } = self;
+        let mut posted = Posted::default();
+        let mut first_arrival = Time::NEVER;
+        group.simulate(window, number.is_multiple_of(WINDOWS_PER_SAMPLE), |to, envelope| {
+            posted.add(to);
+            first_arrival = first_arrival.min(envelope.arrival);
+            outgoing[to].push(envelope);
+        });
+        for (to, mail) in outgoing.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+            team.mail.open(self.number, to, number).append(mail);
         }
-        for latest in first.max((number + 1).saturating_sub(LAG))..number {
-            self.receive(latest)?;
-        }
-        Some(Covered { now, windows: number - first })
+        let Summary { earliest, flags } = group.summary();
+        // What was sent has not reached its destinations, which cannot speak for it.
+        let summary = Summary { earliest: earliest.min(first_arrival), flags };
+        team.board.publish(self.number, number, summary, posted);
     }
 
     /// Waits until all have finished a window and takes the mail they sent in it.
@@ -83,23 +75,6 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
             }
         }
         Some(summary)
-    }
-
-    fn simulate_window(&mut self, number: u64, window: &Window) {
-        let Member { team, group, outgoing, .. } = self;
-        let mut posted = Posted::default();
-        let mut first_arrival = Time::NEVER;
-        group.simulate(window, |to, envelope| {
-            posted.add(to);
-            first_arrival = first_arrival.min(envelope.arrival);
-            outgoing[to].push(envelope);
-        });
-        for (to, mail) in outgoing.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-            team.mail.open(self.number, to, number).append(mail);
-        }
-        self.sent[(number % LAG) as usize] = first_arrival;
-        let earliest = self.sent.iter().copied().fold(group.earliest(), Time::min);
-        team.board.publish(self.number, number, earliest, group.flags(), posted);
     }
 }
 

@@ -1,19 +1,18 @@
 //! Windows on several threads.
 //!
 //! ```text
-//!               window 4   window 5   window 6
-//!   thread 0   |-#--#-->|--#---#->|---#---->      waits for thread 1's window 4
-//!   thread 1   |-###-->|####-##>|-->               waits for nobody
-//!                    report      report
+//!               window 4    window 5    window 6
+//!   thread 0   |-#--#-->...|--#---#-->|---#---->
+//!   thread 1   |-###----->|####-##->..|-->
+//!                        report     report
 //! ```
 //!
-//! Each thread simulates a [`Group`] of the partitions. Half a lookahead long,
-//! windows need no barrier: what is sent in one cannot arrive in the next, so a
-//! thread starts a window when all have reported ([`board`]) the last but one.
-//! From these reports every thread computes the same window, takes the mail
-//! ([`mail`]) that was sent in the last but one, simulates, posts and reports.
-//! In this there is no lock that anybody waits for, no allocation and no system
-//! call. Windows differ from those of one thread; partitions cannot tell.
+//! Each thread simulates a [`Group`] of the partitions. At a window's end it
+//! posts what its partitions have sent to others' ([`mail`]), reports how far it is
+//! ([`board`]), and waits for the reports of all. From these every thread
+//! computes the next window and takes its mail. In this there is no lock that
+//! anybody waits for, no allocation and no system call; a report takes some tens
+//! of nanoseconds from core to core. The windows are those of one thread.
 //!
 //! **The end of a stretch** is computed from the reports too: all threads see it
 //! at the same window. They wait until everybody is there, take the last mail and
@@ -36,11 +35,11 @@ use std::thread::{self, Thread};
 use super::Threads;
 use super::control::Engine;
 use super::group::{Group, Slots};
-use super::window::{Covered, INSTANT, Stretch};
+use super::window::{Covered, Stretch};
 use crate::partition::Partition;
 use crate::time::Duration;
 use balance::Balance;
-use board::{Board, LAG};
+use board::Board;
 use mail::Mail;
 use member::Member;
 use orders::{Dismissal, Order, Orders};
@@ -56,9 +55,8 @@ pub(super) fn thread_count(threads: Threads, partitions: usize, lookahead: Durat
         Threads::UpTo(threads) => threads.min(processors()),
         Threads::Exactly(threads) => threads,
     };
-    // Windows are a part of the lookahead: where it cannot be divided there are none.
-    let can_divide = lookahead >= INSTANT * LAG;
-    if can_divide { wanted.clamp(1, partitions.max(1)) } else { 1 }
+    // Without a lookahead, partitions hear from each other within an instant.
+    if lookahead.is_zero() { 1 } else { wanted.clamp(1, partitions.max(1)) }
 }
 
 fn processors() -> usize {
@@ -104,7 +102,7 @@ pub(super) fn with_team<'slots, P: Partition, R>(
             let mut pace = Pace::new(always_together);
             run(&mut |all, stretch| {
                 pace.simulate(stretch, |way| match way {
-                    Way::Alone => Some(stretch.simulate(all)),
+                    Way::Alone => all.simulate_stretch(stretch),
                     Way::Together => leader.simulate(all, stretch),
                 })
             })

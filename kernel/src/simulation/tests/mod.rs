@@ -30,8 +30,8 @@ fn logs(order: [usize; NODES], mut simulate: impl FnMut(&mut Group<'_, Gossip>, 
 }
 
 fn simulate(all: &mut Group<'_, Gossip>, start: Time, end: Time) {
-    let window = Window { end, first_arrival: start + LOOKAHEAD, sampled: false };
-    all.simulate(&window, |_, _| unreachable!("all partitions are here"));
+    let window = Window { end, first_arrival: start + LOOKAHEAD };
+    all.simulate(&window, false, |_, _| unreachable!("all partitions are here"));
 }
 
 const IN_ORDER: [usize; NODES] = [0, 1, 2, 3, 4, 5, 6];

@@ -12,6 +12,7 @@ const THREADS: [usize; 4] = [1, 2, 3, 16];
 struct Outcome {
     endings: Vec<Ending>,
     now: Time,
+    windows: u64,
     logs: Vec<Log>,
 }
 
@@ -26,11 +27,10 @@ fn simulation(fates: [Fate; NODES], threads: usize) -> Simulation<Delayed<Gossip
 }
 
 fn outcome(endings: Vec<Ending>, simulation: Simulation<Delayed<Gossip>>) -> Outcome {
-    // Without an end of its own a run ends with a window.
-    let in_window = endings == [Ending::NoProgress(Stall::Deadlock)];
-    let now = if in_window { Time::ZERO } else { simulation.now() };
+    let (now, windows) = (simulation.now(), simulation.windows());
     let partitions = simulation.into_partitions();
-    Outcome { endings, now, logs: partitions.into_iter().map(|delayed| delayed.partition.log).collect() }
+    let logs = partitions.into_iter().map(|delayed| delayed.partition.log).collect();
+    Outcome { endings, now, windows, logs }
 }
 
 /// A run is the same with any number of threads; tells how it ended.
