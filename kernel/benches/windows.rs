@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Duration as HostDuration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use narthex_kernel::simulation::Threads;
 use narthex_kernel::{Duration, Envelope, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
 
 const LOOKAHEAD: Duration = Duration::from_ns(40);
@@ -69,14 +70,17 @@ fn windows(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("window");
     group.throughput(Throughput::Elements(WINDOWS));
     let cases = [
-        ("one of 16 nodes has an event", 16, 1, false),
-        ("each of 16 nodes has an event", 16, 16, false),
-        ("one of 16 nodes sends an envelope", 16, 1, true),
-        ("each of 16 nodes sends an envelope", 16, 16, true),
-        ("one of 2 nodes has an event", 2, 1, false),
+        ("one of 16 nodes has an event", 16, 1, false, 1),
+        ("each of 16 nodes has an event", 16, 16, false, 1),
+        ("each of 16 nodes has an event, 2 threads", 16, 16, false, 2),
+        ("one of 16 nodes sends an envelope", 16, 1, true, 1),
+        ("each of 16 nodes sends an envelope", 16, 16, true, 1),
+        ("each of 16 nodes sends an envelope, 2 threads", 16, 16, true, 2),
+        ("one of 2 nodes has an event", 2, 1, false, 1),
+        ("each of 2 nodes has an event, 2 threads", 2, 2, false, 2),
     ];
-    for (name, nodes, busy, answers) in cases {
-        let mut simulation = machine(nodes, busy, answers);
+    for (name, nodes, busy, answers, threads) in cases {
+        let mut simulation = machine(nodes, busy, answers).with_threads(Threads::Exactly(threads));
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let until = simulation.now() + LOOKAHEAD * WINDOWS;
