@@ -77,7 +77,9 @@ impl<P> Outbox<P> {
     }
 
     pub(crate) fn move_to(&mut self, mail: &mut Vec<Envelope<P>>) {
-        mail.append(&mut self.envelopes);
+        if !self.envelopes.is_empty() {
+            mail.append(&mut self.envelopes);
+        }
     }
 }
 
