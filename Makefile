@@ -11,7 +11,7 @@ C_FILES = $(shell find guest -name '*.[ch]')
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz experiments headers pages fmt docs lock wheel setup clean
+.PHONY: help demo test lint rust-test python-test bench fuzz identity experiments headers pages fmt docs lock wheel setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -64,6 +64,9 @@ python-test: setup ## Run the Python tests.
 bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \
 		$(if $(AGAINST),--against '$(AGAINST)') $(if $(JSON),--json '$(JSON)')
+
+identity: setup ## Run every program over every interface on threads and with wait loops executed: the same bytes.
+	$(BIN)/pytest python/tests/test_identity.py -m long
 
 fuzz: setup ## Compare processors with an independent implementation on random programs.
 	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"
