@@ -50,14 +50,15 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path)
     undisturbed.mkdir()
     disturbed.mkdir()
     assert done(arguments(undisturbed)).returncode == 0
-    kills = sum(killed(checkpointed(disturbed), disturbed / "kept") for _ in range(3))
+    file = disturbed / "kept"
+    kills = sum(killed([*checkpointed(disturbed), "--threads", n], file) for n in ("1", "2", "3"))
     assert kills > 0
     last = done(checkpointed(disturbed))
     assert last.returncode == 0, last.stderr
     assert "goes on from the checkpoint" in last.stderr
     results = [folder / "result.json" for folder in (undisturbed, disturbed)]
     assert results[0].read_bytes() == results[1].read_bytes()
-    assert not (disturbed / "kept").exists(), "the result is there, so the checkpoint goes"
+    assert not file.exists(), "the result is there, so the checkpoint goes"
 
 
 def test_a_run_that_is_interrupted_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use narthex_cores::linux::Program;
 use narthex_kernel::random::Stream;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
+use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Archive, Duration};
 use narthex_machine::checkpoint::Keeper;
 use narthex_machine::checkpoint::file::digest_of;
@@ -78,7 +78,8 @@ fn divided(request: &RunRequest, elf: &[u8], windows: u64) -> Simulation<Node> {
     let mut checkpoints = 0;
     while !advance(&mut simulation, 1 + random.below(windows / 4) as u32) {
         let saved = Archive::save(&mut simulation).expect("it can be saved");
-        simulation = machine(request, elf);
+        let threads = Threads::Exactly(1 + checkpoints % 3);
+        simulation = machine(request, elf).with_threads(threads);
         Archive::restore(&saved, &mut simulation).expect("it can be restored");
         assert!(Archive::save(&mut simulation).expect("it can be saved") == saved, "{request:?}");
         checkpoints += 1;
