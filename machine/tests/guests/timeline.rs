@@ -203,7 +203,7 @@ fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
     let source = format!("{source}{}", crate::support::messages::LIBRARY);
     assert_eq!(failure(&traced(&stuck, &place), &source).exit_code, 3);
     let timeline = Timeline::decode(&place.read());
-    let last = timeline.slices(0, "processor 0").into_iter().filter(|slice| slice.depth == 0).next_back();
+    let last = timeline.slices(0, "processor 0").into_iter().rfind(|slice| slice.depth == 0);
     assert_eq!(last.unwrap().name, "poll");
 }
 
