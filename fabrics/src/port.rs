@@ -18,7 +18,7 @@
 
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
-use crate::flow_control::{Arrival, Emitted, FlowControl, Statistics};
+use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
 use crate::message_sizes::{MessageSizes, PacketFormat};
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
@@ -115,6 +115,16 @@ impl NetworkPort {
     /// Counts so far.
     pub fn statistics(&self) -> &Statistics {
         self.flow.statistics()
+    }
+
+    /// How full the flow control is.
+    pub fn occupancy(&self) -> Occupancy {
+        self.flow.occupancy()
+    }
+
+    /// How many packets have arrived for a process and have not been taken.
+    pub fn waiting(&self, process: u8) -> usize {
+        self.flow.waiting(self.placement.rank(self.own, process)).len()
     }
 
     /// The state in a line.

@@ -62,6 +62,15 @@ impl Context<'_> {
     }
 }
 
+/// What a half's engine is at, for timelines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Engine {
+    /// What it does, in a few words; none if it has nothing to do.
+    pub doing: Option<&'static str>,
+    /// Messages in its queue, FIFO or registers, as far as it knows.
+    pub messages: u64,
+}
+
 /// Why a register access is refused; ends the run as a guest fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterFault(pub String);
@@ -233,4 +242,10 @@ pub trait Side: SideState + Archived + Send {
 
     /// The state in a line, for the explanation of a run without progress.
     fn describe(&self) -> String;
+
+    /// What its engine is at, for a timeline; none if that does not show it. It
+    /// changes when a verb is called and at no other time.
+    fn engine(&self, _now: Time) -> Option<Engine> {
+        None
+    }
 }

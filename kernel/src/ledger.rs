@@ -179,6 +179,11 @@ impl<C: Category> Ledger<C> {
         self.since - self.opened
     }
 
+    /// The index of the category to which time belongs since [`Ledger::booked_until`].
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
     /// The instant up to which time is booked.
     pub fn booked_until(&self) -> Time {
         self.since

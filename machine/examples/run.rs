@@ -6,6 +6,7 @@
 //! ```
 //!
 //! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
+//! `TRACE=FILE` writes a timeline, of `TRACE_NODES`, from `TRACE_FROM` to `TRACE_TO`.
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
 //! executes wait loops, `NODES=1` prints the statistics of each node. What the run cost the host is
 //! the last line of the error output, as JSON behind `host: `.
@@ -14,7 +15,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest, run_measured};
+use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest, TraceRequest, run_measured};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -41,6 +42,12 @@ fn main() -> ExitCode {
             file: file.into(),
             every: std::env::var("EVERY").ok(),
             resume: true,
+        }),
+        trace: std::env::var_os("TRACE").map(|file| TraceRequest {
+            file: file.into(),
+            nodes: std::env::var("TRACE_NODES").ok(),
+            from: std::env::var("TRACE_FROM").ok(),
+            to: std::env::var("TRACE_TO").ok(),
         }),
     };
     let elf = match std::fs::read(&path) {

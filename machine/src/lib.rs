@@ -9,6 +9,7 @@
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
 //! | [`explain`](mod@explain) | one message's life, from the journals of a run |
+//! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
 //!
 //! The functions of this page are what the command line is made of.
 
@@ -22,6 +23,7 @@ pub mod host_memory;
 pub mod node;
 pub mod request;
 pub mod run;
+pub mod trace;
 
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::{Attachment, registers};
@@ -32,7 +34,7 @@ use serde_json::{Value, json};
 pub use check::InterfaceCheck;
 pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
-pub use request::{CheckpointRequest, Failure, RunRequest};
+pub use request::{CheckpointRequest, Failure, RunRequest, TraceRequest};
 pub use run::{Effort, Progress, run, run_measured};
 
 /// What there is of a kind: "interfaces" or "machines".

@@ -20,6 +20,7 @@ use crate::host_memory::{self, Estimate};
 use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
+use crate::trace::{Subject, Tracer};
 
 /// The version of the results' layout.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -128,6 +129,12 @@ pub(crate) fn simulate(
     if lookahead.is_zero() {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
+    let trace = |trace| {
+        let title = format!("{} on {interface}, {}", request.program, machine.config.machine.name);
+        let packet_bytes = machine.config.messages.packet.as_u64();
+        Tracer::new(trace, Subject { title: &title, packet_bytes }, &nodes)
+    };
+    let mut tracer = request.trace.as_ref().map(trace).transpose()?;
     let simulation = Simulation::new(nodes, lookahead).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running { simulation, written: Written::default() };
@@ -142,7 +149,7 @@ pub(crate) fn simulate(
     let patience = machine.config.machine.time_without_progress;
     let limits = Limits { patience, ..Limits::default() };
     let mut shortage = None;
-    let ending = running.run(&limits, keeper.as_mut(), &mut |progress| {
+    let ending = running.run(&limits, keeper.as_mut(), tracer.as_mut(), &mut |progress| {
         if let Progress::Time(_) = progress {
             shortage = host_memory::shortage(host_memory::available());
         }
@@ -154,6 +161,9 @@ pub(crate) fn simulate(
     written.collect(nodes.iter_mut(), observer);
     let end = end_of(&nodes);
     nodes.iter_mut().for_each(|node| node.close(end));
+    if let Some(notice) = tracer.and_then(|tracer| tracer.finish(end, &mut nodes)) {
+        observer(Progress::Notice(&notice));
+    }
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
     }
@@ -190,13 +200,15 @@ impl Running {
         &mut self,
         limits: &Limits,
         mut keeper: Option<&mut Keeper>,
+        mut tracer: Option<&mut Tracer>,
         observer: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> Ending {
         let mut last = Instant::now();
+        self.trace(tracer.as_deref_mut());
         loop {
             let mut goes_on = true;
-            let written = &mut self.written;
-            let ending = self.simulation.run(limits, &mut |now, nodes| {
+            let Running { simulation, written } = self;
+            let mut look = |now, nodes: &mut [&mut Node]| {
                 written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
                 if last.elapsed() >= REPORT_EVERY {
                     last = Instant::now();
@@ -208,7 +220,20 @@ impl Running {
                 }
                 nodes.iter_mut().for_each(|node| node.rest_at(now));
                 ControlFlow::Break(())
-            });
+            };
+            let until = tracer.as_ref().map_or(limits.until, |tracer| tracer.next_stop(simulation.now()));
+            let mut ending = simulation.run(&Limits { until, ..*limits }, &mut look);
+            if ending == Ending::TimeLimit {
+                let now = simulation.now();
+                let mut nodes: Vec<&mut Node> = simulation.partitions_mut().collect();
+                if look(now, &mut nodes).is_break() {
+                    ending = Ending::Interrupted;
+                }
+                self.trace(tracer.as_deref_mut());
+            }
+            if ending == Ending::TimeLimit {
+                continue;
+            }
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
             if let Some(notice) = notice {
@@ -217,6 +242,17 @@ impl Running {
             if !goes_on {
                 return ending;
             }
+        }
+    }
+}
+
+impl Running {
+    /// The timeline takes in what has happened.
+    fn trace(&mut self, tracer: Option<&mut Tracer>) {
+        if let Some(tracer) = tracer {
+            let now = self.simulation.now();
+            let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().collect();
+            tracer.stop(now, &mut nodes);
         }
     }
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native
+from narthex.errors import USAGE, NarthexError
 from narthex.programs import Program, find
 from narthex.results import Result
 
@@ -17,7 +18,7 @@ Output = Callable[[int, int, str, bytes], object]
 """Called with what the program writes: node, process on it, "stdout" or "stderr", bytes."""
 
 Notice = Callable[[str], object]
-"""Called with what happens to a run's checkpoints, in words."""
+"""Called with what happens to a run's checkpoints and timeline, in words."""
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"
@@ -36,6 +37,10 @@ def run(
     checkpoint_every: str | None = None,
     resume: bool = False,
     execute_wait_loops: bool = False,
+    trace: str | Path | None = None,
+    trace_nodes: str | None = None,
+    trace_from: str | None = None,
+    trace_to: str | None = None,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -57,6 +62,10 @@ def run(
     killed; without a file's name it is that of `checkpoint_place`. The file is
     deleted when the run has a result (docs/checkpoints.md).
 
+    `trace` writes a timeline of the run into that file, for Perfetto, or for a
+    viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
+    `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
+
     >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
 
     Raises `NarthexError` when the program fails, makes no progress, or
@@ -74,6 +83,7 @@ def run(
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
         execute_wait_loops=execute_wait_loops,
+        trace=trace_request(trace, trace_nodes, trace_from, trace_to),
     )
     result = simulate(wanted, guest, observer, output, notice)
     forget_checkpoint(wanted)
@@ -92,6 +102,7 @@ def request(
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
     execute_wait_loops: bool = False,
+    trace: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     return {
@@ -105,6 +116,7 @@ def request(
         "seed": seed,
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
+        **({"trace": trace} if trace else {}),
     }
 
 
@@ -121,6 +133,19 @@ def checkpoint_request(
         return None
     file = checkpoint_place(program) if place is None else place
     return {"file": str(file), "every": every, "resume": resume}
+
+
+def trace_request(
+    file: str | Path | None, nodes: str | None, begin: str | None, end: str | None
+) -> dict[str, Any] | None:
+    """Describe a run's timeline; what says which part of it needs a file."""
+    if file is None:
+        if nodes is None and begin is None and end is None:
+            return None
+        raise NarthexError(
+            "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
+        )
+    return {"file": str(file), "nodes": nodes, "from": begin, "to": end}
 
 
 def forget_checkpoint(wanted: dict[str, Any]) -> None:

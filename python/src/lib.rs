@@ -42,7 +42,7 @@ fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
 /// program writes, `observer(simulated_time_ps)` several times a second,
-/// `notice(text)` for what happens to the run's checkpoints. The run is
+/// `notice(text)` for what happens to the run's checkpoints and timeline. The run is
 /// interrupted when the observer returns a false value, or when one of them or
 /// a signal's handler (Ctrl-C) raises.
 #[pyfunction]

@@ -96,6 +96,17 @@ pub struct Arrival {
     pub room: bool,
 }
 
+/// How full a node's flow control is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// Packets that were sent and not acknowledged: in flight, or came back.
+    pub unacknowledged: u64,
+    /// Those among them that came back and are to be sent again.
+    pub returned: u64,
+    /// Packets that have arrived and that the interface has not taken.
+    pub waiting: u64,
+}
+
 /// A flow control scheme at one node.
 pub trait FlowControl: Archived + Send {
     /// Whether `own`, a process of this node, may hand over a packet to
@@ -123,6 +134,9 @@ pub trait FlowControl: Archived + Send {
 
     /// Counts so far.
     fn statistics(&self) -> &Statistics;
+
+    /// How full it is.
+    fn occupancy(&self) -> Occupancy;
 
     /// The state in a line, for the explanation of a run without progress.
     fn describe(&self) -> String;

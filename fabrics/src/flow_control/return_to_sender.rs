@@ -19,7 +19,7 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Statistics};
+use super::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.
@@ -220,14 +220,21 @@ impl FlowControl for ReturnToSender {
         &self.statistics
     }
 
+    fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            unacknowledged: self.outgoing.iter().sum::<usize>() as u64,
+            returned: self.returned.len() as u64,
+            waiting: self.waiting.iter().map(VecDeque::len).sum::<usize>() as u64,
+        }
+    }
+
     fn describe(&self) -> String {
         let buffers =
             if self.buffers == usize::MAX { "infinitely many".into() } else { self.buffers.to_string() };
+        let Occupancy { unacknowledged, returned, waiting } = self.occupancy();
         format!(
-            "{} of {buffers} outgoing buffers hold packets ({} of them came back), {} of {buffers} incoming ones",
-            self.outgoing.iter().sum::<usize>(),
-            self.returned.len(),
-            self.waiting.iter().map(VecDeque::len).sum::<usize>(),
+            "{unacknowledged} of {buffers} outgoing buffers hold packets ({returned} of them came back), \
+             {waiting} of {buffers} incoming ones"
         )
     }
 }

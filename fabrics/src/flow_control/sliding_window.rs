@@ -13,7 +13,7 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Statistics};
+use super::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// The parameters of the sliding window.
@@ -115,6 +115,14 @@ impl FlowControl for SlidingWindow {
 
     fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            unacknowledged: self.in_flight.values().map(|&count| u64::from(count)).sum(),
+            returned: 0,
+            waiting: self.waiting.iter().map(VecDeque::len).sum::<usize>() as u64,
+        }
     }
 
     fn describe(&self) -> String {

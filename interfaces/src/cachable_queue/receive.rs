@@ -44,7 +44,7 @@ use super::unread::{Room, Unread};
 use super::{Parts, QueueShape};
 use crate::ingredient::Ingredient;
 use crate::registers::{Addresses, FIRST_POINTER};
-use crate::side::{Context, Driver, HomeReply, Layout, Side};
+use crate::side::{Context, Driver, Engine, HomeReply, Layout, Side};
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -458,5 +458,18 @@ impl Side for CachableQueueReceive {
         let known = self.unread.most();
         let full = if self.full { ", and the interface waits for the processor to consume one" } else { "" };
         format!("receive queue: at most {known} of {} entries hold unread messages{full}", self.queue.entries)
+    }
+
+    fn engine(&self, _now: Time) -> Option<Engine> {
+        let doing = match self.job {
+            Some(Job::Head) => Some("reads the head"),
+            Some(Job::WriteBack { .. }) => Some("writes a block back"),
+            Some(Job::Invalidate { .. }) => Some("takes the processor's copy away"),
+            Some(Job::Write) => Some("writes a block to memory"),
+            None if self.next_job().is_some() => Some("waits for the bus"),
+            None if self.deposit.is_some() => Some("prepares a message"),
+            None => self.full.then_some("waits for room in the queue"),
+        };
+        Some(Engine { doing, messages: self.unread.most() })
     }
 }

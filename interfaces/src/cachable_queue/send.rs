@@ -23,7 +23,7 @@ use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{MessageReady, Parts, QueueShape};
 use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
-use crate::side::{Context, Driver, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, Driver, Engine, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -371,5 +371,19 @@ impl Side for CachableQueueSend {
             ""
         };
         format!("send queue: {held} of {} entries hold messages{blocked}", self.queue.entries)
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let doing = match self.job {
+            Some(Job::Block { early: true, .. }) => Some("reads a block early"),
+            Some(Job::Block { .. }) => Some("reads a block"),
+            Some(Job::Tail) => Some("reads the tail"),
+            Some(Job::Head { .. }) => Some("writes the head"),
+            None if self.next_job().is_some() => Some("waits for the bus"),
+            None if self.announced == self.injected => None,
+            None if self.engine_done.is_some_and(|done| done > now) => Some("prepares a packet"),
+            None => Some("waits for the flow control"),
+        };
+        Some(Engine { doing, messages: self.announced - self.injected })
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::registers::{CLEAR, STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -186,5 +186,16 @@ impl Side for RegisterReceive {
             (Some(_), false) => "receive registers: a message on its way into them".into(),
             (None, _) => "receive registers: empty".into(),
         }
+    }
+
+    fn engine(&self, _now: Time) -> Option<Engine> {
+        let doing = match (&self.registers.job, &self.arrived) {
+            (Some(_), _) => Some("takes the processor's copy away"),
+            (None, _) if self.wants_bus() => Some("waits for the bus"),
+            (None, Some(_)) if self.shown => Some("waits for the processor"),
+            (None, Some(_)) => Some("prepares a message"),
+            (None, None) => None,
+        };
+        Some(Engine { doing, messages: self.arrived.is_some().into() })
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -232,5 +232,18 @@ impl Side for RegisterSend {
             None if self.ready => "send registers: being read".into(),
             None => "send registers: free".into(),
         }
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let doing = match (&self.registers.job, &self.outgoing) {
+            (Some(_), _) if self.ready => Some("reads a block"),
+            (Some(_), _) => Some("reads a block early"),
+            (None, _) if self.next_block().is_some() => Some("waits for the bus"),
+            (None, Some(outgoing)) if outgoing.done > now => Some("prepares a packet"),
+            (None, Some(_)) => Some("waits for the flow control"),
+            (None, None) => None,
+        };
+        let messages = u64::from(self.ready) + u64::from(self.outgoing.is_some());
+        Some(Engine { doing, messages })
     }
 }

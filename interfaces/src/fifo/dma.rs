@@ -155,7 +155,18 @@ impl DmaEngine {
         self.next = part.block + part.range.end as u64;
     }
 
-    /// The state in words.
+    /// What it does, for a timeline; none if it is idle.
+    pub fn doing(&self) -> Option<&'static str> {
+        match self.step {
+            Step::Idle => None,
+            Step::Named(_) => Some("has a DMA's address"),
+            Step::Waiting(_) => Some("DMA: works"),
+            Step::Bus => Some("DMA: waits for the bus"),
+            Step::Crossing => Some("DMA: moves a block"),
+        }
+    }
+
+    /// The state in a line.
     pub fn describe(&self) -> String {
         match self.step {
             Step::Idle => "no DMA".into(),

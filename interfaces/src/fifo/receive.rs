@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Times;
 use crate::registers::{RECEIVE, RECEIVE_WINDOW, STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -136,5 +136,15 @@ impl Side for ReceiveFifo {
 
     fn describe(&self) -> String {
         format!("receive FIFO: {} packets that the processor has not read", self.visible.len())
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let doing = match self.visible.front() {
+            None => None,
+            Some(_) if self.popped > 0 => Some("hands a packet out"),
+            Some(&at) if at > now => Some("prepares a packet"),
+            Some(_) => Some("waits for the processor"),
+        };
+        Some(Engine { doing, messages: self.visible.len() as u64 })
     }
 }

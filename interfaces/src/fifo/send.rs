@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Times;
 use crate::registers::{SEND, STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -140,5 +140,15 @@ impl Side for SendFifo {
             (Some(_), None) => "send FIFO: part of a packet".into(),
             (None, _) => "send FIFO: empty".into(),
         }
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let doing = match (self.header, self.done) {
+            (None, _) => None,
+            (Some(_), None) => Some("takes a packet in"),
+            (Some(_), Some(done)) if done > now => Some("prepares a packet"),
+            (Some(_), Some(_)) => Some("waits for the flow control"),
+        };
+        Some(Engine { doing, messages: self.header.is_some().into() })
     }
 }

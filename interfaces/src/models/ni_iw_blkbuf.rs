@@ -15,8 +15,8 @@
 //! `block_buffers`); the interface sees block stores and block loads. A poll
 //! is an uncached load of `STATUS`, as in `NI2w`.
 
-use narthex_kernel::Duration;
 use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
 use narthex_memory::BlockData;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::fifo::{ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::registers::BLOCK;
-use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 
 /// The parameters of a FIFO interface behind block buffers.
@@ -116,6 +116,10 @@ impl Side for Send {
     fn describe(&self) -> String {
         self.fifo.describe()
     }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        self.fifo.engine(now)
+    }
 }
 
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
@@ -169,6 +173,10 @@ impl Side for Receive {
 
     fn describe(&self) -> String {
         self.fifo.describe()
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        self.fifo.engine(now)
     }
 }
 

@@ -31,7 +31,7 @@
 
 use narthex_kernel::quantity::Bytes;
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::Duration;
+use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::Request;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
@@ -43,7 +43,7 @@ use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::fifo::{DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
 use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
-use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 
 /// The parameters of a FIFO interface with user-level DMA.
@@ -167,6 +167,11 @@ impl Side for Send {
 
     fn describe(&self) -> String {
         format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let fifo = self.fifo.engine(now)?;
+        Some(Engine { doing: self.engine.doing().or(fifo.doing), ..fifo })
     }
 }
 
@@ -293,6 +298,11 @@ impl Side for Receive {
 
     fn describe(&self) -> String {
         format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    }
+
+    fn engine(&self, now: Time) -> Option<Engine> {
+        let fifo = self.fifo.engine(now)?;
+        Some(Engine { doing: self.engine.doing().or(fifo.doing), ..fifo })
     }
 }
 

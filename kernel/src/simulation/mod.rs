@@ -118,6 +118,11 @@ impl<P: Partition> Simulation<P> {
         self.slots.iter_mut().map(|slot| &slot.get_mut().expect("no thread has panicked").partition)
     }
 
+    /// The partitions, to take out what they have written.
+    pub fn partitions_mut(&mut self) -> impl Iterator<Item = &mut P> {
+        self.slots.iter_mut().map(|slot| &mut slot.get_mut().expect("no thread has panicked").partition)
+    }
+
     /// The partitions, once the run is over.
     pub fn into_partitions(self) -> Vec<P> {
         let slots = self.slots.into_iter();

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Statistics};
+use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
 use narthex_fabrics::networks::Network;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, Placement, Rank};
 use narthex_kernel::{Duration, Time};
@@ -140,6 +140,10 @@ impl FlowControl for Gate {
 
     fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy { waiting: self.waiting.len() as u64, ..Occupancy::default() }
     }
 
     fn describe(&self) -> String {

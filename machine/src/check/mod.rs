@@ -210,6 +210,7 @@ impl Checked<'_> {
             seed: None,
             execute_wait_loops: false,
             checkpoint: None,
+            trace: None,
         }
     }
 

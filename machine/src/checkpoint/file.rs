@@ -52,14 +52,14 @@ pub enum Problem {
     State(#[from] Damage),
 }
 
-/// Where a checkpoint is while it is written.
-fn unfinished(path: &Path) -> PathBuf {
+/// Where a file is while it is written.
+pub fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".unfinished");
     name.into()
 }
 
-/// Tries whether a checkpoint could be written there.
+/// Tries whether a file could be written there.
 ///
 /// # Errors
 /// If the folder does not exist or cannot be written, or the path is a folder.

@@ -126,6 +126,7 @@ pub fn explain(request: &ExplainRequest, elf: &[u8]) -> Result<Value, Failure> {
         seed,
         execute_wait_loops: true,
         checkpoint: None,
+        trace: None,
     };
     let mut document = explain_run(&run, elf, warm_up * packets)?;
     document["bytes"] = json!(bytes);

@@ -71,7 +71,7 @@ pub fn rows(life: &Life, witnesses: &[Witness; 2], segments: &[Segment], words: 
                 Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
                 Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
                 Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
-                Event::Booking { .. } | Event::Timer(_) | Event::Taken => None,
+                _ => None,
             };
             rows.extend(row);
         }

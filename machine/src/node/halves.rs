@@ -15,9 +15,7 @@ use super::{Event, Node, journal};
 
 impl Node {
     pub(super) fn timer(&mut self, now: Time, side: usize) {
-        if let Some(journal) = &mut self.journal {
-            journal.record(now, journal::Event::Timer(side));
-        }
+        self.note(now, journal::Event::Timer(side));
         self.with_side(now, side, |side, context| side.timer(context));
     }
 

@@ -6,7 +6,7 @@ use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use super::io_bus::BRIDGE;
-use super::journal::{self, Crossing, Supplier};
+use super::journal::{self, Crossing, Hold, MEMORY_BUS, Supplier};
 use super::{Event, Node, State, Underway};
 
 /// What comes of a transaction on a block.
@@ -159,7 +159,7 @@ impl Node {
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
         let time = (now, end, self.bus.period());
-        self.note_crossing("memory bus", time, &transaction, supplier);
+        self.note_crossing(MEMORY_BUS, time, &transaction, supplier);
         self.underway = Some(Underway { transaction, response });
         self.events.schedule(end, Event::Release);
     }
@@ -173,8 +173,10 @@ impl Node {
         transaction: &Transaction,
         supplier: Option<Supplier>,
     ) {
+        if self.journal.is_none() {
+            return;
+        }
         let agent = self.agent(transaction.agent);
-        let Some(journal) = &mut self.journal else { return };
         let crossing = Crossing {
             bus,
             granted,
@@ -186,7 +188,17 @@ impl Node {
             supplier,
             touched: [false; 2],
         };
-        journal.record(granted, journal::Event::Crossing(crossing));
+        self.note(granted, journal::Event::Crossing(crossing));
+    }
+
+    /// Enters into the journal that a transaction takes a bus, for how long will be known later.
+    pub(super) fn note_hold(&mut self, bus: &'static str, now: Time, transaction: &Transaction) {
+        if self.journal.is_none() {
+            return;
+        }
+        let agent = self.agent(transaction.agent);
+        let hold = Hold { bus, agent, kind: transaction.kind, address: transaction.address };
+        self.note(now, journal::Event::Held(hold));
     }
 
     /// Lets everybody snoop a block transaction and finds who supplies.

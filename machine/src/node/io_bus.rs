@@ -23,7 +23,7 @@ use narthex_memory::{AgentId, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::interconnect::Answer;
-use super::journal::Supplier;
+use super::journal::{self, IO_BUS, MEMORY_BUS, Supplier};
 use super::{Agent, Event, Node, Underway};
 
 /// The place of the bridge on both buses.
@@ -113,6 +113,7 @@ impl Node {
     /// A processor's transaction for the devices has the memory bus.
     pub(super) fn start_crossing(&mut self, now: Time, transaction: Transaction) {
         let kind = transaction.kind;
+        self.note_hold(MEMORY_BUS, now, &transaction);
         let mut underway = Underway::unanswered(transaction.clone());
         if kind.is_posted() {
             underway.response.shared = self.snoop_units(&transaction).reply.shares;
@@ -156,7 +157,7 @@ impl Node {
         }
         let since = io.memory_since;
         self.bus.carried(transaction.kind, now - since);
-        self.note_crossing("memory bus", (since, now, self.bus.period()), transaction, None);
+        self.note_crossing(MEMORY_BUS, (since, now, self.bus.period()), transaction, None);
         self.answer(now, underway);
         self.request_io_bus(now);
     }
@@ -201,6 +202,7 @@ impl Node {
             return;
         };
         let kind = transaction.kind;
+        self.note_hold(IO_BUS, now, &transaction);
         let io = self.io();
         let end = match (io.bridge.device_starts(transaction.clone()), kind.is_posted()) {
             (false, _) => Some(now + io.timing.refusal(kind)),
@@ -253,7 +255,10 @@ impl Node {
                 io.tenure = Some(Tenure { ends: false, ..tenure });
                 return false;
             }
-            End::Refused => io.bus.held(occupied),
+            End::Refused => {
+                io.bus.held(occupied);
+                self.note(now, journal::Event::Released(IO_BUS));
+            }
             End::Buffered => {
                 let transaction = &tenure.underway.transaction;
                 io.bus.carried(transaction.kind, occupied);
@@ -281,6 +286,7 @@ impl Node {
         if io.bridge.keeps_memory() {
             let kept = now - io.memory_since;
             self.bus.held(kept);
+            self.note(now, journal::Event::Released(MEMORY_BUS));
             self.grant_to_bridge(now);
         }
     }
@@ -292,7 +298,7 @@ impl Node {
         match io.bridge.next_on_memory() {
             OnMemory::Write(transaction) => self.write_for_device(now, &transaction),
             OnMemory::Read(transaction) => self.read_for_device(now, &transaction),
-            OnMemory::Keep => {}
+            OnMemory::Keep => self.note(now, journal::Event::Kept(MEMORY_BUS)),
             OnMemory::Nothing => self.free_bus(now),
         }
         self.request_io_bus(now);
@@ -306,7 +312,7 @@ impl Node {
             false => self.home(now, transaction).1,
         };
         let end = self.bus.occupy(now, transaction.kind, delay);
-        self.note_crossing("memory bus", (now, end, self.bus.period()), transaction, None);
+        self.note_crossing(MEMORY_BUS, (now, end, self.bus.period()), transaction, None);
         self.events.schedule(end, Event::Release);
     }
 
@@ -327,7 +333,7 @@ impl Node {
         self.events.schedule(memory_end, Event::Release);
         self.events.schedule(io_end, Event::IoRelease);
         let on_memory_bus = (now, memory_end, self.bus.period());
-        self.note_crossing("memory bus", on_memory_bus, transaction, answer.supplier);
+        self.note_crossing(MEMORY_BUS, on_memory_bus, transaction, answer.supplier);
         self.note_on_io_bus(since, io_end, transaction, answer.supplier);
     }
 
@@ -340,7 +346,7 @@ impl Node {
         supplier: Option<Supplier>,
     ) {
         let cycle = self.io().timing.io_cycle();
-        self.note_crossing("I/O bus", (granted, released, cycle), transaction, supplier);
+        self.note_crossing(IO_BUS, (granted, released, cycle), transaction, supplier);
     }
 
     /// The bridge's part on the memory bus is over.

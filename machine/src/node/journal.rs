@@ -12,19 +12,34 @@
 //!   interface:  Timer, Taken                    a half acts by itself; it takes a packet
 //! ```
 //!
-//! A journal is bounded: it begins after a number of packets, when caches and
-//! queues are warm, and then keeps the latest records.
+//! There are two kinds of journal. One for the explanation of a message's life
+//! begins after a number of packets, when caches and queues are warm, keeps the
+//! latest records and looks for what changed a half's state. One for a timeline
+//! is emptied often by whoever writes it, and also has the [`course`] of engines,
+//! queues and buffers.
+
+mod course;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
 
+use narthex_fabrics::flow_control::Occupancy;
 use narthex_fabrics::{Frame, NetworkPort, NodeId, Packet, Rank};
+use narthex_interfaces::side::Engine;
 use narthex_interfaces::{Interface, Side};
 use narthex_kernel::Time;
 use narthex_memory::Kind;
 
 use super::interconnect::Agent;
 use crate::activity::{Activity, Occupation};
+use course::Course;
+
+/// The bus between caches, main memory and, mostly, the interface.
+pub const MEMORY_BUS: &str = "memory bus";
+/// The bus behind a bridge.
+pub const IO_BUS: &str = "I/O bus";
+/// The processor's own bus to its interface.
+pub const PRIVATE_BUS: &str = "private bus";
 
 /// Who delivered a block's bytes, or takes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +73,20 @@ pub struct Crossing {
     pub touched: [bool; 2],
 }
 
+/// A bus that is taken, for how long is not known yet: a [`Crossing`] that began
+/// then tells, or an [`Event::Released`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Which bus.
+    pub bus: &'static str,
+    /// Who has it.
+    pub agent: Agent,
+    /// What it wants to do, and the address.
+    pub kind: Kind,
+    /// The address of its block or register.
+    pub address: u64,
+}
+
 /// Begin and end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
@@ -88,6 +117,8 @@ pub struct FrameNote {
     pub kind: FrameKind,
     /// Who sent the packet that it is, or is about.
     pub source: Rank,
+    /// Who is to get that packet.
+    pub destination: Rank,
     /// The packet's number at its source's node.
     pub sequence: u64,
     /// Bytes of payload.
@@ -98,14 +129,14 @@ impl FrameNote {
     /// What a journal keeps of a frame.
     pub fn new(frame: &Frame) -> Self {
         let of = |kind, packet: &Packet| {
-            let (source, sequence, bytes) = (packet.source, packet.sequence, packet.payload.len());
-            FrameNote { kind, source, sequence, bytes }
+            let Packet { source, destination, sequence, ref payload, .. } = *packet;
+            FrameNote { kind, source, destination, sequence, bytes: payload.len() }
         };
         match frame {
             Frame::Data(packet) => of(FrameKind::Data, packet),
             Frame::Returned(packet) => of(FrameKind::Returned, packet),
-            &Frame::Acknowledgement { to: source, sequence, .. } => {
-                FrameNote { kind: FrameKind::Acknowledgement, source, sequence, bytes: 0 }
+            &Frame::Acknowledgement { from: destination, to: source, sequence } => {
+                FrameNote { kind: FrameKind::Acknowledgement, source, destination, sequence, bytes: 0 }
             }
         }
     }
@@ -134,6 +165,18 @@ pub enum Event {
     /// The interface has taken a packet out of the flow control's buffers: the
     /// oldest there.
     Taken,
+    /// A bus is taken, for how long is not known yet.
+    Held(Hold),
+    /// A bridge keeps that bus for a device.
+    Kept(&'static str),
+    /// That bus, which was taken or kept, is free again without a transaction.
+    Released(&'static str),
+    /// From here on an engine of the interface is at something else.
+    Engine(usize, Engine),
+    /// From here on the flow control's buffers are so full.
+    Buffers(Occupancy),
+    /// From here on so many packets wait for a process of the node.
+    Waiting(u8, usize),
 }
 
 /// An event and its instant.
@@ -157,13 +200,29 @@ pub struct Journal {
     states: Vec<u64>,
     /// Packets that the interface has taken.
     taken: u64,
+    /// What a timeline shows of the interface, if the journal is for one.
+    course: Option<Course>,
 }
 
 impl Journal {
     /// A journal that begins when `skip` packets have left the node, and keeps
     /// the latest `limit` records.
     pub fn new(skip: u64, limit: usize) -> Self {
-        Journal { skip, limit, records: VecDeque::new(), states: Vec::new(), taken: 0 }
+        Journal { skip, limit, records: VecDeque::new(), states: Vec::new(), taken: 0, course: None }
+    }
+
+    /// A journal for a timeline, to be emptied by [`Journal::drain`] before it is large.
+    pub fn of_course() -> Self {
+        Journal { course: Some(Course::default()), ..Journal::new(0, usize::MAX) }
+    }
+
+    /// Takes out what happened before `now`, in the order of time; events of one
+    /// instant in the order in which they were recorded.
+    pub fn drain(&mut self, now: Time) -> Vec<Record> {
+        let (mut before, after) = self.records.drain(..).partition::<Vec<_>, _>(|record| record.at < now);
+        self.records = after.into();
+        before.sort_by_key(|record| record.at);
+        before
     }
 
     /// What it holds, in the order of time; events of one instant in the order
@@ -195,6 +254,11 @@ impl Journal {
     /// An event of the node is over: finds what it changed. A change of a
     /// half's state at an `edge` of a transaction is that transaction's doing.
     pub fn look(&mut self, now: Time, edge: Option<Edge>, interface: &Interface, network: &NetworkPort) {
+        if let Some(course) = &mut self.course {
+            let records = &mut self.records;
+            course.look(interface, network, |event| records.push_back(Record { at: now, event }), now);
+            return;
+        }
         if self.skip > 0 {
             return;
         }

@@ -339,11 +339,20 @@ impl Node {
 
     /// From `at` on a processor's time belongs to its present activity and to `occupation`.
     fn book(&mut self, index: usize, at: Time, occupation: Occupation) {
-        let unit = &mut self.units[index];
-        let activity = unit.activities.current();
-        unit.ledger.switch(at, (activity, occupation));
+        let activity = self.units[index].activities.current();
+        self.book_as(index, at, (activity, occupation));
+    }
+
+    /// From `at` on a processor's time belongs to this activity and occupation.
+    fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
+        self.units[index].ledger.switch(at, (activity, occupation));
+        self.note(at, journal::Event::Booking { processor: index, activity, occupation });
+    }
+
+    /// Enters something into the journal, if there is one.
+    fn note(&mut self, at: Time, event: journal::Event) {
         if let Some(journal) = &mut self.journal {
-            journal.record(at, journal::Event::Booking { processor: index, activity, occupation });
+            journal.record(at, event);
         }
     }
 
@@ -497,6 +506,13 @@ impl Unit {
             activities: Activities::default(),
             state: State::Running,
         }
+    }
+
+    /// What its ledger books now.
+    fn booked(&self) -> (Activity, Occupation) {
+        let (activity, occupation) =
+            (self.ledger.current() / Occupation::ALL.len(), self.ledger.current() % Occupation::ALL.len());
+        (Activity::ALL[activity], Occupation::ALL[occupation])
     }
 
     /// Whether it has anything to do before `limit`.

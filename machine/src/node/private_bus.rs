@@ -14,6 +14,7 @@ use narthex_memory::bus::Bus;
 use narthex_memory::processor_memory::Traffic;
 use serde::{Deserialize, Serialize};
 
+use super::journal::PRIVATE_BUS;
 use super::{Event, Node, Underway};
 
 /// The bus and what is on it.
@@ -60,7 +61,7 @@ impl Node {
         let end = private.bus.occupy(now, transaction.kind, delay);
         private.underway = Some(Underway::unanswered(transaction.clone()));
         let time = (now, end, private.bus.period());
-        self.note_crossing("private bus", time, &transaction, None);
+        self.note_crossing(PRIVATE_BUS, time, &transaction, None);
         self.events.schedule(end, Event::PrivateRelease);
     }
 

@@ -91,7 +91,7 @@ impl Node {
         if unit.state != State::Exited {
             unit.state = State::Exited;
             let at = now.max(unit.ledger.booked_until());
-            unit.ledger.switch(at, (Activity::Exited, Occupation::Execute));
+            self.book_as(index, at, (Activity::Exited, Occupation::Execute));
         }
     }
 

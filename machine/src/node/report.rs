@@ -10,6 +10,7 @@ use narthex_kernel::Time;
 use serde_json::{Value, json};
 
 use super::counts::{ledger_json, sizes_json, statistics_json};
+use super::journal::{Event, IO_BUS, Journal, MEMORY_BUS, PRIVATE_BUS};
 use super::process::Ended;
 use super::{Node, State};
 
@@ -21,6 +22,32 @@ impl Node {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
         }
+    }
+
+    /// Begins a journal for a timeline, at the end of a window: with what its
+    /// processors are at.
+    pub fn begin_course(&mut self, now: Time) {
+        self.rest_at(now);
+        let mut journal = Journal::of_course();
+        for (processor, unit) in self.units.iter().enumerate() {
+            let (activity, occupation) = unit.booked();
+            let at = now.max(unit.ledger.booked_until());
+            journal.record(at, Event::Booking { processor, activity, occupation });
+        }
+        journal.look(now, None, &self.interface, &self.network);
+        self.journal = Some(Box::new(journal));
+    }
+
+    /// The buses that it has.
+    pub fn buses(&self) -> Vec<&'static str> {
+        let io = self.io.as_ref().map(|_| IO_BUS);
+        let private = self.private.as_ref().map(|_| PRIVATE_BUS);
+        [Some(MEMORY_BUS), io, private].into_iter().flatten().collect()
+    }
+
+    /// How many processes it runs.
+    pub fn process_count(&self) -> usize {
+        self.processes.len()
     }
 
     /// The latest instant that anything on this node has reached.

@@ -19,6 +19,7 @@ mod packets;
 mod processes;
 mod regions;
 mod threads;
+mod timeline;
 mod timing;
 mod traffic;
 mod wait_loops;

@@ -10,7 +10,7 @@ const MESSAGES: u64 = 60;
 
 /// Every node but 0 sends messages to it, each with another number; node 0 takes
 /// its time, receives all and reports the sums of sources and numbers.
-fn all_to_one(request: RunRequest) -> serde_json::Value {
+pub fn all_to_one(request: RunRequest) -> serde_json::Value {
     let nodes = SENDERS as u32 + 1;
     let total = SENDERS * MESSAGES;
     let words = 16;

@@ -116,6 +116,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         seed: None,
         execute_wait_loops: false,
         checkpoint: None,
+        trace: None,
     }
 }
 

@@ -12,6 +12,7 @@ from narthex.cli.console import (
     SET_OPTION,
     JsonTarget,
     Waiting,
+    check_writable,
     compile_program,
     examples,
     print_table,
@@ -62,6 +63,22 @@ EXECUTE_WAIT_LOOPS = typer.Option(
     "--execute-wait-loops",
     help="Execute the turns of wait loops, which are computed otherwise: slower, the same result.",
 )
+TRACE = typer.Option(
+    None,
+    "--trace",
+    metavar="FILE",
+    help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
+    "for a viewer of waveforms.",
+)
+TRACE_NODES = typer.Option(
+    None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
+)
+TRACE_FROM = typer.Option(
+    None, "--trace-from", metavar="TIME", help="Begin the timeline at this simulated time (10us)."
+)
+TRACE_TO = typer.Option(
+    None, "--trace-to", metavar="TIME", help="End the timeline at this simulated time (20us)."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -74,6 +91,8 @@ def register(app: typer.Typer) -> None:
             "narthex run em3d --nodes 4 --report em3d.html",
             "narthex run ./program --interface NI2w -- -v 3",
             "narthex run em3d --checkpoint-every 30s --resume",
+            "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
+            "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
         ),
     )(run)
     app.command(
@@ -106,6 +125,10 @@ def run(
     checkpoint_every: str | None = CHECKPOINT_EVERY,
     resume: bool = RESUME,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
+    trace: Path | None = TRACE,
+    trace_nodes: str | None = TRACE_NODES,
+    trace_from: str | None = TRACE_FROM,
+    trace_to: str | None = TRACE_TO,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
 ) -> None:
@@ -114,6 +137,9 @@ def run(
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
+    timeline = running.trace_request(trace, trace_nodes, trace_from, trace_to)
+    if trace:
+        check_writable(trace, "--trace")
     guest = find(program)
     compile_program(guest)
     wanted = running.request(
@@ -127,6 +153,7 @@ def run(
         seed=seed,
         execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+        trace=timeline,
     )
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
     with Waiting(f"Running {guest.name} on {interface}") as waiting:

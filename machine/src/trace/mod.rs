@@ -1,0 +1,227 @@
+//! The timeline of a run: what each processor, bus, engine and buffer was at, at
+//! any instant, as a picture.
+//!
+//! ```text
+//!   nodes ── journals ──► Tracer: emptied every few microseconds of simulated time
+//!                            │ sorted by time, then by node
+//!                            ▼
+//!                         Timeline: rows and what goes on in them
+//!                            │
+//!                            ▼
+//!                         Format: Perfetto, value change dump ──► FILE.unfinished ──► FILE
+//! ```
+//!
+//! **Bounded.** The run is interrupted at instants of simulated time that follow
+//! from the number of nodes, so journals are never larger than what happens in
+//! between. Nothing of what has been written is remembered but names and what is
+//! under way.
+//!
+//! **The same bytes.** At such an instant everything before has happened and
+//! nothing after, on any number of host threads. What records say is put in one
+//! order ([`timeline`]), so the file does not depend on those instants either.
+//!
+//! **No change of the result.** Journals only listen. A node that keeps one
+//! executes its wait loops instead of computing them, which gives the same
+//! result, later. Before the timeline's begin, but for a moment, and behind its
+//! end there are no journals.
+//!
+//! **Safe.** The file is written beside its place and put there at the end, also
+//! if the run fails, gets stuck or is interrupted; what is there of it if
+//! the process is killed can be opened too. If the disk is full, the run goes on
+//! without a timeline and says so: a result is worth more than its picture.
+
+mod flights;
+pub mod format;
+pub mod perfetto;
+pub mod rows;
+mod selection;
+mod timeline;
+pub mod vcd;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+
+use narthex_kernel::{Duration, Time};
+
+use crate::checkpoint::file::{check_place, unfinished};
+use crate::node::Node;
+use crate::node::journal::{Crossing, Event, Hold};
+use crate::request::{Failure, TraceRequest};
+use flights::Flights;
+use format::Format;
+use perfetto::Perfetto;
+use rows::{Row, Track};
+use selection::Selection;
+use timeline::{Entry, Timeline};
+use vcd::ValueChangeDump;
+
+/// Journals hold what happens to all nodes together in so much of their time: a
+/// few tens of megabytes, whatever the nodes do.
+const NODE_TIME: Duration = Duration::from_ns(200_000);
+/// Journals are emptied no more often.
+const SHORTEST_STEP: Duration = Duration::from_ns(200);
+/// Journals begin so long before the timeline, to know what goes on when it
+/// begins: longer than any transaction takes.
+const RUN_UP: Duration = Duration::from_ns(2_000);
+
+/// What a timeline says about its run, and needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What runs, for the heading.
+    pub title: &'a str,
+    /// Bytes in a network message.
+    pub packet_bytes: u64,
+}
+
+/// Writes the timeline of a run.
+pub struct Tracer {
+    file: PathBuf,
+    selection: Selection,
+    packet_bytes: u64,
+    step: Duration,
+    stage: Stage,
+    timeline: Timeline,
+    /// Why the timeline ends before its end, and when.
+    problem: Option<(Time, io::Error)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Its time has not come.
+    Before,
+    /// Journals are kept.
+    During,
+    /// Its file is complete, or could not be written.
+    Over,
+}
+
+impl Tracer {
+    /// What writes the timeline that is asked for.
+    ///
+    /// # Errors
+    /// If it cannot be written there, or shows nodes or times that there are not.
+    pub fn new(request: &TraceRequest, subject: Subject<'_>, nodes: &[Node]) -> Result<Self, Failure> {
+        let selection = Selection::new(request, nodes.len())?;
+        let name = || format!("the timeline '{}' cannot be written", request.file.display());
+        check_place(&request.file).map_err(|error| Failure::usage(format!("{}: {error}", name())))?;
+        let format = format(request, subject, nodes, &selection)
+            .map_err(|error| Failure::usage(format!("{}: {error}", name())))?;
+        let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
+        let shown = selection.nodes().count() as u64;
+        Ok(Tracer {
+            file: request.file.clone(),
+            packet_bytes: subject.packet_bytes,
+            step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
+            stage: Stage::Before,
+            timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
+            selection,
+            problem: None,
+        })
+    }
+
+    /// When journals begin.
+    fn run_up(&self) -> Time {
+        Time::ZERO + self.selection.from.saturating_since(Time::ZERO + RUN_UP)
+    }
+
+    /// The instant at which [`Tracer::stop`] is to be called next; never, if it need not be.
+    pub fn next_stop(&self, now: Time) -> Time {
+        match self.stage {
+            Stage::Before => self.run_up(),
+            Stage::During => now.saturating_add(self.step).min(self.selection.to),
+            Stage::Over => Time::NEVER,
+        }
+    }
+
+    /// Everything before `now` has happened, and nothing after it.
+    pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
+        if self.stage == Stage::Before && now >= self.run_up() {
+            self.stage = Stage::During;
+            let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
+            shown.for_each(|(_, node)| node.begin_course(now));
+        }
+        if self.stage == Stage::During {
+            let taken = self.take(now, nodes);
+            if taken.is_err() || now >= self.selection.to {
+                self.end(now, taken, nodes);
+            }
+        }
+    }
+
+    /// Empties the journals up to `now`.
+    fn take(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
+        let mut entries = Vec::new();
+        for (number, node) in nodes.iter_mut().enumerate() {
+            let records = node.journal.as_mut().map(|journal| journal.drain(now)).unwrap_or_default();
+            entries.extend(records.into_iter().map(|record| {
+                let place = |address| node.place_of(address, self.packet_bytes).to_string();
+                let place = address_of(&record.event).map(place);
+                Entry { at: record.at, node: number, event: record.event, place }
+            }));
+        }
+        entries.sort_by_key(|entry| (entry.at, entry.node));
+        entries.into_iter().try_for_each(|entry| self.timeline.take(entry))
+    }
+
+    /// The timeline is over, or `taken` says why it cannot go on.
+    fn end(&mut self, now: Time, taken: io::Result<()>, nodes: &mut [&mut Node]) {
+        nodes.iter_mut().for_each(|node| node.journal = None);
+        let end = now.min(self.selection.to);
+        let finished = taken.and_then(|()| self.timeline.finish(end));
+        let placed = fs::rename(unfinished(&self.file), &self.file);
+        self.problem = finished.and(placed).err().map(|error| (now, error));
+        self.stage = Stage::Over;
+    }
+
+    /// The run is over at `now`. What there is to say about the timeline, if anything.
+    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Option<String> {
+        let mut nodes: Vec<&mut Node> = nodes.iter_mut().collect();
+        let from = self.selection.from;
+        if self.stage == Stage::Before {
+            self.end(now, Ok(()), &mut nodes);
+        } else if self.stage == Stage::During {
+            let taken = self.take(now, &mut nodes);
+            self.end(now, taken, &mut nodes);
+        }
+        let name = self.file.display();
+        match self.problem {
+            Some((at, error)) => Some(format!("the timeline '{name}' ends at {at}: {error}")),
+            None if now <= from => {
+                Some(format!("the timeline '{name}' is empty: the run was over at {now}, before {from}"))
+            }
+            None => None,
+        }
+    }
+}
+
+/// How many processes each node runs.
+fn processes_of(nodes: &[Node]) -> usize {
+    nodes.first().map_or(1, Node::process_count)
+}
+
+/// What writes the file, by its name.
+fn format(
+    request: &TraceRequest,
+    subject: Subject<'_>,
+    nodes: &[Node],
+    selection: &Selection,
+) -> io::Result<Box<dyn Format>> {
+    let writer = BufWriter::new(File::create(unfinished(&request.file))?);
+    let processes = processes_of(nodes);
+    if request.file.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("vcd")) {
+        return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
+    }
+    let of_node =
+        |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
+    let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
+    Ok(Box::new(ValueChangeDump::new(writer, subject.title, processes, &buses, selection.from)?))
+}
+
+/// The address that an event is about.
+fn address_of(event: &Event) -> Option<u64> {
+    match event {
+        &Event::Crossing(Crossing { address, .. }) | &Event::Held(Hold { address, .. }) => Some(address),
+        _ => None,
+    }
+}

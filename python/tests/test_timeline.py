@@ -1,0 +1,131 @@
+"""Timelines of runs, read with Perfetto's own definition of its format."""
+
+import subprocess
+import sys
+from collections import Counter, defaultdict
+
+import pytest
+from google.protobuf.unknown_fields import UnknownFieldSet
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import InternedData, Trace, TrackEvent
+
+import narthex
+from narthex.errors import NarthexError
+
+
+def messages(message):
+    """All messages within one, itself among them."""
+    yield message
+    for field, value in message.ListFields():
+        if field.message_type:
+            for part in value if field.is_repeated else [value]:
+                yield from messages(part)
+
+
+class Reader:
+    """What a viewer knows after it has read a timeline."""
+
+    def __init__(self, file):
+        self.trace = Trace()
+        self.trace.ParseFromString(file.read_bytes())
+        self.rows, self.slices, self.flows = {}, [], Counter()
+        names, names_of_data, stacks = InternedData(), {}, defaultdict(list)
+        for packet in self.trace.packet:
+            names.MergeFrom(packet.interned_data)
+            names_of_data |= {name.iid: name.name for name in packet.interned_data.event_names}
+            if packet.HasField("track_descriptor"):
+                self.rows[packet.track_descriptor.uuid] = packet.track_descriptor
+            if packet.HasField("track_event"):
+                self._event(packet, names_of_data, stacks[packet.track_event.track_uuid])
+        assert not any(stacks.values())
+
+    def _event(self, packet, names, stack):
+        event = packet.track_event
+        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            stack.append((names[event.name_iid], packet.timestamp))
+        elif event.type == TrackEvent.TYPE_SLICE_END:
+            name, begin = stack.pop()
+            around = stack[-1][0] if stack else None
+            row = self.rows[event.track_uuid]
+            self.slices.append((row, around, name, packet.timestamp - begin))
+        self.flows.update(event.flow_ids)
+        self.flows.update(event.terminating_flow_ids)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    file = tmp_path_factory.mktemp("timeline") / "roundtrip.pftrace"
+    result = narthex.run("roundtrip", 64, 20, trace=file)
+    return result, Reader(file)
+
+
+def test_the_format_is_perfettos_and_has_no_field_that_it_does_not_know(run):
+    _, reader = run
+    assert not any(len(UnknownFieldSet(message)) for message in messages(reader.trace))
+
+
+def test_processors_are_in_groups_and_their_slices_are_their_ledgers(run):
+    result, reader = run
+    ledgers = defaultdict(Counter)
+    for row, around, name, length_ns in reader.slices:
+        if row.name == "processor 0" and around:
+            ledgers[reader.rows[row.parent_uuid].name][f"{around} / {name}"] += length_ns * 1000
+    for node in result.document["nodes"]:
+        assert ledgers[f"node {node['node']}"] == node["processors"][0]["ledger_ps"]
+
+
+def test_every_arrow_joins_two_events_at_least(run):
+    _, reader = run
+    assert len(reader.flows) > 40
+    assert min(reader.flows.values()) >= 3  # leaves, arrives, is taken
+
+
+def test_a_result_does_not_know_of_its_timeline(run):
+    result, _ = run
+    assert narthex.run("roundtrip", 64, 20).document == result.document
+
+
+def invoke(*arguments):
+    command = [sys.executable, "-m", "narthex", "run", "roundtrip", "8", "2", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_command_line_writes_a_part_of_a_timeline(tmp_path):
+    file = tmp_path / "part.pftrace"
+    part = ("--trace-nodes", "1", "--trace-from", "2us", "--trace-to", "4us")
+    assert invoke("--trace", file, *part).returncode == 0
+    reader = Reader(file)
+    assert {row.name for row in reader.rows.values() if row.name.startswith("node")} == {"node 1"}
+    of_processor = [rest for row, *rest in reader.slices if row.name == "processor 0"]
+    assert sum(length for around, _, length in of_processor if not around) == 2_000
+
+
+@pytest.mark.parametrize("file", ["{folder}", "{folder}/no/x.pftrace"])
+def test_a_place_that_cannot_be_is_refused_before_the_program_is_compiled(tmp_path, file):
+    done = invoke("--trace", file.format(folder=tmp_path))
+    assert done.returncode == 2
+    assert "choose another place for --trace" in done.stderr
+
+
+def test_a_name_that_ends_in_vcd_is_a_value_change_dump(tmp_path):
+    file = tmp_path / "buses.vcd"
+    narthex.run("roundtrip", 8, 2, trace=file)
+    assert file.read_text().startswith("$version")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"trace": "{folder}"}, "is a directory"),
+        ({"trace": "{folder}/no/x"}, "No such file or directory"),
+        ({"trace": "{folder}/x", "trace_nodes": "0-7"}, "there is no node 7"),
+        ({"trace": "{folder}/x", "trace_from": "10"}, "has no unit"),
+        ({"trace": "{folder}/x", "trace_from": "2us", "trace_to": "1us"}, "expected a later end"),
+        ({"trace_nodes": "0"}, "name its file with --trace"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(tmp_path, arguments, problem):
+    wanted = {name: text.format(folder=tmp_path) for name, text in arguments.items()}
+    with pytest.raises(NarthexError, match=problem) as refusal:
+        narthex.run("roundtrip", 8, 2, **wanted)
+    assert refusal.value.exit_code == 2
+    assert not list(tmp_path.iterdir())
