@@ -20,7 +20,7 @@ from narthex.cli.runs import MACHINE, WHERE
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
-    from narthex.fitting import Fit, Line
+    from narthex.fitting import Fit
 
 INTERFACE = "{interface}"
 """In a file's name: the place of an interface's."""
@@ -132,53 +132,18 @@ def _check_output(output: str | None, names: list[str]) -> None:
 
 
 def show(fits: "list[Fit]") -> None:
-    """Print the parameters, how well they fit, and where they do not."""
-    sizes = sorted({each.size for each in fits[0].measurements})
-    seeds = len({each.seed for each in fits[0].measurements})
-    machine = fits[0].machine["machine"]["name"]
-    print_table(
-        f"LogGP of messages of {sizes[0]} to {sizes[-1]} bytes on {machine}, in ns a message",
-        ["interface", "L", "o_s", "o_r", "g", "residual"],
-        [[fit.interface, *_cells(fit, "first_ns", 0), _residual(fit)] for fit in fits],
-        ["L", "o_s", "o_r", "g"],
-    )
-    columns = ["L_byte", "O_s", "O_r", "G", "G_T"]
-    print_table(
-        "And in ns for each further byte",
-        ["interface", *columns],
-        [[fit.interface, *_cells(fit, "per_byte_ns", 2), _total(fit)] for fit in fits],
-        columns,
-    )
+    """Print the parameters, what they mean, and where they do not fit."""
+    from narthex.fitting.tables import caution_table, tables
+
+    for table in tables(fits):
+        print_table(table.title, table.columns, table.rows, table.numbers)
+    sizes = {each.size for each in fits[0].measurements}
+    seeds = {each.seed for each in fits[0].measurements}
     print(
         "One way of k bytes takes L + o_s + o_r + (k-1) G_T, where G_T = L_byte + O_s + O_r;"
-        "\na stream sends one message every g + (k-1) G. After ± is half the 95 % confidence"
-        f"\ninterval, from {len(sizes)} sizes with {seeds} seeds each; the residual is the largest"
-        " of a line."
+        "\na stream sends one message every g + (k-1) G. Behind ± is half the 95 % confidence"
+        f"\ninterval: {len(sizes)} sizes, {len(seeds)} seeds each.\n"
     )
-    for each in fits:
-        for caution in each.cautions:
-            print(f"{each.interface}: {caution}")
-
-
-def _cells(fit: "Fit", part: str, digits: int) -> list[str]:
-    """Write L, o_s, o_r and g, or their parts per byte, with their intervals."""
-    values, within = fit.parameters, fit.estimate.within
-    lines: list[tuple[Line, Line]] = [
-        (values.latency, within.latency),
-        (values.send_overhead, within.send_overhead),
-        (values.receive_overhead, within.receive_overhead),
-        (values.gap, within.gap),
-    ]
-    return [
-        f"{getattr(line, part):,.{digits}f} ±{getattr(half, part):,.{digits}f}"
-        for line, half in lines
-    ]
-
-
-def _total(fit: "Fit") -> str:
-    return f"{fit.parameters.one_way.per_byte_ns:,.2f}"
-
-
-def _residual(fit: "Fit") -> str:
-    worst = fit.largest_residual
-    return f"{worst.percent:+.1f} % ({worst.series}, {worst.size} bytes)"
+    doubts = caution_table(fits)
+    if doubts:
+        print_table(doubts.title, doubts.columns, doubts.rows)

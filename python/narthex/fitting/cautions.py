@@ -35,12 +35,13 @@ def cautions(
 
 
 def _of_residuals(estimate: Estimate) -> Iterator[str]:
-    for each in estimate.residuals:
-        if abs(each.percent) > RESIDUAL_PERCENT:
-            yield (
-                f"the {each.series} is no line over the size: measured {each.percent:+.0f} % from"
-                f" it at {each.size} bytes (blocks and packets come whole)"
-            )
+    large = [each for each in estimate.residuals if abs(each.percent) > RESIDUAL_PERCENT]
+    if large:
+        told = ", ".join(f"{each.series} {each.percent:+.0f} % at {each.size}" for each in large)
+        yield (
+            f"no line over the size in bytes: {told} (costs come in words, blocks and packets,"
+            " or a size is sent in another way)"
+        )
 
 
 def _of_bytes(estimate: Estimate) -> Iterator[str]:
@@ -49,17 +50,17 @@ def _of_bytes(estimate: Estimate) -> Iterator[str]:
         yield "a byte more adds nothing to the gap: there is no bandwidth in these sizes"
     elif not 1 / BYTE_RATIO < message.per_byte_ns / stream.per_byte_ns < BYTE_RATIO:
         yield (
-            f"LogGP has one G, but a byte takes {message.per_byte_ns:.2f} ns in a single message"
-            f" and {stream.per_byte_ns:.2f} in a stream: its bytes pass sender, interfaces and"
-            " receiver one after the other"
+            f"two G: a byte takes {message.per_byte_ns:.2f} ns in a single message and"
+            f" {stream.per_byte_ns:.2f} ns in a stream, where one message is sent while another is"
+            " received"
         )
 
 
 def _of_latency(estimate: Estimate) -> Iterator[str]:
     if estimate.parameters.latency.first_ns < 0:
         yield (
-            "the latency is negative: both processors are engaged at the same time, so their"
-            " overheads add up to more than one way takes"
+            "L is negative: both processors are engaged at the same time, so that their overheads"
+            " add up to more than one way takes"
         )
 
 
