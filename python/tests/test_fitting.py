@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -13,10 +14,12 @@ from test_cli import narthex as command
 import narthex
 from narthex import fitting
 from narthex.cli import main
+from narthex.documentation import DOCS
 from narthex.fitting import estimator, output
 from narthex.fitting.cautions import cautions
-from narthex.fitting.measurement import Measurement
+from narthex.fitting.measurement import Measurement, taken
 from narthex.fitting.model import Line, LogGP
+from narthex.results import region_ledger_rows
 
 SIZES = [8, 16, 32, 64, 96, 128, 192, 240]
 
@@ -174,6 +177,20 @@ def test_the_fit_predicts_what_roundtrip_measures(fits, interface, limit, size):
     assert predicted_ns == pytest.approx(measured_ns, rel=limit)
 
 
+@pytest.mark.parametrize("interface", ["NI2w", "CNI512Q", "CNI32Qm"])
+def test_overheads_are_what_the_ledger_books(interface):
+    """The ledger leaves the calls themselves out: checks of arguments, and the handler."""
+    done = narthex.run("logp", 64, 32, 150, 4, interface=interface, nodes=2)
+    booked_ns = dict.fromkeys(["send", "poll", "receive"], 0.0)
+    for node, _, activity, _, time_ps in region_ledger_rows(done.document, "overheads"):
+        if node == 0 and activity in booked_ns:
+            booked_ns[activity] += time_ps / 32e3
+    measured = taken(done, 64, 1)
+    receive_ns = booked_ns["poll"] + booked_ns["receive"]
+    assert 0 < measured.send_overhead_ns - booked_ns["send"] < 50
+    assert 0 < measured.receive_overhead_ns - receive_ns < 60
+
+
 def test_the_gap_predicts_what_bandwidth_measures(fits):
     """A receiver that the stream keeps busy takes a message every g + (k-1) G."""
     gap_ns = fits["NI2w"].parameters.gap.at(128)
@@ -276,3 +293,16 @@ def test_processes_of_one_node_are_not_measured_against_each_other():
     assert done.value("round-trip latency") == pytest.approx(
         alone.value("round-trip latency"), rel=0.2
     )
+
+
+def test_the_pages_commands_run_and_write_what_it_shows(tmp_path, monkeypatch):
+    page = (DOCS / "logp.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    commands = [line for line in page.splitlines() if line.startswith("narthex fit")]
+    assert len(commands) == 4
+    for line in commands:
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(line)[1:])
+        assert ended.value.code == 0, line
+    assert f"```\n{(tmp_path / 'cni32qm.txt').read_text()}```" in page
+    assert (tmp_path / "logp.json").exists()

@@ -21,33 +21,34 @@
 #include "messaging/packet.h"
 
 enum { PING = 1, PONG = 2, PLAN = 3, READY = 4, DATA = 5, DONE = 6 };
-enum { LARGEST_PAUSE_CYCLES = 1023, LARGEST_BURST = 1024, BUFFER_EXTRA_BYTES = 64, REPLIES = 4 };
+enum {
+    LARGEST_PAUSE_CYCLES = 1023,
+    LARGEST_BURST = 1024,
+    ROUNDS_PER_BURST = 4,    /* bursts vary less than round trips, and take longer */
+    REPLIES = 4,             /* buffers for them; one is in use at a time */
+    BUFFER_EXTRA_BYTES = 64, /* of the library, beside the payload */
+};
 
 static int partner; /* the first process of the second node */
 static size_t stride;
 
 /* What a number of measurements of one kind sum up to. */
-struct series {
+struct summary {
     double sum, squares, most;
-    long count;
 };
 
-static void add(struct series *series, double value_ns) {
-    series->sum += value_ns;
-    series->squares += value_ns * value_ns;
-    series->most = series->count == 0 || value_ns > series->most ? value_ns : series->most;
-    series->count += 1;
+static void add(struct summary *all, double value_ns) {
+    all->sum += value_ns;
+    all->squares += value_ns * value_ns;
+    all->most = value_ns > all->most ? value_ns : all->most;
 }
 
-static double mean(const struct series *series) {
-    return series->sum / (double)series->count;
-}
-
-static void report(const char *name, const struct series *series) {
+static void report(const char *name, const struct summary *all, long count) {
+    double mean = all->sum / (double)count;
+    double variance = all->squares / (double)count - mean * mean;
     char spread[64];
-    double variance = series->squares / (double)series->count - mean(series) * mean(series);
     snprintf(spread, sizeof spread, "%s, standard deviation", name);
-    narthex_report(name, mean(series), "ns");
+    narthex_report(name, mean, "ns");
     narthex_report(spread, sqrt(variance > 0 ? variance : 0), "ns");
 }
 
@@ -105,7 +106,7 @@ static double round_trip_ns(void) {
     return (double)(reply_ns - start_ns);
 }
 
-/* The time of reading the clock, which the overheads contain once. */
+/* The time of reading the clock, which the overheads contain. */
 static double clock_ns(void) {
     uint64_t start_ns = narthex_time_ns(), end_ns = start_ns;
     for (int reading = 0; reading < 1000; reading++)
@@ -113,9 +114,14 @@ static double clock_ns(void) {
     return (double)(end_ns - start_ns) / 1000;
 }
 
-/* One message at a time; the reply waits in the interface when it is polled for. Returns whether
- * all of it did: what an interface cannot hold arrives during the poll. */
-static bool add_overheads(struct series *send, struct series *receive, double longest_ns) {
+struct overheads {
+    double send_ns, receive_ns;
+    bool
+        late; /* the reply had not arrived whole: what an interface cannot hold comes in the poll */
+};
+
+/* One message at a time; the reply waits in the interface when it is polled for. */
+static struct overheads overheads(double longest_ns) {
     prepare_ping();
     uint64_t start_ns = narthex_time_ns();
     narthex_send(partner, PING, ping, message_bytes);
@@ -123,14 +129,13 @@ static bool add_overheads(struct series *send, struct series *receive, double lo
     while ((double)(narthex_time_ns() - start_ns) < 2 * longest_ns)
         ;
     uint64_t polled_ns = narthex_time_ns();
-    bool waited = narthex_poll() > 0;
+    bool late = narthex_poll() == 0;
     while (!reply)
         narthex_poll();
     uint64_t received_ns = narthex_time_ns();
-    add(send, (double)(sent_ns - start_ns));
-    add(receive, (double)(received_ns - polled_ns));
     check_reply();
-    return waited;
+    return (struct overheads){(double)(sent_ns - start_ns), (double)(received_ns - polled_ns),
+                              late};
 }
 
 /* Bursts: the partner's side. It keeps a whole burst, answers, and then checks it. */
@@ -193,8 +198,11 @@ static void plan(long messages) {
         narthex_poll();
 }
 
-static void add_burst(const char *payloads, long messages, struct series *time,
-                      struct series *issue) {
+struct burst {
+    double time_ns, issue_ns;
+};
+
+static struct burst burst(const char *payloads, long messages) {
     plan(messages);
     pause_for_a_while();
     uint64_t start_ns = narthex_time_ns();
@@ -205,55 +213,61 @@ static void add_burst(const char *payloads, long messages, struct series *time,
     uint64_t issued_ns = narthex_time_ns();
     while (!done)
         narthex_poll();
-    add(time, (double)(done_ns - start_ns));
-    add(issue, (double)(issued_ns - start_ns));
+    return (struct burst){(double)(done_ns - start_ns), (double)(issued_ns - start_ns)};
 }
 
 /* The measurements */
 
-static struct series measure_round_trips(long rounds, long warm_up) {
-    struct series all = {0};
+/* Returns the longest, in ns. */
+static double measure_round_trips(long rounds, long warm_up) {
+    struct summary all = {0};
     for (long round = 0; round < warm_up; round++)
         round_trip_ns();
     narthex_region_begin("round trips");
     for (long round = 0; round < rounds; round++)
         add(&all, round_trip_ns());
     narthex_region_end("round trips");
-    report("round-trip latency", &all);
-    return all;
+    report("round-trip latency", &all, rounds);
+    return all.most;
 }
 
 static void measure_overheads(long rounds, double longest_ns) {
-    struct series send = {0}, receive = {0};
+    struct summary send = {0}, receive = {0};
     long late = 0;
     narthex_region_begin("overheads");
-    for (long round = 0; round < rounds; round++)
-        late += !add_overheads(&send, &receive, longest_ns);
+    for (long round = 0; round < rounds; round++) {
+        struct overheads measured = overheads(longest_ns);
+        add(&send, measured.send_ns);
+        add(&receive, measured.receive_ns);
+        late += measured.late;
+    }
     narthex_region_end("overheads");
     narthex_report("clock", clock_ns(), "ns");
-    report("send overhead", &send);
-    report("receive overhead", &receive);
+    report("send overhead", &send, rounds);
+    report("receive overhead", &receive, rounds);
     narthex_report("late replies", (double)late, "messages");
 }
 
-static void report_burst(long messages, const struct series *time, const struct series *issue) {
+static void measure_bursts_of(const char *payloads, long rounds, long messages) {
+    struct summary time = {0}, issue = {0};
     char name[64];
+    for (long round = 0; round < rounds; round++) {
+        struct burst measured = burst(payloads, messages);
+        add(&time, measured.time_ns);
+        add(&issue, measured.issue_ns);
+    }
     snprintf(name, sizeof name, "burst of %ld", messages);
-    report(name, time);
+    report(name, &time, rounds);
     snprintf(name, sizeof name, "issue of %ld", messages);
-    report(name, issue);
+    report(name, &issue, rounds);
 }
 
 static void measure_bursts(const char *payloads, long rounds, long longest) {
     for (long warm_up = 0; warm_up < 2; warm_up++)
-        add_burst(payloads, longest, &(struct series){0}, &(struct series){0});
+        burst(payloads, longest);
     narthex_region_begin("bursts");
-    for (long messages = 1; messages <= longest; messages *= 2) {
-        struct series time = {0}, issue = {0};
-        for (long round = 0; round < rounds; round++)
-            add_burst(payloads, messages, &time, &issue);
-        report_burst(messages, &time, &issue);
-    }
+    for (long messages = 1; messages <= longest; messages *= 2)
+        measure_bursts_of(payloads, rounds, messages);
     narthex_region_end("bursts");
 }
 
@@ -273,9 +287,9 @@ static void measure(long rounds, long warm_up, long longest) {
     const char *payloads = arrange_memory();
     narthex_report("payload of a packet",
                    (double)(narthex_payload_limit() / PACKETS_PER_MESSAGE_LIMIT), "bytes");
-    struct series latencies = measure_round_trips(rounds, warm_up);
-    measure_overheads(rounds, latencies.most);
-    measure_bursts(payloads, rounds, longest);
+    double longest_ns = measure_round_trips(rounds, warm_up);
+    measure_overheads(rounds, longest_ns);
+    measure_bursts(payloads, (rounds + ROUNDS_PER_BURST - 1) / ROUNDS_PER_BURST, longest);
     plan(0);
 }
 

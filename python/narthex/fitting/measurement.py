@@ -63,7 +63,11 @@ class Measurement:
 
 
 def taken(result: Result, size: int, seed: int) -> Measurement:
-    """Take the measurement from a run. Overheads were timed with one reading of the clock."""
+    """Take the measurement from a run.
+
+    Each overhead was timed with a reading of the clock in it, and the handler of a
+    received reply reads the clock once more.
+    """
     clock_ns = result.value("clock")
     names = {report["name"] for report in result.document["reports"]}
     bursts = {int(found[1]): found[0] for name in names if (found := _BURST.fullmatch(name))}
@@ -71,7 +75,7 @@ def taken(result: Result, size: int, seed: int) -> Measurement:
         size,
         seed,
         result.value("send overhead") - clock_ns,
-        result.value("receive overhead") - clock_ns,
+        result.value("receive overhead") - 2 * clock_ns,
         result.value("round-trip latency") / 2,
         {length: result.value(bursts[length]) for length in sorted(bursts)},
         int(result.value("late replies")),
