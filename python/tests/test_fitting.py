@@ -79,6 +79,13 @@ def test_intervals_contain_the_truth_about_as_often_as_they_say():
     assert all(0.90 * trials <= each < trials for each in inside), inside
 
 
+def test_an_interval_is_the_jackknifes_error_times_students_t():
+    """Left-out fits of 0, 1, 2, 3 have the error sqrt(3/4 * 5); t has two degrees of freedom."""
+    without = [replace(TRUTH, gap=Line(each, 0.0)) for each in (0.0, 1.0, 2.0, 3.0)]
+    half_ns = estimator._within(without).gap.first_ns
+    assert half_ns == pytest.approx(4.303 * 3.75**0.5, rel=0.01)
+
+
 @given(st.floats(0.001, 0.05))
 def test_an_interval_grows_with_the_residuals(noise):
     def alternating(factor):
@@ -228,11 +235,19 @@ def test_loggopsims_parameters_give_the_gap_and_nearly_the_latency(fits):
         assert abs(converted.one_way_ns(size) / one_way_ns - 1) <= abs(percent) / 100 + 0.2
 
 
-def test_loggopsim_is_exact_where_the_model_is():
-    found = estimator.estimate(synthetic(WIRE))
-    fit = fitting.Fit("ideal", found, [], synthetic(WIRE), {}, "")
+COPIES = LogGP(Line(500, -3.0), Line(100, 3.0), Line(120, 3.0), Line(150, 2.0))
+"""The processors take longer for a byte than the wire, and at the same time."""
+
+
+@pytest.mark.parametrize(
+    ("truth", "arguments"),
+    [(WIRE, "-L 500 -o 110 -g 150 -G 2 -O 0"), (COPIES, "-L 500 -o 110 -g 150 -G 2 -O 3")],
+)
+def test_loggopsim_is_exact_where_the_model_is(truth, arguments):
+    found = estimator.estimate(synthetic(truth))
+    fit = fitting.Fit("ideal", found, [], synthetic(truth), {}, "")
     converted = output.loggopsim(fit)
-    assert converted.arguments == "-L 500 -o 110 -g 150 -G 2 -O 0 -S 2147483647"
+    assert converted.arguments == f"{arguments} -S 2147483647"
     assert output.loggopsim_error(fit, converted)[0] == pytest.approx(0, abs=1e-9)
 
 
