@@ -14,7 +14,7 @@ what they reported and where each processor's time went.
 Everything that the command line does is a call here. The layers, from below:
 `_native` is the simulator (Rust); `programs` finds and compiles guests;
 `running` runs one of them; `comparison` runs it on several interfaces;
-`explanation` opens one message's life;
+`explanation` opens one message's life; `fitting` measures an interface's LogGP parameters;
 `validation` runs experiments and joins published values; `sweeps` makes many
 runs over parameters into one table; `cli` is the command line and holds no
 logic of its own. Nothing is imported before it is used, so that
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from narthex.comparison import compare
     from narthex.compiler import compile  # noqa: A004
     from narthex.explanation import Explanation, explain
+    from narthex.fitting import fit_logp
     from narthex.results import Result
     from narthex.running import run
     from narthex.sweeps.execution import sweep
@@ -43,6 +44,7 @@ __all__ = [
     "compile",
     "experiment",
     "explain",
+    "fit_logp",
     "run",
     "sweep",
 ]
@@ -55,6 +57,7 @@ _HOMES = {
     "compile": "narthex.compiler",
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
+    "fit_logp": "narthex.fitting",
     "run": "narthex.running",
     "sweep": "narthex.sweeps.execution",
 }

@@ -16,6 +16,7 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `breakdown` | interfaces, `bytes` (several with commas), `machine` | `narthex explain` |
 | `measured` | an experiment, interfaces | `narthex experiment` |
 | `claims` | an experiment, interfaces | `narthex experiment` |
+| `logp` | interfaces, `machine` | `narthex fit logp` |
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
 """
@@ -30,6 +31,8 @@ from pathlib import Path
 
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
+from narthex.fitting import fit_logp
+from narthex.fitting.tables import caution_table, tables
 from narthex.running import DEFAULT_MACHINE
 from narthex.validation import Outcome, experiment
 from narthex.validation.outcome import label
@@ -174,11 +177,21 @@ def claims(directive: Directive) -> list[str]:
     return markdown_table([f"claims of `{name}`", "where", "holds"], rows)
 
 
+def logp(directive: Directive) -> list[str]:
+    """Put the LogGP parameters of interfaces side by side, and where they do not fit."""
+    fits = fit_logp(directive.names, machine=directive.machine, set=directive.set)
+    parts = [*tables(fits), *filter(None, [caution_table(fits)])]
+    return "\n\n".join(
+        "\n".join(markdown_table(part.columns, part.rows, right=part.numbers)) for part in parts
+    ).splitlines()
+
+
 KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "transactions": transactions,
     "breakdown": breakdown,
     "measured": measured,
     "claims": claims,
+    "logp": logp,
 }
 LIVES = ("transactions", "breakdown")
 """The kinds that take no longer than a test may."""

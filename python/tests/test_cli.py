@@ -15,6 +15,8 @@ COMMANDS = [
     ["explain"],
     ["experiment"],
     ["sweep"],
+    ["fit"],
+    ["fit", "logp"],
     ["cc"],
     ["check"],
     ["check", "protocol"],
@@ -46,7 +48,9 @@ def test_every_command_has_help_with_its_meaning(command):
     assert "Usage: narthex" in done.stdout
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["check"], ["machine"])])
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS if c not in (["check"], ["fit"], ["machine"])]
+)
 def test_help_gives_examples(command):
     assert "Examples:" in narthex(*command, "--help").stdout
 

@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-from narthex import validation
-from narthex.validation import execution, finished
+from narthex import batch, finished, validation
 
 SHORT = """
 title = "Short"
@@ -30,13 +29,13 @@ holds = "'CNI512Q' < 'NI2w'"
 @pytest.fixture
 def made(monkeypatch, tmp_path):
     """Return the list of runs that were made, each by its interface; the cache is empty."""
-    runs, simulate = [], execution.simulate
+    runs, simulate = [], batch.simulate
 
     def counted(wanted, *others):
         runs.append(wanted["interface"])
         return simulate(wanted, *others)
 
-    monkeypatch.setattr(execution, "simulate", counted)
+    monkeypatch.setattr(batch, "simulate", counted)
     monkeypatch.setattr(finished, "cache_folder", lambda: tmp_path / "cache")
     return runs
 

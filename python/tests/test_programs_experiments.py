@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from narthex import NarthexError, validation
+from narthex import NarthexError, finished, validation
 from narthex.cli import main
 from narthex.remaining import Remaining
-from narthex.validation import finished, plots, rows, sampling
+from narthex.validation import plots, rows, sampling
 from narthex.validation.definition import MessageSize
 from narthex.validation.execution import Sample
 from narthex.validation.loading import parse

@@ -9,40 +9,23 @@
 #include <stdbool.h>
 
 #include "../arguments.h"
-#include "../pattern.h"
+#include "../payload_slots.h"
 
 enum {
     DATA = 1,
     ALLOWANCE = 2,
-    SENT_BYTES = 64 * 1024,   /* payloads prepared by the sender */
-    SLOTS_LIMIT = 251,        /* prepared payloads; their number fits in a byte */
     KEPT_KIB = 256,           /* unchecked payloads at the receiver, at most */
     REFILL_BYTES = 64 * 1024, /* received after a check before measuring goes on */
     COLD = 256,               /* the first messages, at most, come in bursts */
     BURST = 4
 };
 
-/* Where payloads lie in a direct-mapped cache: behind the queues (interfaces/src/registers.rs), so
- * that queues, payloads and the program's own data do not replace each other. 256 KiB are free
- * there in a cache of 1 MiB, 64 KiB in one of 256 KiB. */
-enum { COLOURS_BYTES = 1024 * 1024, PAYLOADS_COLOUR = 0xb8000 };
-
-static char *payload_memory(size_t bytes) {
-    char *memory = malloc(bytes + COLOURS_BYTES);
-    narthex_check(memory, "node %d has no memory for %zu bytes", narthex_node(), bytes);
-    size_t colour = (uintptr_t)memory % COLOURS_BYTES;
-    return memory + (PAYLOADS_COLOUR + COLOURS_BYTES - colour) % COLOURS_BYTES;
-}
-
 /* Time spent receiving and what was received in it. */
 struct measurement {
     uint64_t bytes, time_ns;
 };
 
-static long expected, warm_up; /* messages */
-static size_t message_bytes;
-static long slots; /* different payloads */
-static long slot_arrivals[SLOTS_LIMIT];
+static long expected, warm_up;  /* messages */
 static long received;           /* messages so far, on the receiver, when there was more to do */
 static const void **kept;       /* payloads that wait for their check */
 static const void **kept_next;  /* where the next one is put */
@@ -71,24 +54,6 @@ static void end_stretch(void) {
     half->time_ns += narthex_time_ns() - stretch_start_ns;
     half->bytes += (uint64_t)(received - stretch_first) * message_bytes;
     stretch_first = -1;
-}
-
-/* A payload's first byte is its slot's number, the rest a pattern of that number. */
-static void prepare(char *payload, long slot) {
-    pattern_fill(payload, message_bytes, (uint64_t)slot);
-    payload[0] = (char)slot;
-}
-
-static void check(const char *payload) {
-    static char *right;
-    long slot = (unsigned char)payload[0];
-    if (!right && !(right = malloc(message_bytes)))
-        narthex_fail("node %d has no memory for %zu bytes", narthex_node(), message_bytes);
-    narthex_check(slot < slots, "node %d received payload %ld of %ld", narthex_node(), slot, slots);
-    prepare(right, slot);
-    narthex_check(memcmp(payload, right, message_bytes) == 0,
-                  "node %d: a payload of slot %ld arrived changed", narthex_node(), slot);
-    slot_arrivals[slot] += 1;
 }
 
 /* Checks the payloads kept, then lets the stream recover from this pause. */
@@ -194,30 +159,13 @@ static void prepare_receiver(size_t kept_bytes) {
     plan_next_step();
 }
 
-static void check_arrivals(void) {
-    for (long slot = 0; slot < slots; slot++) {
-        long right = expected / slots + (slot < expected % slots);
-        narthex_check(slot_arrivals[slot] == right,
-                      "node %d received payload %ld %ld times instead of %ld times", narthex_node(),
-                      slot, slot_arrivals[slot], right);
-    }
-}
-
 static void receive_all(void) {
     narthex_region_begin("stream");
     while (received < expected)
         narthex_poll();
     narthex_region_end("stream");
-    check_arrivals();
+    check_arrivals(expected);
     report();
-}
-
-/* The prepared payloads, one after the other. */
-static char *prepare_payloads(size_t stride) {
-    char *payloads = payload_memory((size_t)slots * stride);
-    for (long slot = 0; slot < slots; slot++)
-        prepare(payloads + (size_t)slot * stride, slot);
-    return payloads;
 }
 
 /* Nothing in the loop but what sends: it is part of what is measured where the sender is slower. */
@@ -238,11 +186,6 @@ static void send_all(int destination, const char *payloads, size_t stride) {
     }
 }
 
-static long count_slots(size_t stride) {
-    long fit = SENT_BYTES / (long)stride;
-    return fit < 2 ? 2 : fit > SLOTS_LIMIT ? SLOTS_LIMIT : fit;
-}
-
 int main(int count, char **values) {
     long limit = (long)narthex_payload_limit();
     message_bytes = (size_t)argument(count, values, 1, "bytes", 1, limit, 8);
@@ -258,7 +201,9 @@ int main(int count, char **values) {
         prepare_receiver((size_t)kept_kib * 1024);
     narthex_register_handler(DATA, on_data);
     narthex_register_handler(ALLOWANCE, on_allowance);
-    const char *payloads = narthex_node() == 0 ? prepare_payloads(stride) : NULL;
+    char *payloads = NULL;
+    if (narthex_node() == 0)
+        prepare_payloads(payloads = payload_memory((size_t)slots * stride), stride);
     narthex_barrier();
     if (narthex_node() == receiver)
         allow();

@@ -17,6 +17,7 @@ from narthex.cli import (
     compiling,
     experiments,
     explaining,
+    fitting,
     machines,
     reporting,
     runs,
@@ -39,11 +40,13 @@ app = typer.Typer(
         "narthex explain CNI32Qm --bytes 64",
         "narthex experiment hpca98/roundtrip",
         "narthex sweep queue-size.toml --jobs 4",
+        "narthex fit logp --interface CNI32Qm",
         "narthex report result.json",
     ),
 )
 for module in (
-    catalogue, runs, explaining, experiments, sweeping, compiling, checking, machines, reporting,
+    catalogue, runs, explaining, experiments, sweeping, fitting, compiling, checking, machines,
+    reporting,
 ):  # fmt: skip
     module.register(app)
 

@@ -3,8 +3,8 @@
 An experiment is a file `experiments/PAPER/NAME.toml`: a program, its
 workloads, the interfaces, and the paper's claims as expressions that are
 checked. Reading order: `definition` (the file; `loading` reads it), `published`
-(the paper's values), `execution` (the runs; `finished` keeps them, `sampling` takes from them
-what counts), `rows` and `sizes` (measured and derived beside published), `claims` (the
+(the paper's values), `execution` (the runs; `sampling` takes from them what
+counts), `rows` and `sizes` (measured and derived beside published), `claims` (the
 expressions), `outcome` (all of it), `plots` (pictures of it).
 """
 

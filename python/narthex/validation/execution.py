@@ -7,27 +7,20 @@ and so does whoever started the experiment.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from threading import Event
 from typing import Any
 
 from narthex import _native
+from narthex.batch import Batch, Progress
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
-from narthex.remaining import Remaining
-from narthex.running import request, simulate
+from narthex.running import request
 from narthex.validation.definition import Experiment, Interface, Workload
-from narthex.validation.finished import FinishedRuns
 from narthex.validation.loading import load, only
 from narthex.validation.outcome import Failure, Outcome, assess
 from narthex.validation.published import read
 from narthex.validation.sampling import Sample, sample
-
-Progress = Callable[[int, int, float | None], None]
-"""Called with the number of finished runs, of all runs, and the seconds that
-the others will still take, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ def experiment(
     runs = _Runs(definition, set or [], fresh)
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     failures = []
-    for cell, made in zip(cells, _run_all(runs, cells, jobs, progress), strict=True):
+    for cell, made in zip(cells, runs.make_all(cells, jobs, progress), strict=True):
         if isinstance(made, Sample):
             samples[cell.interface.name, cell.workload.name].append(made)
         else:
@@ -90,25 +83,23 @@ class _Runs:
     def __init__(self, definition: Experiment, settings: list[str], fresh: bool) -> None:
         self._definition = definition
         self._settings = settings
-        self._fresh = fresh
-        self._finished = FinishedRuns()
+        self._batch = Batch(fresh=fresh)
         self._programs = {name: find(name) for name in definition.programs}
-        self.stop = Event()
         for program in self._programs.values():
             program.elf()  # compiled once, before the threads start
 
-    def make(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
+    def make_all(self, cells: list[Cell], jobs: int, progress: Progress) -> list[Sample | Failure]:
+        """Make all runs; one that fails stops no other."""
+        return self._batch.make_all(
+            self._make, cells, lambda cell: cell.workload.name, jobs, progress
+        )
+
+    def _make(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
         """Make a run; returns the seconds that it took, if it was not made before."""
         program = self._programs[self._definition.program_of(cell.workload)]
-        wanted = self._request(program, cell)
         start = time.monotonic()
-        result = None if self._fresh else self._finished.find(wanted, program)
-        taken_s = None
         try:
-            if result is None:
-                result = simulate(wanted, program, lambda _time_ps: not self.stop.is_set())
-                self._finished.keep(wanted, program, result)
-                taken_s = time.monotonic() - start
+            result, taken_s = self._batch.run(self._request(program, cell), program)
             return sample(self._definition, result), taken_s
         except NarthexError as error:
             names = self._definition.name, cell.interface.name, cell.workload.name, cell.seed
@@ -134,24 +125,3 @@ class _Runs:
             set=[*definition.set, *cell.interface.set, *self._settings],
             seed=cell.seed,
         )
-
-
-def _run_all(
-    runs: _Runs, cells: list[Cell], jobs: int, progress: Progress
-) -> list[Sample | Failure]:
-    """Run all cells on threads: the simulator does not hold the interpreter's lock."""
-    remaining = Remaining.of(jobs, (cell.workload.name for cell in cells))
-    progress(0, len(cells), None)
-    with ThreadPoolExecutor(max_workers=remaining.jobs) as pool:
-        futures: dict[Future[tuple[Sample | Failure, float | None]], Cell]
-        futures = {pool.submit(runs.make, cell): cell for cell in cells}
-        try:
-            for finished, future in enumerate(as_completed(futures), start=1):
-                _, taken_s = future.result()
-                left_s = remaining.finish(futures[future].workload.name, taken_s)
-                progress(finished, len(cells), left_s)
-        except BaseException:
-            runs.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-        return [future.result()[0] for future in futures]

@@ -1,0 +1,149 @@
+"""`narthex fit`: the parameters of models of communication."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    check_writable,
+    compile_program,
+    examples,
+    print_table,
+    split_names,
+)
+from narthex.cli.runs import MACHINE, WHERE
+from narthex.errors import NarthexError
+
+if TYPE_CHECKING:
+    from narthex.fitting import Fit
+
+INTERFACE = "{interface}"
+"""In a file's name: the place of an interface's."""
+
+NODES = typer.Option(2, "--nodes", "-n", help="Nodes; those beyond the second take no part.")
+
+fit = typer.Typer(
+    help="Fit models of communication to interfaces.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(fit, name="fit")
+
+
+@fit.command(
+    epilog=examples(
+        "narthex fit logp --interface CNI32Qm",
+        "narthex fit logp --interface NI2w,CNI512Q,CNI32Qm --json logp.json",
+        "narthex fit logp -i CNI32Qm --output cni32qm.txt",
+        "narthex fit logp -i NI2w,CNI32Qm --output 'logp-{interface}.txt'",
+        "narthex fit logp -i 'NI2w on io-bus' -m isca96 --bytes 8,16,32,64",
+    )
+)
+def logp(
+    interface: str = typer.Option(
+        ..., "--interface", "-i", help=f"Names with commas between. {WHERE}"
+    ),
+    machine: str = MACHINE,
+    nodes: int = NODES,
+    set_: list[str] = SET_OPTION,
+    sizes: str | None = typer.Option(
+        None, "--bytes", "-b", metavar="SIZES", help="Sizes of messages, with commas between."
+    ),
+    seeds: int = typer.Option(3, "--seeds", help="Runs of each size, each with other pauses."),
+    burst: int = typer.Option(64, "--burst", help="Messages of the longest burst; 4 to 1024."),
+    jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
+    json_file: str | None = JSON_OPTION,
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=f"Write LogGOPSim's arguments; '{INTERFACE}' in the name stands for the interface's.",
+    ),
+) -> None:
+    """Measure latency, overheads and gaps of interfaces: LogGP.
+
+    Prints L, o_s, o_r and g with what each further byte adds to them (G is that of
+    g), 95 % confidence intervals, and where the model does not fit (docs/logp.md).
+    """
+    from narthex import fitting
+    from narthex.fitting import output as files
+    from narthex.fitting.measurement import PROGRAM, SIZES
+    from narthex.programs import find
+
+    target = JsonTarget(json_file)
+    names = split_names(interface)
+    _check_output(output, names)
+    compile_program(find(PROGRAM))
+    with Waiting("Fitting LogGP") as waiting:
+        fits = fitting.fit_logp(
+            names,
+            machine=machine,
+            nodes=nodes,
+            set=set_,
+            sizes=SIZES if sizes is None else _sizes(sizes),
+            seeds=seeds,
+            burst=burst,
+            jobs=jobs,
+            fresh=fresh,
+            progress=lambda done, total, left_s: waiting.update(
+                f"{done} of {total} runs", done, total, left_s
+            ),
+        )
+    target.write(files.document(fits))
+    if output:
+        for each, name in zip(fits, names, strict=True):
+            Path(output.replace(INTERFACE, name)).write_text(
+                files.loggopsim(each).arguments + "\n", encoding="utf-8"
+            )
+    if not target.to_stdout:
+        show(fits)
+
+
+def _sizes(text: str) -> list[int]:
+    """Read sizes with commas between them."""
+    try:
+        return [int(size) for size in split_names(text)]
+    except ValueError:
+        raise NarthexError(
+            f"--bytes '{text}': sizes are whole numbers with commas between: 8,16,32,64"
+        ) from None
+
+
+def _check_output(output: str | None, names: list[str]) -> None:
+    """Refuse files that cannot be written, and one file for several interfaces."""
+    if output is None:
+        return
+    if len(names) > 1 and INTERFACE not in output:
+        raise NarthexError(
+            f"--output '{output}' is one file for {len(names)} interfaces; write {INTERFACE} where"
+            f" their names go: 'logp-{INTERFACE}.txt'"
+        )
+    for name in names:
+        check_writable(Path(output.replace(INTERFACE, name)), "--output")
+
+
+def show(fits: "list[Fit]") -> None:
+    """Print the parameters, what they mean, and where they do not fit."""
+    from narthex.fitting.tables import caution_table, tables
+
+    for table in tables(fits):
+        print_table(table.title, table.columns, table.rows, table.numbers)
+    sizes = {each.size for each in fits[0].measurements}
+    seeds = {each.seed for each in fits[0].measurements}
+    print(
+        "One way of k bytes takes L + o_s + o_r + (k-1) G_T, where G_T = L_byte + O_s + O_r;"
+        "\na stream sends one message every g + (k-1) G. Behind ± is half the 95 % confidence"
+        f"\ninterval: {len(sizes)} sizes, {len(seeds)} seeds each.\n"
+    )
+    doubts = caution_table(fits)
+    if doubts:
+        print_table(doubts.title, doubts.columns, doubts.rows)
