@@ -25,6 +25,7 @@ COMMANDS = [
     ["machine", "show"],
     ["machine", "schema"],
     ["report"],
+    ["doctor"],
 ]
 
 

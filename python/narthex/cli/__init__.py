@@ -15,6 +15,7 @@ from narthex.cli import (
     catalogue,
     checking,
     compiling,
+    doctor,
     experiments,
     explaining,
     machines,
@@ -28,7 +29,7 @@ from narthex.errors import USAGE, NarthexError
 app = typer.Typer(
     name="narthex",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 for module in (
     catalogue, runs, explaining, experiments, sweeping, compiling, checking, machines, reporting,
+    doctor,
 ):  # fmt: skip
     module.register(app)
 
