@@ -2,6 +2,7 @@
 
 import os
 
+import guide
 import pytest
 
 from narthex import documentation
@@ -19,6 +20,14 @@ def test_every_page_is_in_the_navigation():
     navigation = (documentation.DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     for page in documentation.DOCS.rglob("*.md"):
         assert f" {page.relative_to(documentation.DOCS)}\n" in navigation
+
+
+@pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])
+def test_the_guides_interface_is_the_one_that_the_tests_build(language, name):
+    page = (documentation.DOCS / "add-an-interface.md").read_text(encoding="utf-8")
+    parts = [block.text for block in guide.blocks(page) if block.language == language]
+    file = documentation.DOCS.parent / "interfaces" / "examples" / "models" / name
+    assert "\n".join(parts) == file.read_text(encoding="utf-8")
 
 
 def test_a_generated_part_is_replaced_and_the_rest_is_kept():
