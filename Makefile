@@ -80,8 +80,8 @@ pages: setup ## Make the generated tables of the documentation anew.
 	$(BIN)/python -m narthex.documentation
 
 docs: $(VENV)/.packages ## Build the guide as a web site into target/site.
-	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
-	@echo "target/site/index.html"
+	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
+	@echo "The guide is in target/site; $(BIN)/mkdocs serve shows it."
 
 guide: setup ## Run every command of the guide, those that take long too.
 	NARTHEX_GUIDE=long $(BIN)/pytest python/tests/test_guide.py

@@ -93,6 +93,21 @@ def blocks(page: str) -> list[Block]:
     ]
 
 
+def links(page: str) -> list[tuple[str, str]]:
+    """Return the links of a page's text to files of the repository: (path, heading)."""
+    text = _BLOCK.sub("", page)
+    found = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text)
+    return [(target, heading) for target, heading in found if "://" not in target]
+
+
+def headings(page: Path) -> set[str]:
+    """Return the names by which a page's headings are linked, as mkdocs makes them."""
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    words = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles)
+    return {re.sub(r"[-\s]+", "-", each) for each in words}
+
+
 def run(page: str, folder: Path) -> None:
     """Do in a folder what a page says; raises `AssertionError` where it is not so."""
     names: dict[str, object] = {}
