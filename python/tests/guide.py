@@ -6,6 +6,7 @@
 | a block ```` ```console ```` | `$ ` begins a command, the rest is its output; `...` is anything |
 | a block ```` ```c title="ring.c" ```` | the file ring.c, in any language |
 | any other block ```` ```python ```` | is executed; a page's blocks share their names |
+| a block ```` ``` ```` that touches one of Python | what that one prints |
 | `<!-- exits with 3 -->` above it | so does its last command |
 | `<!-- long -->` above it | it is left out, except by `make guide` |
 | `<!-- not run: REASON -->` above it | it is left out |
@@ -31,10 +32,11 @@ from narthex.documentation import DOCS
 
 _BLOCK = re.compile(
     r'^(?:<!-- (?P<mark>[^\n]*) -->\n\n?)?```(?P<language>\w*)(?: title="(?P<title>[^"]+)")?\n'
-    r"(?P<text>.*?)^```$",
+    r"(?P<text>.*?)^```$(?:\n```\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 _NEEDS_SHELL = re.compile(r"[|<>&;$`*~]")
+ELSE = "printed something else"
 COMMAND = re.compile(r"^(\$ )?(narthex|make|cargo|git|python|pip|cd|cp|export) ")
 
 
@@ -45,6 +47,7 @@ class Block:
     language: str
     title: str | None
     text: str
+    printed: str | None
     mark: str
     line: int
 
@@ -86,6 +89,7 @@ def blocks(page: str) -> list[Block]:
             found["language"],
             found["title"],
             found["text"],
+            found["printed"],
             found["mark"] or "",
             page.count("\n", 0, found.start("text")),
         )
@@ -119,48 +123,54 @@ def run(page: str, folder: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
         elif block.language == "python":
-            exec(compile(block.text, f"line {block.line}", "exec"), names)
+            _run_python(block, names)
         else:
             _run_commands(block, folder)
+
+
+def _run_python(block: Block, names: dict[str, object]) -> None:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(block.text, f"line {block.line}", "exec"), names)
+    where = f"line {block.line}: {block.text}\n{out.getvalue()}"
+    assert block.printed is None or matches(block.printed, out.getvalue()), f"{ELSE}: {where}"
 
 
 def _run_commands(block: Block, folder: Path) -> None:
     commands = list(block.commands())
     for index, (command, expected) in enumerate(commands):
-        code, printed = execute(command, folder)
+        code, out, errors = execute(command, folder)
         is_last = index == len(commands) - 1
-        where = f"line {block.line}: {command}\n{printed}"
+        where = f"line {block.line}: {command}\n{errors}{out}"
         assert code == (block.exit_code if is_last else 0), f"ended with {code}: {where}"
-        assert expected is None or matches(expected, printed), f"printed something else: {where}"
+        # On standard error there may be progress, or the message that the page is about.
+        is_shown = expected is None or matches(expected, out) or matches(expected, errors + out)
+        assert is_shown, f"{ELSE}: {where}"
 
 
-def execute(command: str, folder: Path) -> tuple[int, str]:
-    """Run a command line; returns its exit code and what it printed.
-
-    Standard error counts only where the command fails: otherwise it is progress.
-    """
+def execute(command: str, folder: Path) -> tuple[int, str, str]:
+    """Run a command line; returns its exit code, standard output and standard error."""
     words = shlex.split(command, comments=True)
     if words[0] == "narthex" and not _NEEDS_SHELL.search(command):
         return _call(words[1:])
     return _in_shell(command, folder)
 
 
-def _in_shell(command: str, folder: Path) -> tuple[int, str]:
+def _in_shell(command: str, folder: Path) -> tuple[int, str, str]:
     wrapper = f'narthex() {{ {shlex.quote(sys.executable)} -m narthex "$@"; }}\n'
     done = subprocess.run(
         ["bash", "-c", wrapper + command], cwd=folder, capture_output=True, text=True, check=False
     )
-    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+    return done.returncode, done.stdout, done.stderr
 
 
-def _call(arguments: list[str]) -> tuple[int, str]:
+def _call(arguments: list[str]) -> tuple[int, str, str]:
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         try:
             main(arguments)
         except SystemExit as ended:
-            code = int(ended.code or 0)
-            return code, out.getvalue() + (errors.getvalue() if code else "")
+            return int(ended.code or 0), out.getvalue(), errors.getvalue()
     raise AssertionError("the command line always exits")
 
 

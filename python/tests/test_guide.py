@@ -44,6 +44,7 @@ def test_files_are_written_and_seen_by_commands(tmp_path):
     [
         ("```console\n$ echo 12\n13\n```\n", "printed something else"),
         ("```console\n$ echo 12\n$ echo 13\n14\n```\n", "printed something else"),
+        ("```python\nprint(12)\n```\n```\n13\n```\n", "printed something else"),
         ("```sh\nfalse\n```\n", "ended with 1"),
         ("```sh\nnarthex run rountrip\n```\n", "did you mean 'roundtrip'"),
         ("<!-- exits with 3 -->\n\n```sh\nfalse\n```\n", "ended with 1"),
@@ -53,6 +54,10 @@ def test_files_are_written_and_seen_by_commands(tmp_path):
 def test_a_page_that_is_wrong_is_found(page, message, tmp_path):
     with pytest.raises(AssertionError, match=message):
         guide.run(page, tmp_path)
+
+
+def test_a_block_of_python_knows_the_ones_before_and_prints_what_touches_it(tmp_path):
+    guide.run("```python\na = 1\n```\n\n```python\nprint(a)\n```\n```\n1\n```\n", tmp_path)
 
 
 def test_marks_are_obeyed(tmp_path, monkeypatch):

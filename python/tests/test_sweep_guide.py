@@ -16,7 +16,7 @@ def test_the_pages_picture_has_a_line_for_each_size_over_blocks(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     first = next(block for block in guide.blocks(PAGE) if block.title == "queue-size.toml")
     (tmp_path / first.title).write_text(first.text.replace("step = 4", "step = 16"))
-    code, _ = guide.execute(
+    code, _, _ = guide.execute(
         "narthex sweep queue-size.toml --plot queue-size.svg --x blocks", tmp_path
     )
     assert code == 0
