@@ -2,8 +2,9 @@
 
 One module a group of commands; each turns arguments into one call of the
 package and prints what comes back. `console` has what they share: where JSON
-goes, progress, errors. Exit codes: 0 success, 1 the guest failed, 2 wrong
-usage or configuration, 3 no progress, 4 a published claim did not hold.
+goes, progress, errors. Exit codes: 0 success, 1 the guest failed (or `doctor`
+found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
+claim did not hold.
 """
 
 import sys

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def doctor(json_file: str | None = JSON_OPTION) -> None:
     """Check what a run needs, and say what to do where something is missing.
 
-    Needs no network and changes nothing. Ends with 1 if there is a problem, with 0
+    Needs no network and changes nothing but the cache. Ends with 1 if there is a problem, with 0
     otherwise: with a warning everything works, but slower or less pleasantly.
     """
     from narthex.health import State, findings
