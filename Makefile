@@ -11,7 +11,8 @@ C_FILES = $(shell find guest -name '*.[ch]')
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz identity experiments headers pages fmt docs lock wheel setup clean
+.PHONY: help demo test lint rust-test python-test bench fuzz identity experiments headers pages fmt docs guide lock \
+	wheel setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -77,6 +78,13 @@ headers: ## Generate the guest's register header from the simulator's register m
 
 pages: setup ## Make the generated tables of the documentation anew.
 	$(BIN)/python -m narthex.documentation
+
+docs: $(VENV)/.packages ## Build the guide as a web site into target/site.
+	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
+	@echo "The guide is in target/site; $(BIN)/mkdocs serve shows it."
+
+guide: setup ## Run every command of the guide, those that take long too.
+	NARTHEX_GUIDE=long $(BIN)/pytest python/tests/test_guide.py
 
 fmt: $(VENV)/.packages ## Format all sources.
 	cargo fmt --all

@@ -1,25 +1,36 @@
 //! Finds the models: each file in src/models is a module with a `MODEL`.
+//!
+//! The feature `examples`, which the tests have, adds those of examples/models,
+//! unless src/models has a file of the same name.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("src/models");
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let mut names: Vec<String> = fs::read_dir(&folder)
-        .expect("src/models is there")
-        .filter_map(|entry| entry.expect("readable").file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".rs").map(str::to_owned))
-        .filter(|name| name != "mod")
-        .collect();
-    names.sort();
-    let modules: String = names
-        .iter()
-        .map(|name| format!("#[path = {:?}]\npub mod {name};\n", folder.join(format!("{name}.rs"))))
-        .collect();
-    let models: String = names.iter().map(|name| format!("&{name}::MODEL, ")).collect();
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let mut files = BTreeMap::new();
+    if env::var_os("CARGO_FEATURE_EXAMPLES").is_some() {
+        files.extend(models_in(&root.join("examples/models")));
+    }
+    files.extend(models_in(&root.join("src/models")));
+    let modules: String =
+        files.iter().map(|(name, file)| format!("#[path = {file:?}]\npub mod {name};\n")).collect();
+    let models: String = files.keys().map(|name| format!("&{name}::MODEL, ")).collect();
     let text =
         format!("{modules}\n/// Every model, by file name.\npub static MODELS: &[&Model] = &[{models}];\n");
     let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("models.rs");
     fs::write(out, text).expect("the build folder can be written to");
+}
+
+/// The files of a folder that are models, by the names of their modules.
+fn models_in(folder: &Path) -> BTreeMap<String, PathBuf> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    fs::read_dir(folder)
+        .expect("the folder is there")
+        .filter_map(|entry| entry.expect("readable").file_name().into_string().ok())
+        .filter_map(|file| file.strip_suffix(".rs").map(str::to_owned))
+        .filter(|name| name != "mod")
+        .map(|name| (name.clone(), folder.join(format!("{name}.rs"))))
+        .collect()
 }

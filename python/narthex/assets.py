@@ -13,3 +13,9 @@ GUEST = _PACKAGE / "guest"
 
 EXPERIMENTS = _PACKAGE / "experiments"
 """`PAPER/NAME.toml`, one per published table, and `published/PAPER.csv`."""
+
+
+def experiment_names() -> list[str]:
+    """Return the experiments that come with Narthex, as PAPER/NAME."""
+    files = EXPERIMENTS.glob("*/*.toml")
+    return sorted(file.relative_to(EXPERIMENTS).with_suffix("").as_posix() for file in files)

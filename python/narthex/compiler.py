@@ -39,10 +39,11 @@ _TARGET = (
     "-momit-leaf-frame-pointer",
 )
 _FLAGS = ("-O2", "-g", "-static")
-_REMEDY = (
+REMEDY = (
     "install the one that Narthex uses with `python -m pip install ziglang`, or set CC to a "
     "RISC-V compiler, for example CC=riscv64-linux-gnu-gcc"
 )
+"""What to do where there is no compiler that works."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,19 @@ def program_path(
     return output
 
 
+def compile_bare(source: str, output: Path, compiler: Compiler) -> Path:
+    """Compile C text that needs no library and begins at `_start`."""
+    file = output.with_suffix(".c")
+    file.write_text(source, encoding="utf-8")
+    _run([*compiler.c, *_FLAGS, "-nostdlib", str(file), "-o", str(output)], None)
+    return output
+
+
+def library_is_compiled(compiler: Compiler) -> bool:
+    """Tell whether the messaging library, and so the C library, is in the cache."""
+    return _archive(compiler).exists()
+
+
 def _programs() -> dict[str, list[Path]]:
     """Map each shipped program to its sources: a folder each, in tests/ a file each."""
     folder = GUEST / "programs"
@@ -156,10 +170,14 @@ def _key(compiler: Compiler, inputs: Iterable[Path]) -> str:
     return digest.hexdigest()[:24]
 
 
+def _archive(compiler: Compiler) -> Path:
+    key = _key(compiler, [*_library_sources(), *_headers()])
+    return cache_folder() / "library" / key / "libnarthex.a"
+
+
 def _library(compiler: Compiler, progress: Progress | None) -> Path:
     """Return the static archive of runtime and messaging, compiled if need be."""
-    sources = _library_sources()
-    archive = cache_folder() / "library" / _key(compiler, [*sources, *_headers()]) / "libnarthex.a"
+    sources, archive = _library_sources(), _archive(compiler)
     if archive.exists():
         return archive
     _say(progress, "compiling the messaging library (the first time takes about a minute)")
@@ -222,7 +240,7 @@ def _zig() -> Compiler:
         version = importlib.metadata.version("ziglang")
     except importlib.metadata.PackageNotFoundError:
         raise NarthexError(
-            f"there is no compiler: the package ziglang is missing; {_REMEDY}"
+            f"there is no compiler: the package ziglang is missing; {REMEDY}"
         ) from None
     zig = (sys.executable, "-m", "ziglang")
     return Compiler(
@@ -233,7 +251,7 @@ def _zig() -> Compiler:
 def _named_compiler(words: Sequence[str]) -> Compiler:
     """Return a compiler given by its command, such as `riscv64-linux-gnu-gcc -static`."""
     if not words:
-        raise NarthexError(f"CC is blank; {_REMEDY}")
+        raise NarthexError(f"CC is blank; {REMEDY}")
     program, *flags = words
     version = _run([program, "--version"], None)
     archiver = _run([program, "-print-prog-name=ar"], None).strip() or "ar"
@@ -267,7 +285,7 @@ def _run(command: Sequence[str], folder: Path | None) -> str:
         )  # fmt: skip
     except OSError as error:
         raise NarthexError(
-            f"cannot run the compiler '{command[0]}' ({error.strerror}); {_REMEDY}"
+            f"cannot run the compiler '{command[0]}' ({error.strerror}); {REMEDY}"
         ) from error
     if done.returncode != 0:
         raise NarthexError((done.stderr or done.stdout).strip() or f"'{command[0]}' failed")

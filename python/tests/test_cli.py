@@ -27,6 +27,7 @@ COMMANDS = [
     ["machine", "show"],
     ["machine", "schema"],
     ["report"],
+    ["doctor"],
 ]
 
 

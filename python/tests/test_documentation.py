@@ -1,7 +1,9 @@
 """The documentation's tables are what the simulator says today."""
 
 import os
+import re
 
+import guide
 import pytest
 
 from narthex import documentation
@@ -15,10 +17,28 @@ def test_the_lives_on_a_page_are_those_of_the_simulator(page):
     assert documentation.filled(text, documentation.LIVES) == text, "run `make pages`"
 
 
-def test_every_page_is_in_the_navigation():
+def test_every_page_is_in_the_navigation_once():
     navigation = (documentation.DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
-    for page in documentation.DOCS.rglob("*.md"):
-        assert f" {page.relative_to(documentation.DOCS)}\n" in navigation
+    named = re.findall(r"^ +- .*: (\S+\.md)$", navigation, flags=re.MULTILINE)
+    pages = [str(page.relative_to(documentation.DOCS)) for page in guide.pages()]
+    assert sorted(named) == sorted(pages)
+
+
+@pytest.mark.parametrize("page", guide.pages(), ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page):
+    """To a file of the repository and, with a #, to a heading on a page."""
+    for target, heading in guide.links(page.read_text(encoding="utf-8")):
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), target
+        assert not heading or heading in guide.headings(file), f"{target}#{heading}"
+
+
+@pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])
+def test_the_guides_interface_is_the_one_that_the_tests_build(language, name):
+    page = (documentation.DOCS / "add-an-interface.md").read_text(encoding="utf-8")
+    parts = [block.text for block in guide.blocks(page) if block.language == language]
+    file = documentation.DOCS.parent / "interfaces" / "examples" / "models" / name
+    assert "\n".join(parts) == file.read_text(encoding="utf-8")
 
 
 def test_a_generated_part_is_replaced_and_the_rest_is_kept():

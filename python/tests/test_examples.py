@@ -1,11 +1,11 @@
 """The examples of the guide compile as a user's programs do, and run."""
 
-import re
-
+import guide
 import pytest
 
 import narthex
 from narthex.assets import GUEST
+from narthex.documentation import DOCS
 
 NODES = 4
 
@@ -40,11 +40,10 @@ def test_an_example_says_what_it_should(name, tmp_path):
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_the_guides_programs_run_on_16_nodes(language, tmp_path):
-    guide = (GUEST.resolve().parent / "docs" / "guest.md").read_text(encoding="utf-8")
-    programs = re.findall(rf"```{language}\n(.*?)```", guide, flags=re.DOTALL)
-    whole = [text for text in programs if "int main(" in text]
-    assert whole
-    for text in whole:
-        source = tmp_path / f"mine.{language}"
-        source.write_text(text)
+    page = (DOCS / "guest.md").read_text(encoding="utf-8")
+    programs = [block for block in guide.blocks(page) if block.language == language and block.title]
+    assert programs
+    for program in programs:
+        source = tmp_path / program.title
+        source.write_text(program.text)
         run(source, tmp_path, nodes=16)

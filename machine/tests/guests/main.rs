@@ -11,6 +11,7 @@ mod checkpoints;
 mod coherence;
 mod determinism;
 mod dma;
+mod example_interface;
 mod explain;
 mod faults;
 mod no_progress;

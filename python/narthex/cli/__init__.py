@@ -2,8 +2,9 @@
 
 One module a group of commands; each turns arguments into one call of the
 package and prints what comes back. `console` has what they share: where JSON
-goes, progress, errors. Exit codes: 0 success, 1 the guest failed, 2 wrong
-usage or configuration, 3 no progress, 4 a published claim did not hold.
+goes, progress, errors. Exit codes: 0 success, 1 the guest failed (or `doctor`
+found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
+claim did not hold.
 """
 
 import sys
@@ -15,6 +16,7 @@ from narthex.cli import (
     catalogue,
     checking,
     compiling,
+    doctor,
     experiments,
     explaining,
     fitting,
@@ -29,7 +31,7 @@ from narthex.errors import USAGE, NarthexError
 app = typer.Typer(
     name="narthex",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +48,7 @@ app = typer.Typer(
 )
 for module in (
     catalogue, runs, explaining, experiments, sweeping, fitting, compiling, checking, machines,
-    reporting,
+    reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples
 
 LIMIT_STATES = 5_000_000
@@ -115,9 +116,15 @@ def shared_memory(
     )
 )
 def interface(
-    name: str = typer.Argument(..., help="A network interface, or 'all'."),
+    name: str = typer.Argument(
+        ..., help="A network interface, or 'all'.", autocompletion=completion.interfaces
+    ),
     machine: str = typer.Option(
-        "hpca98", "--machine", "-m", help="Whose protocol and parameters: a preset or a TOML file."
+        "hpca98",
+        "--machine",
+        "-m",
+        help="Whose protocol and parameters: a preset or a TOML file.",
+        autocompletion=completion.machines,
     ),
     set_: list[str] = SET_OPTION,
     evictions: int = typer.Option(

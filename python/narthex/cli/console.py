@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from narthex.cli import completion
 from narthex.errors import USAGE, NarthexError
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ JSON_OPTION = typer.Option(
     help="Write the result as JSON, to FILE.json or (without one, or with -) to standard output.",
 )
 SET_OPTION = typer.Option(
-    [], "--set", metavar="KEY=VALUE", help="Change a parameter of the machine; may be repeated."
+    [],
+    "--set",
+    metavar="KEY=VALUE",
+    help="Change a parameter of the machine; may be repeated.",
+    autocompletion=completion.keys,
 )
 
 

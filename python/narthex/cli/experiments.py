@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -45,9 +46,14 @@ def experiment(
         ...,
         metavar="NAME...",
         help="PAPER/NAME (see 'narthex list experiments'), or a TOML file; 'all' for all of them.",
+        autocompletion=completion.experiments,
     ),
     interface: str = typer.Option(
-        ALL, "--interface", "-i", help="Only these, with commas between, and what needs no others."
+        ALL,
+        "--interface",
+        "-i",
+        help="Only these, with commas between, and what needs no others.",
+        autocompletion=completion.several_interfaces,
     ),
     set_: list[str] = SET_OPTION,
     jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),

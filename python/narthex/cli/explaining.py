@@ -4,6 +4,7 @@ from typing import Any
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -43,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    interface: str = typer.Argument(..., help="The network interface."),
+    interface: str = typer.Argument(
+        ..., help="The network interface.", autocompletion=completion.interfaces
+    ),
     bytes_: int = typer.Option(64, "--bytes", "-b", min=0, help="Bytes of payload."),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,

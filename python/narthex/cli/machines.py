@@ -4,6 +4,7 @@ import json
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, examples, print_table
 
 machine = typer.Typer(
@@ -26,7 +27,9 @@ def register(app: typer.Typer) -> None:
     )
 )
 def show(
-    name: str = typer.Argument(..., help="A preset, or a machine's TOML file."),
+    name: str = typer.Argument(
+        ..., help="A preset, or a machine's TOML file.", autocompletion=completion.machines
+    ),
     sources: bool = typer.Option(
         False, "--sources", help="Where each value comes from: stated in the paper, or assumed."
     ),

@@ -83,15 +83,16 @@ class ReportTarget:
 
     def write(self, found: list[Any], left_out: list[str]) -> dict[str, Any]:
         """Write a page of documents that were read; returns its place and size."""
-        from narthex.report import write
-
         if self._file is None:
             return {}
+        from narthex.report import write
+
         return {"page": str(self._file), "bytes": write(found, self._file, left_out)}
 
     def write_document(self, document: dict[str, Any]) -> None:
         """Write a page of one document, if a page is wanted."""
+        if self._file is None:
+            return
         from narthex.report.reading import identify
 
-        if self._file is not None:
-            self.write([identify(document, str(self._file))], [])
+        self.write([identify(document, str(self._file))], [])

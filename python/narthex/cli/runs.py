@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -21,12 +22,20 @@ from narthex.cli.console import (
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 
 PROGRAM = typer.Argument(
-    ..., help="A program that comes with Narthex, an ELF file, or a C or C++ file."
+    ...,
+    help="A program that comes with Narthex, an ELF file, or a C or C++ file.",
+    autocompletion=completion.programs,
 )
 ARGUMENTS = typer.Argument(
     None, metavar="ARGS", help="The program's arguments; those that begin with - behind a --."
 )
-MACHINE = typer.Option("hpca98", "--machine", "-m", help="A preset, or a machine's TOML file.")
+MACHINE = typer.Option(
+    "hpca98",
+    "--machine",
+    "-m",
+    help="A preset, or a machine's TOML file.",
+    autocompletion=completion.machines,
+)
 NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
 THREADS = typer.Option(
     1,
@@ -116,6 +125,7 @@ def run(
         "--interface",
         "-i",
         help=f"The network interface. {WHERE}",
+        autocompletion=completion.interfaces,
     ),
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
@@ -244,7 +254,11 @@ def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
     interface: str = typer.Option(
-        "all", "--interface", "-i", help=f"'all', or names with commas between. {WHERE}"
+        "all",
+        "--interface",
+        "-i",
+        help=f"'all', or names with commas between. {WHERE}",
+        autocompletion=completion.several_interfaces,
     ),
     by: str | None = typer.Option(
         None, "--by", help="Rank by this report; by the program's first if not given."

@@ -9,18 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from narthex import assets, strict
+from narthex.assets import experiment_names as names
 from narthex.errors import NarthexError, unknown
 from narthex.validation import claims
 from narthex.validation.definition import Comparison, Derived, Experiment
 
 VALUES = ("report", "statistic", "ledger", "message_sizes")
 """The keys that say what is measured: one of them."""
-
-
-def names() -> list[str]:
-    """Return the experiments that come with Narthex, as PAPER/NAME."""
-    files = assets.EXPERIMENTS.glob("*/*.toml")
-    return sorted(file.relative_to(assets.EXPERIMENTS).with_suffix("").as_posix() for file in files)
 
 
 def load(name: str) -> Experiment:
