@@ -22,6 +22,7 @@ mod threads;
 mod timing;
 mod traffic;
 mod wait_loops;
+mod without_effect;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 7] =
