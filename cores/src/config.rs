@@ -12,6 +12,7 @@ pub struct Config {
     /// The processor's clock.
     pub clock: Frequency,
     /// Instructions issued in a cycle: 1, 2 or 4.
+    #[schemars(extend("enum" = [1, 2, 4]))]
     pub issue_width: u64,
     /// From a load that hits to the use of its value.
     pub load_use_cycles: u64,

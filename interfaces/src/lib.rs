@@ -12,6 +12,7 @@
 //! | [`rules`] | which halves and which pairs of them make sense |
 //! | [`ingredient`] | rules that the model checker may leave out |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
+//! | [`without_effect`] | parameters that an interface does not use |
 //! | [`registers`] | addresses and registers; the guest's C header |
 //! | [`places`] | addresses in words |
 
@@ -27,6 +28,7 @@ pub mod registers;
 pub mod rules;
 pub mod side;
 pub mod taxonomy;
+pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
 pub use ingredient::Ingredient;

@@ -23,7 +23,7 @@ use std::ops::Range;
 use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
-use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
+use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::ingredient::Ingredient;
 
@@ -105,6 +105,9 @@ pub struct Layout {
     pub dma_above: u64,
     /// Whether arriving messages overflow to main memory by themselves.
     pub overflows_to_memory: bool,
+    /// Kinds of the transactions that this half issues, or that a processor issues
+    /// to reach its registers. No other kinds cross a bus because of it.
+    pub transactions: Vec<Kind>,
 }
 
 /// The drivers of guest/messaging, by the number that the information page shows.

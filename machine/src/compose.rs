@@ -7,11 +7,11 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
-use narthex_interfaces::interface::{Interface, Node as InterfaceNode};
+use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
-use narthex_interfaces::side::{Driver, Layout};
+use narthex_interfaces::side::Layout;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{Bridge, Timing};
@@ -20,7 +20,7 @@ use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, Kind, ProcessorMemory, protocols};
+use narthex_memory::{AgentId, Kind, ProcessorMemory};
 
 use crate::config::{InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
@@ -137,10 +137,6 @@ impl<'a> Blueprint<'a> {
         Placement { nodes: self.nodes as u16, processes }
     }
 
-    fn has_block_buffers(&self) -> bool {
-        self.config.block_buffers != block_buffers::Config::None {}
-    }
-
     fn block_bytes(&self) -> u64 {
         self.config.block().as_u64()
     }
@@ -156,50 +152,7 @@ impl<'a> Blueprint<'a> {
 
     /// The interface of a node.
     pub fn build_interface(&self) -> Result<Interface, Failure> {
-        let (config, Attached { name, attachment }) = (self.config, self.interface);
-        let processes = self.placement().processes;
-        if processes > 1 && config.private_path(attachment).is_some() {
-            return Err(Failure::usage(format!(
-                "'{}' has its interface on the path of one processor, which the other processes of a node could \
-                 not reach: machine.processors_per_node is {processes}; expected 1",
-                self.interface
-            )));
-        }
-        let protocol = protocols::by_name(&config.data_cache.protocol).expect("checked with the machine");
-        let node = InterfaceNode {
-            sections: &config.interfaces_at(attachment),
-            processes,
-            first_agent: AgentId(processes),
-            attachment,
-            protocol,
-            block_bytes: self.block_bytes(),
-            packet_bytes: self.packet_bytes(),
-        };
-        let interface = Interface::build(name, &node).map_err(Failure::usage)?;
-        let lack = config.lacks(attachment);
-        match lack
-            .or_else(|| self.lacks_block_buffers(&interface))
-            .or_else(|| self.lacks_plain_header(&interface))
-        {
-            None => Ok(interface),
-            Some(lack) => Err(Failure::usage(format!("{lack}, which '{}' needs", self.interface))),
-        }
-    }
-
-    /// User-level DMA moves a packet's payload, and a header beyond its first
-    /// doubleword is neither in the FIFO's registers nor in the user's memory.
-    fn lacks_plain_header(&self, interface: &Interface) -> Option<String> {
-        let header = self.config.messages.header;
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::UserLevelDma);
-        (needs && header.as_u64() != 8).then(|| {
-            format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
-        })
-    }
-
-    fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::BlockBuffer);
-        let lacks = needs && !self.has_block_buffers();
-        lacks.then(|| "the processor has no block buffers (block_buffers.kind is \"none\")".into())
+        self.config.build_interface(&self.interface).map_err(Failure::usage)
     }
 
     /// The processor's own bus to its interface, where that is on none of the others.
@@ -259,7 +212,7 @@ impl<'a> Blueprint<'a> {
             (page(addresses.register_page()), PageAttributes::DEVICE),
             (NODE_MEMORY, PageAttributes::DATA),
         ];
-        if self.has_block_buffers() {
+        if self.config.has_block_buffers() {
             devices.push((page(addresses.block_buffers()), PageAttributes::BLOCK_BUFFERS));
         }
         for layout in layouts {

@@ -26,10 +26,12 @@ pub mod run;
 pub mod trace;
 
 use narthex_interfaces::models::{MODELS, Model};
-use narthex_interfaces::{Attachment, registers};
+use narthex_interfaces::{Attached, Attachment, registers};
 use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::{Value, json};
+
+use config::Machine;
 
 pub use check::InterfaceCheck;
 pub use explain::{ExplainRequest, explain};
@@ -150,13 +152,43 @@ fn with_text(report: &(impl serde::Serialize + ToString)) -> Value {
 /// # Errors
 /// If the machine or a setting is wrong.
 pub fn machine_show(name: &str, settings: &[String], sources: bool) -> Result<Value, Failure> {
-    let machine =
-        config::load(name).and_then(|machine| machine.with_settings(settings)).map_err(Failure::usage)?;
+    let machine = machine(name, settings)?;
     let mut document = json!({ "name": machine.config.machine.name, "toml": machine.to_toml(), "machine": machine.resolved() });
     if sources {
         document["sources"] = serde_json::to_value(machine.sources()).expect("sources are plain data");
     }
     Ok(document)
+}
+
+/// A machine with settings, or all that is wrong with them.
+fn machine(name: &str, settings: &[String]) -> Result<Machine, Failure> {
+    config::load(name).and_then(|machine| machine.with_settings(settings)).map_err(Failure::usage)
+}
+
+/// What a user has set of a machine, and a warning for each setting that has no
+/// effect with the interface: its `key`, and the `text` with its place.
+///
+/// # Errors
+/// If the machine or a setting is wrong, or the machine cannot have the interface.
+pub fn machine_settings(name: &str, settings: &[String], interface: &str) -> Result<Value, Failure> {
+    let interface: Attached = interface.parse().map_err(Failure::usage)?;
+    let told = machine(name, settings)?.settings_with(&interface).map_err(Failure::usage)?;
+    let warnings = told.warnings.iter();
+    let warnings: Vec<Value> =
+        warnings.map(|warning| json!({ "key": warning.key(), "text": warning.to_string() })).collect();
+    Ok(json!({ "set": told.set, "warnings": warnings }))
+}
+
+/// The parameters that distinguish two machines, each given by name and settings.
+///
+/// # Errors
+/// If a machine or a setting is wrong.
+pub fn machine_differences(
+    (one, one_settings): (&str, &[String]),
+    (other, other_settings): (&str, &[String]),
+) -> Result<Value, Failure> {
+    let differences = machine(one, one_settings)?.differences(&machine(other, other_settings)?);
+    Ok(serde_json::to_value(differences).expect("differences are plain data"))
 }
 
 /// The JSON Schema of a machine's file.

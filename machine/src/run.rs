@@ -375,6 +375,7 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
         "binary_sha256": digest(elf),
         "interface": interface.to_string(),
         "machine": machine.resolved(),
+        "warnings": warnings(machine, interface),
         "ending": "finished",
         "simulated_ps": end.as_ps(),
         "reports": of_processes(nodes, reports_of),
@@ -384,6 +385,12 @@ fn document(request: &RunRequest, elf: &[u8], finished: &Finished) -> Value {
         "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
         "output": written.to_json(),
     })
+}
+
+/// What was set and changes nothing with the interface.
+fn warnings(machine: &Machine, interface: &Attached) -> Vec<String> {
+    let told = machine.settings_with(interface).expect("the machine has had the interface");
+    told.warnings.iter().map(ToString::to_string).collect()
 }
 
 /// What tells one program's file from another.

@@ -24,6 +24,7 @@ use narthex_kernel::{Clock, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::{AgentId, Kind};
 
 /// The parameters of a bus.
@@ -35,8 +36,10 @@ pub struct Config {
     /// Bytes that cross in one data cycle.
     pub width: Bytes,
     /// Bus cycles of arbitration before the address of each transaction.
+    #[schemars(range(min = 1))]
     pub arbitration_cycles: u32,
     /// Bus cycles of a transaction's address.
+    #[schemars(range(min = 1))]
     pub address_cycles: u32,
     /// Extra bus cycles for each kind of transaction, beyond arbitration,
     /// address and data cycles.
@@ -156,6 +159,16 @@ impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         Phases::problems(self.width, self.arbitration_cycles, self.address_cycles)
+    }
+
+    /// The parameters that change nothing with this traffic, as (key, why) pairs.
+    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
+        let mut found = traffic.extra_cycles_without_effect();
+        if !traffic.has_other_readers() {
+            let why = "nobody asks for what the only cache on the bus holds";
+            found.push(("cache_supply_time".into(), why.into()));
+        }
+        found
     }
 
     /// Bus cycles of a transaction of this kind.

@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
+use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::{BlockData, LARGEST_BLOCK_BYTES, SnoopReply};
 
 /// Marks a tag as valid; block addresses are multiples of at least 16.
@@ -48,10 +49,12 @@ pub struct Config {
     /// Bytes of data that the cache holds; a power of two.
     pub size: Bytes,
     /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
     pub associativity: u32,
     /// Bytes in a coherence block, 16 to 256; a power of two.
     pub block: Bytes,
     /// The coherence protocol: a table in memory/src/protocols.
+    #[schemars(extend("examples" = protocols::names()))]
     pub protocol: String,
     /// Whether it takes in bytes of a block that it has lost when they pass by on
     /// the bus (isca96, Section 5.1.2).
@@ -83,6 +86,14 @@ impl Config {
             problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
         }
         problems
+    }
+
+    /// The parameters that change nothing on a bus with this traffic, as (key, why) pairs.
+    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
+        if traffic.has_other_writers() {
+            return Vec::new();
+        }
+        vec![("snarfing".into(), "nobody else sends blocks home, so none pass by to be taken in".into())]
     }
 
     /// Memory of the host that the cache takes once every line has held a block.

@@ -19,6 +19,7 @@
 //! | [`transaction`] | what crosses the interconnect, and the answers |
 //! | [`bus`] | a snooping bus with one outstanding transaction |
 //! | [`bridge`] | what joins a memory bus and an I/O bus |
+//! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
 //! | [`access_tags`] | what a process may do with each block of its tagged memory |
@@ -37,6 +38,7 @@ pub mod pages;
 pub mod port;
 pub mod processor_memory;
 pub mod protocols;
+pub mod traffic;
 pub mod transaction;
 pub mod translation;
 

@@ -199,6 +199,24 @@ fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) ->
     text(py, narthex_machine::machine_show(name, &sets, sources))
 }
 
+/// What a user has set of a machine, and warnings for what has no effect with the interface.
+#[pyfunction]
+fn machine_settings(py: Python<'_>, name: &str, sets: Vec<String>, interface: &str) -> PyResult<String> {
+    text(py, narthex_machine::machine_settings(name, &sets, interface))
+}
+
+/// The parameters that distinguish two machines.
+#[pyfunction]
+fn machine_differences(
+    py: Python<'_>,
+    one: &str,
+    one_sets: Vec<String>,
+    other: &str,
+    other_sets: Vec<String>,
+) -> PyResult<String> {
+    text(py, narthex_machine::machine_differences((one, &one_sets), (other, &other_sets)))
+}
+
 /// The JSON Schema of a machine's file.
 #[pyfunction]
 fn schema() -> String {
@@ -217,5 +235,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
     module.add_function(wrap_pyfunction!(check_shared_memory, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
+    module.add_function(wrap_pyfunction!(machine_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(machine_differences, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -55,6 +55,14 @@ impl Config {
         }
     }
 
+    /// The parameters that change nothing, as (key, why) pairs.
+    pub fn without_effect(&self) -> Vec<(String, String)> {
+        match self {
+            Config::ReturnToSender(config) => config.without_effect(),
+            Config::SlidingWindow(_) => Vec::new(),
+        }
+    }
+
     /// The flow control of one node.
     pub fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
         match self {

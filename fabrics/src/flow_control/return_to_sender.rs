@@ -75,6 +75,17 @@ impl Config {
         problems
     }
 
+    /// The parameters that change nothing, as (key, why) pairs.
+    pub fn without_effect(&self) -> Vec<(String, String)> {
+        match self.buffers {
+            Buffers::Count(_) => Vec::new(),
+            Buffers::Infinite => {
+                let why = "no packet returns where buffers are infinite (flow_control.buffers)";
+                vec![("retry_delay".into(), why.into())]
+            }
+        }
+    }
+
     /// The rules that the parameters break on nodes with so many processes.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         match self.buffers {

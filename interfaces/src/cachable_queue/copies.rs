@@ -44,6 +44,15 @@ impl Copies {
         if self.are_coherent() { Kind::Read } else { Kind::ReadOnce }
     }
 
+    /// Kinds of the transactions that go before new bytes of a block, or carry them.
+    pub fn deposits(&self) -> &'static [Kind] {
+        match self {
+            Copies::Home(_) => &[Kind::Invalidate],
+            Copies::Cache { .. } => &[Kind::Invalidate, Kind::WriteBack, Kind::WriteBlock],
+            Copies::Passing(_) => &[Kind::WriteBlock],
+        }
+    }
+
     /// The latest bytes of a block, if the interface has them.
     pub fn latest(&self, address: u64) -> Option<&[u8]> {
         match self {

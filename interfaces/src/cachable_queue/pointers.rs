@@ -67,6 +67,15 @@ impl Pointers {
         }
     }
 
+    /// Kinds of the transactions that [`Pointers::load`] and [`Pointers::store`] name.
+    pub fn transactions(&self) -> &'static [Kind] {
+        match self {
+            Pointers::Cached(_) => &[Kind::Read, Kind::ReadExclusive, Kind::Upgrade],
+            Pointers::Memory { .. } => &[Kind::ReadOnce, Kind::WriteBlock],
+            Pointers::Home(_) => &[Kind::Read, Kind::Invalidate],
+        }
+    }
+
     /// Whether the processor's stores to a pointer are seen.
     pub fn are_coherent(&self) -> bool {
         !matches!(self, Pointers::Memory { .. })

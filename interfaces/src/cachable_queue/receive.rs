@@ -334,6 +334,7 @@ impl Side for CachableQueueReceive {
                 .collect(),
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
+            transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
             overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
             ..Layout::default()
         }

@@ -76,6 +76,13 @@ pub struct CachableQueueSend {
 }
 
 impl CachableQueueSend {
+    /// Kinds of the transactions that it issues or takes.
+    fn transactions(&self) -> Vec<Kind> {
+        let ready = (self.message_ready == MessageReady::UncachedStore).then_some(Kind::UncachedStore);
+        let own = ready.into_iter().chain([self.copies.fetch()]);
+        own.chain(self.pointers.transactions().iter().copied()).collect()
+    }
+
     /// An engine with nothing to send; messages are announced as `message_ready` says.
     pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
         // A pointer that is not cached costs a write to memory, so it waits for
@@ -233,6 +240,7 @@ impl Side for CachableQueueSend {
             ],
             entries: self.queue.entries,
             cachable_message_ready: self.message_ready == MessageReady::CachableStore,
+            transactions: self.transactions(),
             ..Layout::default()
         }
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use narthex_fabrics::Header;
 use narthex_kernel::Duration;
-use narthex_memory::AgentId;
+use narthex_memory::{AgentId, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,7 @@ pub struct Config {
     pub engine_time: Duration,
     /// Time from the end of the engine's work until an arrived message is in the
     /// interface's memory.
+    #[schemars(extend("half" = "receive"))]
     pub deposit_time: Duration,
 }
 
@@ -66,13 +67,15 @@ impl Registers {
         Ok(Registers { agent: setup.agent, config, memory, payload_limit, job: None })
     }
 
-    fn layout(&self) -> Layout {
+    /// The layout of a half that moves its blocks by transactions of this kind.
+    fn layout(&self, moves: Kind) -> Layout {
         let range = self.memory.range();
         Layout {
             driver: Driver::CachableRegister,
             entries: self.bytes() as u64 / self.memory.block_bytes() as u64,
             cachable: vec![range.clone()],
             home: vec![range],
+            transactions: vec![Kind::UncachedLoad, Kind::UncachedStore, moves],
             ..Layout::default()
         }
     }

@@ -115,7 +115,7 @@ impl RegisterReceive {
 
 impl Side for RegisterReceive {
     fn layout(&self) -> Layout {
-        self.registers.layout()
+        self.registers.layout(Kind::Invalidate)
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

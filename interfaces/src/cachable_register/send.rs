@@ -144,7 +144,7 @@ impl RegisterSend {
 
 impl Side for RegisterSend {
     fn layout(&self) -> Layout {
-        self.registers.layout()
+        self.registers.layout(Kind::Read)
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

@@ -27,10 +27,17 @@ pub use receive::ReceiveFifo;
 pub use send::SendFifo;
 
 use narthex_kernel::Duration;
+use narthex_memory::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
 use crate::models::{Problem, Setup};
+use crate::side::Layout;
+
+/// The layout of a FIFO that is nothing but registers.
+pub fn layout() -> Layout {
+    Layout { transactions: vec![Kind::UncachedLoad, Kind::UncachedStore], ..Layout::default() }
+}
 
 /// The times of a FIFO and its registers.
 #[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]

@@ -97,7 +97,7 @@ fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
 
 impl Side for ReceiveFifo {
     fn layout(&self) -> Layout {
-        Layout::default()
+        super::layout()
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

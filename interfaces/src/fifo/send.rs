@@ -87,7 +87,7 @@ impl SendFifo {
 
 impl Side for SendFifo {
     fn layout(&self) -> Layout {
-        Layout::default()
+        super::layout()
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

@@ -48,6 +48,7 @@ pub struct Config {
     /// Blocks of each queue in main memory.
     pub queue_blocks: u64,
     /// Time from a look at the head of a full receive queue to the next one.
+    #[schemars(extend("half" = "receive"))]
     pub head_pause: Duration,
 }
 

@@ -51,8 +51,10 @@ pub struct Config {
     pub engine_time: Duration,
     /// Time from the end of the engine's work until an arrived message is in the
     /// interface's memory.
+    #[schemars(extend("half" = "receive"))]
     pub deposit_time: Duration,
     /// How messages are announced: "uncached-store" or "cachable-store".
+    #[schemars(extend("half" = "send"))]
     pub message_ready: MessageReady,
 }
 

@@ -54,12 +54,15 @@ pub struct Config {
     pub engine_time: Duration,
     /// Time from the end of the engine's work until an arrived message is in the
     /// interface's memory.
+    #[schemars(extend("half" = "receive"))]
     pub deposit_time: Duration,
     /// How messages are announced: "uncached-store" or "cachable-store".
+    #[schemars(extend("half" = "send"))]
     pub message_ready: MessageReady,
     /// Blocks of each queue in main memory.
     pub queue_blocks: u64,
     /// What happens when the receive cache is full: "write-back" or "bypass".
+    #[schemars(extend("half" = "receive"))]
     pub when_full: Overflow,
 }
 

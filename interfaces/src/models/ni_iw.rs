@@ -37,8 +37,10 @@ pub struct Config {
     /// Time that a register access takes beyond the bus's own cycles.
     pub register_access_time: Duration,
     /// Time from the last word of a packet in the send FIFO to its injection.
+    #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
     /// Time from a packet's arrival until the status register shows it.
+    #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
 }
 

@@ -17,13 +17,13 @@
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::BlockData;
+use narthex_memory::{BlockData, Kind};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
-use crate::fifo::{ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
+use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::registers::BLOCK;
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
@@ -37,8 +37,10 @@ pub struct Config {
     /// Time that a block load or block store takes beyond the bus's own cycles.
     pub block_access_time: Duration,
     /// Time from the last block of a packet in the send FIFO to its injection.
+    #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
     /// Time from a packet's arrival until the status register shows it.
+    #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
 }
 
@@ -49,7 +51,9 @@ impl Config {
 }
 
 fn layout() -> Layout {
-    Layout { driver: Driver::BlockBuffer, ..Layout::default() }
+    let mut layout = fifo::layout();
+    layout.transactions.extend([Kind::BlockLoad, Kind::BlockStore]);
+    Layout { driver: Driver::BlockBuffer, ..layout }
 }
 
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]

@@ -41,7 +41,7 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
-use crate::fifo::{DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
+use crate::fifo::{self, DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
 use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
@@ -53,8 +53,10 @@ pub struct Config {
     /// Time that a register access takes beyond the bus's own cycles.
     pub register_access_time: Duration,
     /// Time from the last byte of a packet in the send FIFO to its injection.
+    #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
     /// Time from a packet's arrival until the status register shows it.
+    #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
     /// Time from the start of a transfer until the interface is the bus's master.
     pub master_change_time: Duration,
@@ -78,8 +80,11 @@ impl Config {
 
 }
 
-fn layout(dma_above: Bytes) -> Layout {
-    Layout { driver: Driver::UserLevelDma, dma_above: dma_above.as_u64(), ..Layout::default() }
+/// The layout of a half whose engine issues these `transfers`.
+fn layout(dma_above: Bytes, transfers: &[Kind]) -> Layout {
+    let mut layout = fifo::layout();
+    layout.transactions.extend(transfers);
+    Layout { driver: Driver::UserLevelDma, dma_above: dma_above.as_u64(), ..layout }
 }
 
 /// Why it is not behind an I/O bus.
@@ -102,7 +107,7 @@ struct Send {
 
 impl Side for Send {
     fn layout(&self) -> Layout {
-        layout(self.dma_above)
+        layout(self.dma_above, &[Kind::ReadOnce])
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -212,7 +217,7 @@ impl Receive {
 
 impl Side for Receive {
     fn layout(&self) -> Layout {
-        layout(self.dma_above)
+        layout(self.dma_above, &[Kind::WriteBack, Kind::WriteBlock, Kind::ReadExclusive])
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

@@ -1,7 +1,12 @@
 //! Where else than on the memory bus a machine's interfaces can be attached:
-//! tables of its file that a machine may have, or not.
+//! tables of its file that a machine may have, or not; and the interface of a
+//! node at its place.
 
-use narthex_interfaces::Attachment;
+use narthex_interfaces::interface::{Interface, Node};
+use narthex_interfaces::side::Driver;
+use narthex_interfaces::{Attached, Attachment};
+use narthex_memory::processor_memory::block_buffers;
+use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,5 +66,59 @@ impl super::MachineConfig {
     pub fn lacks(&self, attachment: Attachment) -> Option<String> {
         let (table, exists) = self.table_of(attachment);
         (!exists).then(|| format!("the machine's file has no [{table}]"))
+    }
+
+    /// The interface of a node.
+    ///
+    /// # Errors
+    /// Why the machine cannot have it.
+    pub fn build_interface(&self, chosen: &Attached) -> Result<Interface, String> {
+        let attachment = chosen.attachment;
+        let processes = self.machine.processors_per_node as u8;
+        if processes > 1 && self.private_path(attachment).is_some() {
+            return Err(format!(
+                "'{chosen}' has its interface on the path of one processor, which the other processes of a node \
+                 could not reach: machine.processors_per_node is {processes}; expected 1"
+            ));
+        }
+        let node = Node {
+            sections: &self.interfaces_at(attachment),
+            processes,
+            first_agent: AgentId(processes),
+            attachment,
+            protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
+            block_bytes: self.block().as_u64(),
+            packet_bytes: self.messages.packet.as_u64(),
+        };
+        let interface = Interface::build(chosen.name, &node).map_err(|error| error.to_string())?;
+        let lack = self.lacks(attachment);
+        match lack
+            .or_else(|| self.lacks_block_buffers(&interface))
+            .or_else(|| self.lacks_plain_header(&interface))
+        {
+            None => Ok(interface),
+            Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
+        }
+    }
+
+    /// User-level DMA moves a packet's payload, and a header beyond its first
+    /// doubleword is neither in the FIFO's registers nor in the user's memory.
+    fn lacks_plain_header(&self, interface: &Interface) -> Option<String> {
+        let header = self.messages.header;
+        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::UserLevelDma);
+        (needs && header.as_u64() != 8).then(|| {
+            format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
+        })
+    }
+
+    fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {
+        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::BlockBuffer);
+        let lacks = needs && !self.has_block_buffers();
+        lacks.then(|| "the processor has no block buffers (block_buffers.kind is \"none\")".into())
+    }
+
+    /// Whether the processors have block buffers.
+    pub(crate) fn has_block_buffers(&self) -> bool {
+        self.block_buffers != block_buffers::Config::None {}
     }
 }

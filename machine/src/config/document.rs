@@ -66,7 +66,7 @@ pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
 
 /// What was typed as the value: TOML, where it is that, otherwise a text.
 fn typed_node(text: &Arc<Text>, place: &Place, path: &str, typed: &str) -> Result<Node, Problem> {
-    let as_text = Leaf { value: typed.into(), source: Source::User, typed: Some(typed.into()) };
+    let as_text = Leaf { typed: Some(typed.into()), ..Leaf::new(place.clone(), typed.into(), Source::User) };
     let Ok(value) = typed.parse::<toml_edit::Value>() else {
         return Ok(Node::Leaf(as_text));
     };
@@ -117,8 +117,9 @@ impl Reader<'_> {
             }
             Some(table) => Some(Node::Table(self.table(table, place, path))),
             None => {
+                let place = self.place_of_value(item, &place);
                 let value = self.plain(item, &place, path)?;
-                Some(Node::Leaf(Leaf { value, source: Source::User, typed: None }))
+                Some(Node::Leaf(Leaf::new(place, value, Source::User)))
             }
         }
     }
@@ -130,11 +131,12 @@ impl Reader<'_> {
             let hint = did_you_mean(key, [VALUE, STATED, ASSUMED]);
             self.problems.push(problem(format!("unknown key `{key}` beside the value{hint}; write {form}")));
         }
-        let Some(value) = table.get(VALUE) else {
+        let Some(item) = table.get(VALUE) else {
             self.problems.push(problem(format!("states a source but no value; write {form}")));
             return None;
         };
-        let value = self.plain(value, &place, path)?;
+        let value_place = self.place_of_value(item, &place);
+        let value = self.plain(item, &value_place, path)?;
         let source = match (table.get(STATED), table.get(ASSUMED)) {
             (Some(Item::Value(toml_edit::Value::String(text))), None) => Source::Stated(text.value().clone()),
             (None, Some(Item::Value(toml_edit::Value::String(text)))) => {
@@ -158,7 +160,12 @@ impl Reader<'_> {
         if matches!(&source, Source::Stated(text) | Source::Assumed(text) if text.trim().is_empty()) {
             self.problems.push(problem(format!("has an empty source; write {form}")));
         }
-        Some(Leaf { value, source, typed: None })
+        Some(Leaf::new(value_place, value, source))
+    }
+
+    /// Where a value stands; what is `around` it if the parser does not know.
+    fn place_of_value(&self, item: &Item, around: &Place) -> Place {
+        item.span().map_or_else(|| around.clone(), |span| self.place(Some(span)))
     }
 
     /// A value without tables above it; `None`, with a problem, for what

@@ -22,7 +22,9 @@
 //! | `problem` | what is wrong, where, what is allowed, what was probably meant |
 //! | `machine` | [`MachineConfig`], and the rules between components |
 //! | `attachments` | the places of interfaces that not every machine has |
+//! | `differences` | what distinguishes two machines |
 //! | `presets` | the built-in machines |
+//! | `without_effect` | what a user has set, and changes nothing with an interface |
 //!
 //! Nothing has a silent default: a machine is complete or it is refused, before
 //! the first instant of simulated time. A built-in machine gives the source of
@@ -32,6 +34,7 @@
 //! result can be run again.
 
 mod attachments;
+mod differences;
 mod document;
 mod interfaces;
 mod machine;
@@ -39,6 +42,7 @@ mod presets;
 mod problem;
 mod schema;
 mod tree;
+mod without_effect;
 
 #[cfg(test)]
 mod tests {
@@ -55,11 +59,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use attachments::PrivatePath;
+pub use differences::Difference;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;
+pub use without_effect::Settings;
 
 use problem::{Place, Text, did_you_mean};
 use schema::Schema;
@@ -140,7 +146,7 @@ impl Machine {
         let mut problems = Vec::new();
         for setting in settings {
             match document::read_setting(setting.as_ref()) {
-                Ok(over) => document.merge(over),
+                Ok(over) => document.choose(over),
                 Err(problem) => problems.push(problem),
             }
         }
@@ -254,7 +260,11 @@ impl Reading {
             )));
         }
         self.names.push(text.name.clone());
-        self.document(&Arc::new(text), folder)
+        let mut document = self.document(&Arc::new(text), folder)?;
+        if !is_path {
+            document.mark(false);
+        }
+        Ok(document)
     }
 
     /// The document of a text, laid over its base.
@@ -264,17 +274,16 @@ impl Reading {
         let Some(entry) = document.get(BASE) else {
             return Ok(document);
         };
-        let place = entry.place.clone();
-        let base = match &entry.node {
-            Node::Leaf(leaf) => leaf.value.as_str().map(str::to_owned),
-            Node::Table(_) => None,
+        let (place, base) = match &entry.node {
+            Node::Leaf(leaf) => (leaf.place.clone(), leaf.value.as_str().map(str::to_owned)),
+            Node::Table(table) => (table.place.clone(), None),
         };
         let Some(base) = base else {
             let message = "is not a text; expected a machine's name or the path of its file";
             return Err(Problem::new(Some(place), BASE, message).into());
         };
         let mut below = self.machine(&base, Some((&place, folder.as_deref())))?;
-        below.merge(document);
+        below.choose(document);
         Ok(below)
     }
 }

@@ -21,23 +21,52 @@ pub(super) struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     text: Arc<Text>,
-    offset: usize,
+    span: Range<usize>,
 }
 
+/// Longer lines are not shown below a problem.
+const LONGEST_SHOWN_LINE: usize = 160;
+
 impl Place {
-    /// The place where `span` begins; the beginning of the text without one.
+    /// The place that `span` covers; the beginning of the text without one.
     pub fn new(text: &Arc<Text>, span: Option<Range<usize>>) -> Self {
-        Place { text: Arc::clone(text), offset: span.map_or(0, |span| span.start) }
+        Place { text: Arc::clone(text), span: span.unwrap_or(0..0) }
+    }
+
+    /// The line with the place underlined; none where that would show nothing.
+    ///
+    /// ```text
+    ///   4 | clok = "125MHz"
+    ///     | ^^^^
+    /// ```
+    fn underlined(&self) -> Option<String> {
+        let (number, column) = self.line_and_column();
+        let line = self.text.text.lines().nth(number - 1)?;
+        let length = line.chars().count();
+        if line.trim().is_empty() || length > LONGEST_SHOWN_LINE || line.contains(unprintable) {
+            return None;
+        }
+        let covered = self.text.text.get(self.span.clone()).unwrap_or_default();
+        let first_line = covered.lines().next().unwrap_or_default().chars().count();
+        let marks = "^".repeat(first_line.clamp(1, (length + 1).saturating_sub(column).max(1)));
+        let (number, line) = (number.to_string(), line.replace('\t', " "));
+        let margin = " ".repeat(number.len());
+        Some(format!("  {number} | {line}\n  {margin} | {}{marks}", " ".repeat(column - 1)))
     }
 
     /// Line and column, counted from one; columns are characters.
     fn line_and_column(&self) -> (usize, usize) {
         let text = self.text.text.as_str();
-        let before = text.get(..self.offset).unwrap_or(text);
+        let before = text.get(..self.span.start).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         (line, column)
     }
+}
+
+/// Whether a terminal would not show it as one character.
+fn unprintable(character: char) -> bool {
+    character.is_control() && character != '\t'
 }
 
 impl fmt::Display for Place {
@@ -100,7 +129,8 @@ impl ConfigError {
     }
 
     /// `value` when nothing is wrong.
-    pub(super) fn unless<T>(problems: Vec<Problem>, value: T) -> Result<T, ConfigError> {
+    pub(super) fn unless<T>(mut problems: Vec<Problem>, value: T) -> Result<T, ConfigError> {
+        problems.sort_by_key(|problem| problem.place.as_ref().map_or(0, |place| place.span.start));
         if problems.is_empty() { Ok(value) } else { Err(ConfigError { problems }) }
     }
 }
@@ -119,6 +149,9 @@ impl fmt::Display for ConfigError {
         for (index, problem) in self.problems.iter().take(MOST_PRINTED).enumerate() {
             let separator = if index == 0 { "" } else { "\n" };
             write!(f, "{separator}{problem}")?;
+            if let Some(line) = problem.place.as_ref().and_then(Place::underlined) {
+                write!(f, "\n{line}")?;
+            }
         }
         match self.problems.len().checked_sub(MOST_PRINTED) {
             Some(more @ 1..) => write!(f, "\n... and {more} more"),
@@ -151,6 +184,19 @@ mod tests {
         assert_eq!(Place::new(&text, Some(0..1)).to_string(), "m.toml:1:1");
         assert_eq!(Place::new(&text, Some(11..13)).to_string(), "m.toml:2:5");
         assert_eq!(Place::new(&text, Some(999..1000)).to_string(), "m.toml:3:1");
+    }
+
+    #[test]
+    fn the_line_is_shown_with_the_place_underlined() {
+        let text =
+            Arc::new(Text { name: "m.toml".into(), text: "a = 1\n\tß = \"éé\" # x\n\n\u{7}".into() });
+        let shown = |span| Place::new(&text, Some(span)).underlined();
+        assert_eq!(shown(0..1).unwrap(), "  1 | a = 1\n    | ^");
+        assert_eq!(shown(12..18).unwrap(), "  2 |  ß = \"éé\" # x\n    |      ^^^^");
+        assert_eq!(shown(4..18).unwrap(), "  1 | a = 1\n    |     ^");
+        assert_eq!((shown(23..23), shown(24..25), shown(99..100)), (None, None, None));
+        let long = Arc::new(Text { name: "m".into(), text: "x".repeat(200) });
+        assert_eq!(Place::new(&long, Some(0..1)).underlined(), None);
     }
 
     #[test]

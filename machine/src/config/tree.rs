@@ -53,11 +53,22 @@ pub(super) struct Entry {
 /// A parameter's value with its source.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
+    /// Where the value itself stands, behind its key.
+    pub place: Place,
     pub value: Value,
     pub source: Source,
     /// What was typed on the command line, where the value came from there: it
     /// is taken as text when the parameter turns out to be one.
     pub typed: Option<String>,
+    /// Whether it is somebody's difference from a base: a file's or a command line's.
+    pub chosen: bool,
+}
+
+impl Leaf {
+    /// A value as a document has it.
+    pub fn new(place: Place, value: Value, source: Source) -> Self {
+        Leaf { place, value, source, typed: None, chosen: false }
+    }
 }
 
 /// The key that selects the variant of a table, such as the network's.
@@ -74,7 +85,7 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// The place of the dotted path `key`, or of the nearest table around it.
+    /// The place of the dotted path `key`'s value, or of the nearest table around it.
     pub fn place_of(&self, key: &str) -> Place {
         for entry in &self.entries {
             let Some(rest) = key.strip_prefix(&join("", &entry.key)) else {
@@ -83,7 +94,7 @@ impl Table {
             match (&entry.node, rest.strip_prefix('.')) {
                 (Node::Table(table), Some(rest)) => return table.place_of(rest),
                 (Node::Table(table), None) if rest.is_empty() => return table.place.clone(),
-                (Node::Leaf(_), None) if rest.is_empty() => return entry.place.clone(),
+                (Node::Leaf(leaf), None) if rest.is_empty() => return leaf.place.clone(),
                 _ => {}
             }
         }
@@ -109,6 +120,22 @@ impl Table {
         }
     }
 
+    /// Lays `over` over this table as somebody's difference from it.
+    pub fn choose(&mut self, mut over: Table) {
+        over.mark(true);
+        self.merge(over);
+    }
+
+    /// Marks every leaf as somebody's difference, or as nobody's.
+    pub fn mark(&mut self, chosen: bool) {
+        for entry in &mut self.entries {
+            match &mut entry.node {
+                Node::Table(table) => table.mark(chosen),
+                Node::Leaf(leaf) => leaf.chosen = chosen,
+            }
+        }
+    }
+
     /// Whether `over` makes this table another kind of thing.
     fn changes_kind(&self, over: &Table) -> bool {
         match (self.value(KIND), over.value(KIND)) {
@@ -119,8 +146,13 @@ impl Table {
 
     /// The value of the leaf `key` of this table.
     pub fn value(&self, key: &str) -> Option<&Value> {
+        self.leaf(key).map(|leaf| &leaf.value)
+    }
+
+    /// The leaf `key` of this table.
+    pub fn leaf(&self, key: &str) -> Option<&Leaf> {
         match &self.get(key)?.node {
-            Node::Leaf(leaf) => Some(&leaf.value),
+            Node::Leaf(leaf) => Some(leaf),
             Node::Table(_) => None,
         }
     }

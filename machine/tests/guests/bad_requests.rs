@@ -92,7 +92,7 @@ fn an_unknown_key_is_answered_with_the_nearest() {
 fn a_value_out_of_range_is_shown_with_what_is_allowed() {
     assert_says(
         &refusal(&with(alone("hpca98"), "processor.issue_width=3")),
-        &["processor.issue_width", "3", "1, 2 and 4"],
+        &["processor.issue_width", "3", "1, 2 or 4"],
     );
     assert_says(
         &refusal(&with(alone("hpca98"), "data_cache.size=1000B")),

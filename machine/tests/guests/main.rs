@@ -24,6 +24,7 @@ mod timeline;
 mod timing;
 mod traffic;
 mod wait_loops;
+mod without_effect;
 
 /// Every interface whose programs the tests run.
 const INTERFACES: [&str; 7] =

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::{ExtraCycles, Phases};
+use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::Kind;
 
 /// The parameters of an I/O bus and of the bridge to it.
@@ -17,8 +18,10 @@ pub struct Config {
     /// Bytes that cross the I/O bus in one data cycle.
     pub width: Bytes,
     /// I/O bus cycles of arbitration before the address of each transaction.
+    #[schemars(range(min = 1))]
     pub arbitration_cycles: u32,
     /// I/O bus cycles of a transaction's address.
+    #[schemars(range(min = 1))]
     pub address_cycles: u32,
     /// Extra I/O bus cycles for each kind of transaction, beyond arbitration,
     /// address and data cycles.
@@ -27,8 +30,10 @@ pub struct Config {
     /// memory bus's own cycles.
     pub bridge_access_time: Duration,
     /// Writes and invalidations of processors that the bridge holds, 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
     pub downward_entries: u32,
     /// Writes and invalidations of devices that the bridge holds, 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
     pub upward_entries: u32,
 }
 
@@ -44,6 +49,16 @@ impl Config {
             }
         }
         problems
+    }
+
+    /// The parameters that change nothing with this traffic on the I/O bus, as (key, why) pairs.
+    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
+        let mut found = traffic.extra_cycles_without_effect();
+        if !traffic.has_posted_of_devices() {
+            let why = "the device writes and invalidates no blocks";
+            found.push(("upward_entries".into(), why.into()));
+        }
+        found
     }
 
     /// I/O bus cycles of a transaction of this kind.

@@ -24,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ProcessorMemory;
+use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::{BlockData, Kind, LARGEST_BLOCK_BYTES, Transaction};
 
 /// Where in the page the send buffer begins.
@@ -47,6 +48,19 @@ pub enum Config {
         /// the transaction.
         transfer_cycles: u32,
     },
+}
+
+impl Config {
+    /// The parameters that change nothing on a bus with this traffic, as (key, why) pairs.
+    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
+        let moves = traffic.has(Kind::BlockLoad) || traffic.has(Kind::BlockStore);
+        match self {
+            Config::Pair { .. } if !moves => {
+                vec![("transfer_cycles".into(), "no device takes or gives whole blocks".into())]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The two buffers of one processor.

@@ -1,5 +1,6 @@
 //! What a machine's file says about a processor's uncached stores.
 
+use crate::traffic::WithoutEffect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub struct StoreBufferConfig {
     /// Whether uncached stores are "blocking" or "posted".
     pub uncached_stores: UncachedStores,
     /// Stores that the buffer holds, 1 to 64; not used where stores block.
+    #[schemars(range(min = 1, max = 64))]
     pub entries: u32,
 }
 
@@ -30,5 +32,16 @@ impl StoreBufferConfig {
             return Vec::new();
         }
         vec![("entries", format!("{} is not from 1 to 64", self.entries))]
+    }
+
+    /// The parameters that change nothing, as (key, why) pairs.
+    pub fn without_effect(&self) -> Vec<WithoutEffect> {
+        match self.uncached_stores {
+            UncachedStores::Posted => Vec::new(),
+            UncachedStores::Blocking => {
+                let why = "uncached stores block the processor (store_buffer.uncached_stores)";
+                vec![("entries".into(), why.into())]
+            }
+        }
     }
 }

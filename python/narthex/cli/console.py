@@ -56,6 +56,12 @@ def fail(message: str, code: int) -> int:
     return code
 
 
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings, each on a line of its own."""
+    for warning in warnings:
+        print(f"narthex: warning: {warning}", file=sys.stderr)
+
+
 class JsonTarget:
     """Where `--json` writes; made before any work, so that a bad place is found first."""
 

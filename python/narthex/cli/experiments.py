@@ -16,6 +16,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     split_names,
+    warn,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.errors import CLAIM_FAILED, NarthexError
@@ -74,6 +75,7 @@ def experiment(
     end, and its exit code is the command's.
     """
     from narthex import validation
+    from narthex.configuration import warnings
     from narthex.validation import plots
 
     target, page = JsonTarget(json_file), ReportTarget(report)
@@ -82,7 +84,9 @@ def experiment(
     if plot:
         plots.check(plot, names)
     for name in names:  # every name is checked before the first run
-        validation.check(validation.only(validation.load(name), interfaces), set_)
+        definition = validation.only(validation.load(name), interfaces)
+        validation.check(definition, set_)
+        warn(warnings.of_requests(validation.choices(definition, set_)))
     outcomes: list[Outcome] = []
     problems: list[tuple[str, NarthexError]] = []
     for name in names:

@@ -1,16 +1,32 @@
-"""`narthex machine`: the parameters, and where each comes from."""
+"""`narthex machine`: the parameters, where each comes from, and files of one's own."""
 
 import json
+import os
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from narthex.cli import completion
-from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, examples, print_table
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    check_writable,
+    examples,
+    print_table,
+    warn,
+)
+from narthex.errors import USAGE, NarthexError
 
 machine = typer.Typer(
-    help="Show machines and their sources.",
+    help="Show, compare, check and begin machines' files.",
     no_args_is_help=True,
     rich_markup_mode=None,
+)
+
+NAME = typer.Argument(
+    ..., help="A preset, or a machine's TOML file.", autocompletion=completion.machines
 )
 
 
@@ -27,9 +43,7 @@ def register(app: typer.Typer) -> None:
     )
 )
 def show(
-    name: str = typer.Argument(
-        ..., help="A preset, or a machine's TOML file.", autocompletion=completion.machines
-    ),
+    name: str = NAME,
     sources: bool = typer.Option(
         False, "--sources", help="Where each value comes from: stated in the paper, or assumed."
     ),
@@ -38,15 +52,16 @@ def show(
 ) -> None:
     """Show a machine with everything resolved."""
     from narthex import _native
+    from narthex.configuration.differences import split_source, value
 
     target = JsonTarget(json_file)
     found = json.loads(_native.machine_show(name, set_, sources))
-    target.write({"schema": 1, "version": _native.__version__, **found})
+    _write(target, found)
     if target.to_stdout:
         return
     if sources:
         rows = [
-            (entry["key"], f"{entry['value']} {entry['unit']}".strip(), *_source(entry["source"]))
+            (entry["key"], value(entry), *split_source(entry["source"]))
             for entry in found["sources"]
         ]
         print_table(found["name"], ["parameter", "value", "", "source or reason"], rows)
@@ -54,18 +69,133 @@ def show(
         print(found["toml"])
 
 
-def _source(source: str | dict[str, str]) -> tuple[str, str]:
-    """Split a source: "user", or {"stated": place} or {"assumed": reason}."""
-    if isinstance(source, str):
-        return "chosen", ""
-    ((kind, text),) = source.items()
-    return kind, text
+@machine.command(
+    epilog=examples(
+        "narthex machine diff hpca98 isca96",
+        "narthex machine diff hpca98 mine.toml",
+        "narthex machine diff hpca98 hpca98 --set bus.clock=125MHz --json",
+    )
+)
+def diff(
+    one: str = NAME,
+    other: str = typer.Argument(..., help="Another."),
+    set_: list[str] = typer.Option(
+        [], "--set", metavar="KEY=VALUE", help="Change a parameter of the second; may be repeated."
+    ),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Show the parameters in which two machines differ, and where each value is from.
+
+    Values are compared by what they mean: 1MiB is 1024KiB. The exit code is 0
+    whether or not there are differences, and 2 if a machine is wrong.
+    """
+    from narthex.configuration.differences import differences, source, value
+
+    target = JsonTarget(json_file)
+    found = differences(one, other, other_set=set_)
+    _write(target, {"one": one, "other": other, "differences": found})
+    if target.to_stdout:
+        return
+    if not found:
+        print(f"{one} and {other} do not differ")
+        return
+    rows = [
+        (each["key"], value(each["one"]), value(each["other"]), _sources(each, source))
+        for each in found
+    ]
+    print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows)
+    print(f"{len(found)} parameters differ")
+
+
+def _sources(each: dict[str, Any], source: Any) -> str:  # noqa: ANN401 - a function
+    """Say where both values are from, one below the other."""
+    return "\n".join(text for text in (source(each["one"]), source(each["other"])) if text)
+
+
+@machine.command(
+    epilog=examples(
+        "narthex machine check mine.toml",
+        "narthex machine check mine.toml --interface CNI32Qm",
+        "narthex machine check hpca98 --set bus.clock=125MHz",
+    )
+)
+def check(
+    name: str = NAME,
+    interface: str | None = typer.Option(
+        None, "--interface", "-i", help="Also warn of what has no effect with this interface."
+    ),
+    set_: list[str] = SET_OPTION,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Check a machine's file: all that is wrong with it, and what has no effect.
+
+    The exit code is 0 if the machine can be run, warnings or not, and 2 if not.
+    """
+    from narthex import _native
+    from narthex.configuration import warnings
+
+    target = JsonTarget(json_file)
+    found = json.loads(_native.machine_show(name, set_, False))
+    told = warnings.of_machine(name, set_, interface) if interface else []
+    _write(target, {"name": found["name"], "warnings": told})
+    if target.to_stdout:
+        return
+    warn(told)
+    suffix = f", {len(told)} settings without effect on {interface}" if told else ""
+    print(f"{name} is a machine that can be run{suffix}")
+
+
+@machine.command(
+    epilog=examples(
+        "narthex machine new mine.toml --from hpca98",
+        "narthex machine new slow.toml --from hpca98 --set bus.clock=125MHz",
+        "narthex machine new machines/mine.toml --from isca96 --no-schema --force",
+    )
+)
+def new(
+    file: Path = typer.Argument(..., metavar="NAME.toml", help="The file to write."),
+    base: str = typer.Option(
+        "hpca98", "--from", metavar="BASE", help="The machine to stand on: a preset, or a file."
+    ),
+    set_: list[str] = typer.Option(
+        [], "--set", metavar="KEY=VALUE", help="What differs from it; may be repeated."
+    ),
+    schema: bool = typer.Option(
+        True, help="Put the schema for editors beside it, if it is not there."
+    ),
+    force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
+) -> None:
+    """Write a machine's file that stands on another, with comments, ready to be changed."""
+    from narthex.configuration import schemas, starter
+
+    starter.check_name(file)
+    check_writable(file, "the new file")
+    if file.exists() and not force:
+        raise NarthexError(f"'{file}' exists; --force writes over it", USAGE)
+    text = starter.text(file, base, set_, schema=schema)
+    file.write_text(text, encoding="utf-8")
+    beside = file.parent / schemas.MACHINE_SCHEMA
+    if schema and not beside.exists():
+        beside.write_text(json.dumps(schemas.machine(), indent=2) + "\n", encoding="utf-8")
+        print(f"{beside}: the schema with which editors complete and check machines' files")
+    print(f"{file}: a machine like {base}; to run it: --machine {_as_machine(file)}")
+
+
+def _as_machine(file: Path) -> str:
+    return f".{os.sep}{file}" if file.parent == Path() else str(file)
 
 
 @machine.command(epilog=examples("narthex machine schema > machine.schema.json"))
 def schema(json_file: str | None = JSON_OPTION) -> None:
-    """Print the JSON Schema of a machine's file, for editors."""
-    from narthex import _native
+    """Print the JSON Schema of a machine's file, for editors (docs/machine-files.md)."""
+    from narthex.configuration import schemas
 
     target = JsonTarget(json_file or "-")
-    target.write(json.loads(_native.schema()))
+    target.write(schemas.machine())
+
+
+def _write(target: JsonTarget, document: dict[str, Any]) -> None:
+    """Write a document with what identifies it."""
+    from narthex import _native
+
+    target.write({"schema": 1, "version": _native.__version__, **document})

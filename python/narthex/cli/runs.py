@@ -18,6 +18,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     split_names,
+    warn,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 
@@ -144,6 +145,7 @@ def run(
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import running
+    from narthex.configuration import warnings
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
@@ -165,6 +167,7 @@ def run(
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
         trace=timeline,
     )
+    warn(warnings.of_requests([wanted]))
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
     with Waiting(f"Running {guest.name} on {interface}") as waiting:
         result = running.simulate(
@@ -273,17 +276,22 @@ def compare(
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
+    from narthex.configuration import warnings
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
-    names = split_names(interface)
+    every = interface.casefold() == "all"
+    names = comparison.interface_names() if every else split_names(interface)
     guest = find(program)
     compile_program(guest)
+    warn(
+        warnings.of_requests({"machine": machine, "set": set_, "interface": name} for name in names)
+    )
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
             guest,
             *(args or []),
-            interfaces="all" if interface.casefold() == "all" else names,
+            interfaces=names,
             by=by,
             machine=machine,
             nodes=nodes,

@@ -13,6 +13,7 @@ from narthex.cli.console import (
     compile_program,
     examples,
     print_table,
+    warn,
 )
 from narthex.errors import GUEST_FAILED, NarthexError
 
@@ -38,8 +39,17 @@ def register(app: typer.Typer) -> None:
             "narthex sweep queue-size.toml --jobs 4 --plot queue-size.html",
             "narthex sweep queue-size.toml --dask tcp://10.0.0.7:8786",
             "narthex sweep queue-size.toml --slurm --output /scratch/queue-size",
+            "narthex sweep --schema > sweep.schema.json",
         ),
     )(sweep)
+
+
+def _print_schema(wanted: bool) -> None:
+    if wanted:
+        from narthex.configuration import schemas
+
+        JsonTarget("-").write(schemas.sweep())
+        raise typer.Exit
 
 
 def sweep(
@@ -72,6 +82,13 @@ def sweep(
     color: str | None = typer.Option(
         None, "--color", metavar="PARAMETER", help="What has a line for each value."
     ),
+    _schema: bool = typer.Option(
+        False,
+        "--schema",
+        callback=_print_schema,
+        is_eager=True,
+        help="Print the JSON Schema of sweeps' files, for editors, and exit.",
+    ),
 ) -> None:
     """Run programs over lists, ranges and samples of parameters, into one table.
 
@@ -79,12 +96,14 @@ def sweep(
     interrupted one ended. A run that fails is a row with its error and stops no
     other; the exit code of the first is then the command's.
     """
+    from narthex.configuration import warnings
     from narthex.sweeps import execution, plots
     from narthex.validation.plots import check_file
 
     target = JsonTarget(json_file)
     planned = execution.planned_of(file, compile_program)
     plots.check(planned.definition, x, color)
+    warn(warnings.of_requests(run.request for run in planned.runs))
     if plot:
         check_file(plot)
     if list_:

@@ -28,6 +28,9 @@ from typing import Any, Literal
 
 from narthex.running import DEFAULT_INTERFACE, DEFAULT_MACHINE
 
+LEAST = {"nodes": 1, "threads": 1, "seed": 0}
+"""The smallest number that each of these can be."""
+
 Value = bool | int | float | str
 """What a parameter can be."""
 

@@ -13,7 +13,7 @@ from typing import Any
 from narthex import strict
 from narthex.errors import NarthexError, unknown
 from narthex.sweeps.axes import axis, is_axis
-from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
+from narthex.sweeps.definition import LEAST, RUN_KEYS, Axis, Definition
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 """A parameter's name in braces."""
@@ -156,16 +156,15 @@ def _check_sample(definition: Definition, place: str) -> None:
 
 def _check_numbers(definition: Definition, place: str) -> None:
     """Refuse numbers that cannot be."""
-    least = {"nodes": 1, "threads": 1, "seed": 0}
-    for key, smallest in least.items():
+    for key, smallest in LEAST.items():
         value = getattr(definition, key, None)
         if value is not None and value < smallest:
             raise NarthexError(f"{place}: '{key}' must be {smallest} or more, not {value}")
     for axis_ in definition.axes:
-        for value in axis_.values if axis_.name in least else ():
-            if type(value) is not int or value < least[axis_.name]:
+        for value in axis_.values if axis_.name in LEAST else ():
+            if type(value) is not int or value < LEAST[axis_.name]:
                 raise NarthexError(
-                    f"{place}: '{axis_.name}' must be whole numbers from {least[axis_.name]} on,"
+                    f"{place}: '{axis_.name}' must be whole numbers from {LEAST[axis_.name]} on,"
                     f" not {value!r}"
                 )
     slurm = definition.slurm

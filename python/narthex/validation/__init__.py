@@ -9,12 +9,12 @@ expressions), `outcome` (all of it), `plots` (pictures of it).
 """
 
 from narthex.validation.definition import Experiment, Workload
-from narthex.validation.execution import check, experiment
+from narthex.validation.execution import check, choices, experiment
 from narthex.validation.loading import load, names, only
 from narthex.validation.outcome import Claim, Failure, Outcome, Summary
 from narthex.validation.rows import Row
 
 __all__ = [
-    "Claim", "Experiment", "Failure", "Outcome", "Row", "Summary", "Workload", "check",
+    "Claim", "Experiment", "Failure", "Outcome", "Row", "Summary", "Workload", "check", "choices",
     "experiment", "load", "names", "only",
 ]  # fmt: skip

@@ -66,9 +66,20 @@ def experiment(
 
 def check(definition: Experiment, settings: Sequence[str] = ()) -> None:
     """Refuse a machine or a setting that does not exist, before anything runs."""
-    for interface in definition.interfaces:
-        changes = [*definition.set, *interface.set, *settings]
-        _native.machine_show(definition.machine, changes, False)
+    for asked in choices(definition, settings):
+        _native.machine_show(asked["machine"], asked["set"], False)
+
+
+def choices(definition: Experiment, settings: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the machine, settings and interface of each kind of run, as in a run's request."""
+    return [
+        {
+            "machine": definition.machine,
+            "set": [*definition.set, *interface.set, *settings],
+            "interface": interface.spelt,
+        }
+        for interface in definition.interfaces
+    ]
 
 
 def _cells(definition: Experiment) -> Iterator[Cell]:

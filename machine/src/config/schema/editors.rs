@@ -32,10 +32,12 @@ impl Schema {
                 }
             }
         }
-        for key in ["oneOf", "anyOf"] {
-            if let Some(Value::Array(branches)) = object.get_mut(key) {
-                branches.iter_mut().for_each(|branch| self.relax(branch));
-            }
+        // A table that states only some keys may be any of several kinds.
+        if let Some(variants) = object.remove("oneOf") {
+            object.insert("anyOf".into(), variants);
+        }
+        if let Some(Value::Array(branches)) = object.get_mut("anyOf") {
+            branches.iter_mut().for_each(|branch| self.relax(branch));
         }
         if let Some(Value::Object(definitions)) = object.get_mut("$defs") {
             definitions.values_mut().for_each(|definition| self.relax(definition));

@@ -105,9 +105,9 @@ impl Schema {
 
     fn check_table(&self, schema: &Value, table: &mut Table, path: &str, problems: &mut Vec<Problem>) {
         match self.shape(schema) {
-            Shape::Table(schema) => self.check_keys(schema, table, path, problems),
+            Shape::Table(schema) => self.check_keys(schema, &[], table, path, problems),
             Shape::Variants { tag, tables } => match choose(tag, &tables, table, path) {
-                Ok(schema) => self.check_keys(schema, table, path, problems),
+                Ok(schema) => self.check_keys(schema, &tables, table, path, problems),
                 Err(problem) => problems.push(problem),
             },
             Shape::Leaf => {
@@ -121,13 +121,21 @@ impl Schema {
         }
     }
 
-    fn check_keys(&self, schema: &Value, table: &mut Table, path: &str, problems: &mut Vec<Problem>) {
+    /// Checks the keys of a table that is one of these `variants`, if there are several.
+    fn check_keys(
+        &self,
+        schema: &Value,
+        variants: &[(&str, &Value)],
+        table: &mut Table,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
         for entry in &mut table.entries {
             let key = join(path, &entry.key);
             match property(schema, &entry.key) {
                 Property::Known(schema) => self.check_entry(schema, entry, &key, problems),
                 Property::Free => {}
-                Property::Unknown => problems.push(unknown_key(schema, entry, path)),
+                Property::Unknown => problems.push(unknown_key(schema, variants, entry, path)),
             }
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -144,6 +152,7 @@ impl Schema {
             Node::Table(table) => return self.check_table(schema, table, key, problems),
             Node::Leaf(leaf) => leaf,
         };
+        let place = leaf.place.clone();
         let message = match self.shape(schema) {
             Shape::Leaf => match self.settle(schema, leaf) {
                 Ok(()) => return,
@@ -151,7 +160,7 @@ impl Schema {
             },
             _ => format!("{} is not allowed; expected {}", leaf.value, self.expectation(schema)),
         };
-        problems.push(Problem::new(Some(entry.place.clone()), key, message));
+        problems.push(Problem::new(Some(place), key, message));
     }
 
     fn collect<'a>(
@@ -229,17 +238,24 @@ fn choose<'a>(
     let Some(entry) = table.get(tag) else {
         return Err(Problem::new(place(&table.place), &key, format!("is missing; expected {expected}")));
     };
-    let value = table.value(tag).cloned().unwrap_or_default();
+    let (value, at) = match table.leaf(tag) {
+        Some(leaf) => (leaf.value.clone(), &leaf.place),
+        None => (Value::Null, &entry.place),
+    };
     let chosen = tables.iter().find(|(name, _)| value == *name);
     chosen.map(|(_, schema)| *schema).ok_or_else(|| {
         let hint = did_you_mean(value.as_str().unwrap_or_default(), names());
-        Problem::new(place(&entry.place), &key, format!("{value} is not allowed; expected {expected}{hint}"))
+        Problem::new(place(at), &key, format!("{value} is not allowed; expected {expected}{hint}"))
     })
 }
 
-fn unknown_key(schema: &Value, entry: &Entry, path: &str) -> Problem {
+fn unknown_key(schema: &Value, variants: &[(&str, &Value)], entry: &Entry, path: &str) -> Problem {
     let known = schema["properties"].as_object();
-    let hint = did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str));
+    let has_it = |variant: &&(&str, &Value)| variant.1["properties"].get(&entry.key).is_some();
+    let hint = match variants.iter().find(has_it) {
+        Some((kind, _)) => format!("; `{}` belongs to kind = {kind:?}", entry.key),
+        None => did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str)),
+    };
     let value = match &entry.node {
         Node::Leaf(leaf) => format!(" (= {})", leaf.value),
         Node::Table(_) => String::new(),

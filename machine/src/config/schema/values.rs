@@ -139,6 +139,10 @@ fn in_range(schema: &Value, value: &Value) -> bool {
 }
 
 fn scalar_expectation(schema: &Value) -> String {
+    if let Some([first @ .., last]) = schema["enum"].as_array().map(Vec::as_slice) {
+        let first: Vec<String> = first.iter().map(Value::to_string).collect();
+        return format!("{} or {last}", first.join(", "));
+    }
     let name = match &schema["type"] {
         Value::String(name) => name.as_str(),
         Value::Array(names) => {

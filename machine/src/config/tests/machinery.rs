@@ -112,10 +112,14 @@ fn plain_values_and_values_with_a_source_read_alike() {
 fn an_unknown_key_is_named_with_its_place_its_value_and_what_was_meant() {
     assert_eq!(
         broken("clock", "clok"),
-        "small.toml:4:1: bus.clok: unknown key (= \"250MHz\"); [bus] has clock, width, order; \
-         did you mean `clock`?\n\
-         small.toml:3:2: bus.clock: is missing; expected a frequency such as 250MHz; \
-         units: Hz, kHz, MHz, GHz"
+        "small.toml:3:2: bus.clock: is missing; expected a frequency such as 250MHz; \
+         units: Hz, kHz, MHz, GHz\n  \
+           3 | [bus]\n    \
+             |  ^^^\n\
+         small.toml:4:1: bus.clok: unknown key (= \"250MHz\"); [bus] has clock, width, order; \
+         did you mean `clock`?\n  \
+           4 | clok = { value = \"250MHz\", stated = \"Table 3\" }\n    \
+             | ^^^^"
     );
 }
 
@@ -123,8 +127,10 @@ fn an_unknown_key_is_named_with_its_place_its_value_and_what_was_meant() {
 fn a_wrong_unit_is_found_inside_a_variant_and_the_right_one_is_offered() {
     assert_eq!(
         broken("40ns", "40nsec"),
-        "small.toml:9:1: network.latency: \"40nsec\" has an unknown unit; \
-         expected a time such as 120ns; units: ps, ns, us, ms, s (did you mean ns?)"
+        "small.toml:9:21: network.latency: \"40nsec\" has an unknown unit; \
+         expected a time such as 120ns; units: ps, ns, us, ms, s (did you mean ns?)\n  \
+           9 | latency = { value = \"40nsec\", assumed = \"a fast network\" }\n    \
+             |                     ^^^^^^^^"
     );
     assert!(broken("\"250MHz\"", "250").contains("bus.clock: \"250\" has no unit"));
 }
@@ -133,7 +139,9 @@ fn a_wrong_unit_is_found_inside_a_variant_and_the_right_one_is_offered() {
 fn a_value_out_of_range_or_of_the_wrong_type_is_told_what_is_allowed() {
     assert_eq!(
         broken("16", "0"),
-        "small.toml:2:1: nodes: 0 is not allowed; expected a whole number from 1 to 4096"
+        "small.toml:2:19: nodes: 0 is not allowed; expected a whole number from 1 to 4096\n  \
+           2 | nodes = { value = 0, stated = \"Table 3\" }\n    \
+             |                   ^"
     );
     assert!(broken("16", "1.5").contains("nodes: 1.5 is not allowed"));
     assert!(broken("16", "\"many\"").contains("nodes: \"many\" is not allowed"));
@@ -155,12 +163,27 @@ fn a_value_out_of_range_or_of_the_wrong_type_is_told_what_is_allowed() {
 fn a_word_that_is_not_one_of_the_allowed_gets_the_list_and_the_nearest() {
     assert_eq!(
         broken("first-come", "first-cone"),
-        "small.toml:6:1: bus.order: \"first-cone\" is not allowed; \
-         expected \"first-come\" or \"fixed\"; did you mean `first-come`?"
+        "small.toml:6:9: bus.order: \"first-cone\" is not allowed; \
+         expected \"first-come\" or \"fixed\"; did you mean `first-come`?\n  \
+           6 | order = \"first-cone\"\n    \
+             |         ^^^^^^^^^^^^"
     );
     assert_eq!(
         broken("ideal", "ideel"),
-        "small.toml:8:1: network.kind: \"ideel\" is not allowed; expected \"ideal\" or \"mesh\"; did you mean `ideal`?"
+        "small.toml:8:8: network.kind: \"ideel\" is not allowed; expected \"ideal\" or \"mesh\"; did you mean `ideal`?\n  \
+           8 | kind = \"ideel\"\n    \
+             |        ^^^^^^^"
+    );
+}
+
+#[test]
+fn a_key_of_another_kind_is_told_which() {
+    let error = broken("latency = ", "hop = \"1ns\"\nlatency = ");
+    assert!(
+        error.contains(
+            "[network] has kind, latency; `hop` belongs to kind = \"mesh\"\n  9 | hop = \"1ns\"\n    | ^^^"
+        ),
+        "{error}"
     );
 }
 
@@ -168,7 +191,7 @@ fn a_word_that_is_not_one_of_the_allowed_gets_the_list_and_the_nearest() {
 fn every_problem_of_a_file_is_reported_at_once() {
     let error = small("nodes = 0\n[bus]\nclock = \"1MHz\"\nwidth = \"1X\"\n[net]\n").unwrap_err();
     let keys: Vec<&str> = error.problems().iter().map(Problem::key).collect();
-    assert_eq!(keys, ["nodes", "bus.width", "bus.order", "net", "network"]);
+    assert_eq!(keys, ["network", "nodes", "bus.order", "bus.width", "net"]);
 }
 
 #[test]

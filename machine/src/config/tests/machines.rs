@@ -130,7 +130,7 @@ fn a_file_states_only_its_difference_from_its_base() {
     assert!(error("circle.toml").contains("stands on itself"), "{}", error("circle.toml"));
     assert!(
         error("wrong.toml")
-            .contains("wrong.toml:1:1: base: unknown machine \"hpca89\"; there are hpca98, isca96")
+            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are hpca98, isca96")
     );
     assert!(error("number.toml").contains("base: is not a text"));
     assert!(error("binary.toml").contains("binary.toml:1:"), "{}", error("binary.toml"));
@@ -171,7 +171,8 @@ fn rules_between_components_are_checked_before_the_run() {
     assert!(refused(&["flow_control.buffers=0"]).contains("flow_control.buffers: 0"));
     assert!(refused(&["flow_control.buffers=inf"]).contains("did you mean `infinite`?"));
     assert!(
-        refused(&["processor.issue_width=3"]).contains("processor.issue_width: 3: allowed are 1, 2 and 4")
+        refused(&["processor.issue_width=3"])
+            .contains("processor.issue_width: 3 is not allowed; expected 1, 2 or 4")
     );
     assert!(refused(&["data_cache.protocol=MOSI"]).contains("data_cache.protocol: "));
     assert!(refused(&["interfaces.cni_iqm.queue_blocks=1"]).contains("interfaces.cni_iqm.queue_blocks: "));
