@@ -57,7 +57,9 @@ def logp(
         None, "--bytes", "-b", metavar="SIZES", help="Sizes of messages, with commas between."
     ),
     seeds: int = typer.Option(3, "--seeds", help="Runs of each size, each with other pauses."),
-    burst: int = typer.Option(64, "--burst", help="Messages of the longest burst; 4 to 1024."),
+    burst: int = typer.Option(
+        64, "--burst", help="Messages of the longest burst: a power of two from 4 to 1024."
+    ),
     jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
@@ -142,7 +144,7 @@ def show(fits: "list[Fit]") -> None:
     print(
         "One way of k bytes takes L + o_s + o_r + (k-1) G_T, where G_T = L_byte + O_s + O_r;"
         "\na stream sends one message every g + (k-1) G. Behind ± is half the 95 % confidence"
-        f"\ninterval: {len(sizes)} sizes, {len(seeds)} seeds each.\n"
+        f"\ninterval, from {len(sizes)} sizes; runs of each: {len(seeds)}.\n"
     )
     doubts = caution_table(fits)
     if doubts:

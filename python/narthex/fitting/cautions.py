@@ -83,8 +83,9 @@ def _of_sizes(measurements: Sequence[Measurement], packet_bytes: int) -> Iterato
     long = sorted({each.size for each in measurements if each.size > packet_bytes})
     if long:
         yield (
-            f"messages from {long[0]} bytes on are several packets (of {packet_bytes} bytes):"
-            " their packets overlap in time, so single packets are on another line"
+            f"messages from {long[0]} bytes on are several packets (of {packet_bytes} bytes), which"
+            " overlap: L_byte takes back what both overheads count; single packets are on another"
+            " line"
         )
     late = sorted({each.size for each in measurements if each.late})
     if late:
