@@ -17,7 +17,6 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `measured` | an experiment, interfaces | `narthex experiment` |
 | `claims` | an experiment, interfaces | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
-| `loggopsim` | one interface, `machine` | `narthex fit logp --output` |
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
 """
@@ -32,9 +31,8 @@ from pathlib import Path
 
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
-from narthex.fitting import Fit, fit_logp
+from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
-from narthex.fitting.output import loggopsim
 from narthex.fitting.tables import caution_table, tables
 from narthex.running import DEFAULT_MACHINE
 from narthex.validation import Outcome, experiment
@@ -182,22 +180,12 @@ def claims(directive: Directive) -> list[str]:
 
 def logp(directive: Directive) -> list[str]:
     """Put the LogGP parameters of interfaces side by side, and where they do not fit."""
-    fits = _fits(directive)
+    sizes = directive.sizes if len(directive.sizes) > 1 else SIZES
+    fits = fit_logp(directive.names, machine=directive.machine, set=directive.set, sizes=sizes)
     parts = [*tables(fits), *filter(None, [caution_table(fits)])]
     return "\n\n".join(
         "\n".join(markdown_table(part.columns, part.rows, right=part.numbers)) for part in parts
     ).splitlines()
-
-
-def loggopsim_arguments(directive: Directive) -> list[str]:
-    """Show what LogGOPSim takes for an interface."""
-    (fit,) = _fits(directive)
-    return ["```", loggopsim(fit).arguments, "```"]
-
-
-def _fits(directive: Directive) -> list[Fit]:
-    sizes = directive.sizes if len(directive.sizes) > 1 else SIZES
-    return fit_logp(directive.names, machine=directive.machine, set=directive.set, sizes=sizes)
 
 
 KINDS: dict[str, Callable[[Directive], list[str]]] = {
@@ -206,7 +194,6 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "measured": measured,
     "claims": claims,
     "logp": logp,
-    "loggopsim": loggopsim_arguments,
 }
 LIVES = ("transactions", "breakdown")
 """The kinds that take no longer than a test may."""
