@@ -26,8 +26,6 @@ MOST_SEEDS = 1_000
 BURST = 64
 """Messages of the longest burst; many times the buffers of flow control."""
 
-_BURST = re.compile(r"burst of (\d+)")
-
 
 @dataclass(frozen=True)
 class Measurement:
@@ -42,6 +40,8 @@ class Measurement:
     """Half a round trip."""
     bursts_ns: dict[int, float]
     """By number of messages: from the first call that sends to the answer."""
+    issues_ns: dict[int, float]
+    """The same until the last call that sends has returned: the LogP signature."""
     late: int
     """Replies that had not all arrived when they were polled for."""
 
@@ -69,17 +69,25 @@ def taken(result: Result, size: int, seed: int) -> Measurement:
     received reply reads the clock once more.
     """
     clock_ns = result.value("clock")
-    names = {report["name"] for report in result.document["reports"]}
-    bursts = {int(found[1]): found[0] for name in names if (found := _BURST.fullmatch(name))}
     return Measurement(
         size,
         seed,
         result.value("send overhead") - clock_ns,
         result.value("receive overhead") - 2 * clock_ns,
         result.value("round-trip latency") / 2,
-        {length: result.value(bursts[length]) for length in sorted(bursts)},
+        _by_length(result, "burst"),
+        _by_length(result, "issue"),
         int(result.value("late replies")),
     )
+
+
+def _by_length(result: Result, what: str) -> dict[int, float]:
+    """Return what was reported as "WHAT of N", by N."""
+    return {
+        int(found[1]): report["value"]
+        for report in result.document["reports"]
+        if (found := re.fullmatch(rf"{what} of (\d+)", report["name"]))
+    }
 
 
 def checked_sizes(sizes: list[int]) -> list[int]:
