@@ -86,7 +86,7 @@ pub struct HomeReply {
 
 /// What a half tells the node's composer and the guest's messaging library
 /// about itself. Both halves' answers are joined.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Layout {
     /// The driver that the messaging library needs.
     pub driver: Driver,
@@ -106,8 +106,26 @@ pub struct Layout {
     /// Whether arriving messages overflow to main memory by themselves.
     pub overflows_to_memory: bool,
     /// Kinds of the transactions that this half issues, or that a processor issues
-    /// to reach its registers. No other kinds cross a bus because of it.
+    /// to reach its registers. No other kinds cross a bus because of it, so a
+    /// machine's parameters of the others have no effect; every kind for a half
+    /// that does not say.
     pub transactions: Vec<Kind>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout {
+            driver: Driver::default(),
+            cachable: Vec::new(),
+            home: Vec::new(),
+            initial_words: Vec::new(),
+            entries: 0,
+            cachable_message_ready: false,
+            dma_above: 0,
+            overflows_to_memory: false,
+            transactions: Kind::ALL.to_vec(),
+        }
+    }
 }
 
 /// The drivers of guest/messaging, by the number that the information page shows.

@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from narthex import _native
+from narthex import _native, validation
 from narthex.cli import main
 from narthex.configuration import schemas, warnings
 from narthex.configuration.differences import differences, source, value
@@ -361,3 +361,47 @@ def test_a_setting_that_one_of_several_runs_needs_is_no_mistake():
 def test_an_unknown_interface_is_refused_where_it_is_asked_for():
     with pytest.raises(NarthexError, match="NI2w"):
         warnings.of_machine("hpca98", [], "NI3x")
+
+
+def test_no_published_experiment_sets_anything_in_vain():
+    for name in validation.names():
+        assert warnings.of_requests(validation.choices(validation.load(name))) == [], name
+    roundtrip = validation.choices(validation.load("hpca98/roundtrip"), ["store_buffer.entries=4"])
+    assert len(warnings.of_requests(roundtrip)) == 1
+
+
+def test_a_run_warns_and_its_document_has_the_warning():
+    idle = ("--set", "interfaces.cni_iqm.queue_blocks=1024")
+    run = ("run", "roundtrip", "8", "2", "--nodes", "2", "--interface", "NI2w", "--json")
+    done = narthex(*run, *idle)
+    (warning,) = json.loads(done.stdout)["warnings"]
+    assert f"narthex: warning: {warning}\n" in done.stderr
+    assert json.loads(narthex(*run).stdout)["warnings"] == []
+
+
+def test_a_sweep_warns_once_of_what_no_run_needs(tmp_path):
+    def listed(interfaces: str) -> str:
+        (tmp_path / "sweep.toml").write_text(
+            'program = "roundtrip"\nargs = "8 2"\nnodes = 2\n[parameters]\n'
+            f"interface = {interfaces}\ninterfaces.cni_iqm.queue_blocks = [512, 1024]\n",
+            encoding="utf-8",
+        )
+        done = narthex("sweep", "sweep.toml", "--list", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert (
+        listed('["NI2w", "CNI512Q"]').count("interfaces.cni_iqm.queue_blocks: has no effect") == 1
+    )
+    assert "has no effect" not in listed('["NI2w", "CNI32Qm"]')
+
+
+PAGE = (ROOT / "docs/machine-files.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+def test_every_example_of_the_page_is_as_the_schema_says(machines, text, tmp_path):
+    machines.validate(tomllib.loads(text))
+    file = tmp_path / "example.toml"
+    file.write_text(text if "base = " in text else f'base = "hpca98"\n{text}', encoding="utf-8")
+    assert narthex("machine", "check", str(file)).returncode == 0

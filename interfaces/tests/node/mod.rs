@@ -241,6 +241,7 @@ impl Node {
             return false;
         }
         if let Some(transaction) = self.with_side(side, |side, context| side.issue(context)) {
+            self.assert_declared(half..half + 1, transaction.kind);
             let response = self.carry_out(&transaction);
             self.with_side(side, |side, context| side.complete(context, &transaction, &response));
         }
@@ -394,11 +395,19 @@ impl Node {
             .then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
     }
 
+    /// What these halves' layouts say of their transactions is whole.
+    fn assert_declared(&self, halves: Range<usize>, kind: Kind) {
+        let declared = self.layouts[halves].iter().any(|layout| layout.transactions.contains(&kind));
+        assert!(declared, "a {kind:?} is not among the transactions of the half's layout");
+    }
+
     fn register_load(&mut self, offset: u64) -> u64 {
+        self.assert_declared(0..2, Kind::UncachedLoad);
         self.with_interface(|interface, context| interface.load(context, offset)).unwrap()
     }
 
     fn register_store(&mut self, offset: u64, value: u64) {
+        self.assert_declared(0..2, Kind::UncachedStore);
         self.with_interface(|interface, context| interface.store(context, offset, value)).unwrap();
     }
 

@@ -1,6 +1,6 @@
 //! The drivers' steps for interfaces behind uncached registers.
 
-use narthex_memory::BlockData;
+use narthex_memory::{BlockData, Kind};
 
 use super::*;
 
@@ -36,6 +36,7 @@ impl Node {
         for part in packet.chunks(BLOCK_BYTES as usize) {
             let mut block = BlockData::zeroed(BLOCK_BYTES as usize);
             block[..part.len()].copy_from_slice(part);
+            self.assert_declared(0..1, Kind::BlockStore);
             self.with_interface(|interface, context| interface.store_block(context, BLOCK, &block)).unwrap();
         }
         true
@@ -54,6 +55,7 @@ impl Node {
     }
 
     fn block_load(&mut self) -> Vec<u8> {
+        self.assert_declared(1..2, Kind::BlockLoad);
         let block = self.with_interface(|interface, context| interface.load_block(context, BLOCK));
         block.unwrap().to_vec()
     }

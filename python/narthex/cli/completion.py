@@ -55,7 +55,8 @@ def keys(context: typer.Context, incomplete: str) -> Offered:
     """Offer the keys of the machine that the command line names."""
     from narthex import _native
 
-    machine = context.params.get("machine") or context.params.get("name") or "hpca98"
+    named = (context.params.get(word) for word in ("machine", "name", "base", "other"))
+    machine = next(filter(None, named), "hpca98")
     try:
         shown = json.loads(_native.machine_show(machine, [], True))
     except NarthexError:

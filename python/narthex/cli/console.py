@@ -62,6 +62,14 @@ def warn(warnings: Iterable[str]) -> None:
         print(f"narthex: warning: {warning}", file=sys.stderr)
 
 
+def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
+    """Warn of what is set and changes nothing with any of these interfaces."""
+    from narthex.configuration import warnings
+
+    asked = {"machine": machine, "set": list(settings)}
+    warn(warnings.of_requests({**asked, "interface": name} for name in interfaces))
+
+
 class JsonTarget:
     """Where `--json` writes; made before any work, so that a bad place is found first."""
 

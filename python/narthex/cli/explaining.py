@@ -13,6 +13,7 @@ from narthex.cli.console import (
     compile_program,
     examples,
     print_table,
+    warn_of_idle,
 )
 from narthex.cli.runs import MACHINE, SEED
 
@@ -60,6 +61,7 @@ def explain(
     target = JsonTarget(json_file)
     guest = find(explanation.PROGRAM)
     compile_program(guest)
+    warn_of_idle(machine, set_, [interface])
     with Waiting(f"Explaining {interface}") as waiting:
         waiting.update("simulating round trips")
         found = explanation.explain(

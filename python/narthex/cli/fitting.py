@@ -15,6 +15,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     split_names,
+    warn_of_idle,
 )
 from narthex.cli.runs import MACHINE, WHERE
 from narthex.errors import NarthexError
@@ -85,6 +86,7 @@ def logp(
     names = split_names(interface)
     _check_output(output, names)
     compile_program(find(PROGRAM))
+    warn_of_idle(machine, set_, names)
     with Waiting("Fitting LogGP") as waiting:
         fits = fitting.fit_logp(
             names,

@@ -18,7 +18,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     split_names,
-    warn,
+    warn_of_idle,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 
@@ -145,7 +145,6 @@ def run(
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import running
-    from narthex.configuration import warnings
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
@@ -167,7 +166,7 @@ def run(
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
         trace=timeline,
     )
-    warn(warnings.of_requests([wanted]))
+    warn_of_idle(machine, set_, [interface])
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
     with Waiting(f"Running {guest.name} on {interface}") as waiting:
         result = running.simulate(
@@ -276,7 +275,6 @@ def compare(
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
-    from narthex.configuration import warnings
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
@@ -284,9 +282,7 @@ def compare(
     names = comparison.interface_names() if every else split_names(interface)
     guest = find(program)
     compile_program(guest)
-    warn(
-        warnings.of_requests({"machine": machine, "set": set_, "interface": name} for name in names)
-    )
+    warn_of_idle(machine, set_, names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
             guest,

@@ -12,6 +12,7 @@
 //! and scalar leaves.
 
 mod editors;
+mod elsewhere;
 mod values;
 
 use schemars::{JsonSchema, SchemaGenerator};
@@ -135,7 +136,7 @@ impl Schema {
             match property(schema, &entry.key) {
                 Property::Known(schema) => self.check_entry(schema, entry, &key, problems),
                 Property::Free => {}
-                Property::Unknown => problems.push(unknown_key(schema, variants, entry, path)),
+                Property::Unknown => problems.push(self.unknown_key(schema, variants, entry, path)),
             }
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -161,6 +162,26 @@ impl Schema {
             _ => format!("{} is not allowed; expected {}", leaf.value, self.expectation(schema)),
         };
         problems.push(Problem::new(Some(place), key, message));
+    }
+
+    fn unknown_key(&self, schema: &Value, variants: &[(&str, &Value)], entry: &Entry, path: &str) -> Problem {
+        let known = schema["properties"].as_object();
+        let has_it = |variant: &&(&str, &Value)| variant.1["properties"].get(&entry.key).is_some();
+        let hint = match variants.iter().find(has_it) {
+            Some((kind, _)) => format!("; `{}` belongs to kind = {kind:?}", entry.key),
+            None => match did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str))
+            {
+                nothing if nothing.is_empty() => self.elsewhere(&entry.key),
+                hint => hint,
+            },
+        };
+        let value = match &entry.node {
+            Node::Leaf(leaf) => format!(" (= {})", leaf.value),
+            Node::Table(_) => String::new(),
+        };
+        let around = if path.is_empty() { "a machine".to_owned() } else { format!("[{path}]") };
+        let message = format!("unknown key{value}; {around} has {}{hint}", keys(schema));
+        Problem::new(Some(entry.place.clone()), &join(path, &entry.key), message)
     }
 
     fn collect<'a>(
@@ -247,22 +268,6 @@ fn choose<'a>(
         let hint = did_you_mean(value.as_str().unwrap_or_default(), names());
         Problem::new(place(at), &key, format!("{value} is not allowed; expected {expected}{hint}"))
     })
-}
-
-fn unknown_key(schema: &Value, variants: &[(&str, &Value)], entry: &Entry, path: &str) -> Problem {
-    let known = schema["properties"].as_object();
-    let has_it = |variant: &&(&str, &Value)| variant.1["properties"].get(&entry.key).is_some();
-    let hint = match variants.iter().find(has_it) {
-        Some((kind, _)) => format!("; `{}` belongs to kind = {kind:?}", entry.key),
-        None => did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str)),
-    };
-    let value = match &entry.node {
-        Node::Leaf(leaf) => format!(" (= {})", leaf.value),
-        Node::Table(_) => String::new(),
-    };
-    let around = if path.is_empty() { "a machine".to_owned() } else { format!("[{path}]") };
-    let message = format!("unknown key{value}; {around} has {}{hint}", keys(schema));
-    Problem::new(Some(entry.place.clone()), &join(path, &entry.key), message)
 }
 
 /// The entries of a table in the order of the schema; others follow.

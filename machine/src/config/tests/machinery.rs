@@ -188,6 +188,13 @@ fn a_key_of_another_kind_is_told_which() {
 }
 
 #[test]
+fn a_key_in_the_wrong_table_is_told_the_right_one() {
+    let error = broken("width", "latency = \"1ns\"\nwidth");
+    assert!(error.contains("[bus] has clock, width, order; `latency` is a key of [network]\n"), "{error}");
+    assert!(broken("width", "zebra = 1\nwidth").contains("[bus] has clock, width, order\n"));
+}
+
+#[test]
 fn every_problem_of_a_file_is_reported_at_once() {
     let error = small("nodes = 0\n[bus]\nclock = \"1MHz\"\nwidth = \"1X\"\n[net]\n").unwrap_err();
     let keys: Vec<&str> = error.problems().iter().map(Problem::key).collect();
