@@ -49,7 +49,8 @@ pub struct RunRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRequest {
-    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if not.
+    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
+    /// not; compressed if `.gz` follows.
     pub file: PathBuf,
     /// The nodes ("0,3-5"); all if not given.
     #[serde(default)]

@@ -1,5 +1,7 @@
 //! A run from request to result.
 
+mod written;
+
 use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
@@ -8,7 +10,7 @@ use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
 use narthex_kernel::{Archive, Archived, Damage, Time};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -21,6 +23,7 @@ use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
 use crate::trace::{Subject, Tracer};
+use written::Written;
 
 /// The version of the results' layout.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -277,55 +280,6 @@ fn settings(request: &RunRequest) -> Vec<String> {
 /// The latest instant that any node has reached.
 fn end_of(nodes: &[Node]) -> Time {
     nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO)
-}
-
-/// What the nodes' programs wrote, each node's in its order.
-#[derive(Default, Serialize, Deserialize)]
-struct Written {
-    lines: Vec<Line>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Line {
-    at: Time,
-    node: usize,
-    process: usize,
-    stream: String,
-    text: String,
-}
-
-impl Written {
-    /// As results have it: by time, then by node. The order in which it was seen
-    /// depends on where windows end.
-    fn to_json(&self) -> Value {
-        let mut lines: Vec<&Line> = self.lines.iter().collect();
-        lines.sort_by_key(|line| (line.at, line.node));
-        let json = |line: &Line| {
-            let Line { at: _, node, process, stream, text } = line;
-            json!({ "node": node, "process": process, "stream": stream, "text": text })
-        };
-        lines.into_iter().map(json).collect()
-    }
-
-    fn collect<'a>(
-        &mut self,
-        nodes: impl Iterator<Item = &'a mut Node>,
-        observer: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) {
-        for (node, partition) in nodes.enumerate() {
-            while let Some(output) = partition.output.pop_front() {
-                let bytes = &output.bytes;
-                let stream = match output.stream {
-                    OutputStream::Output => "stdout",
-                    OutputStream::Error => "stderr",
-                };
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                let process = output.process;
-                self.lines.push(Line { at: output.at, node, process, stream: stream.to_owned(), text });
-                observer(Progress::Output { node, process, stream: output.stream, bytes });
-            }
-        }
-    }
 }
 
 /// Turns an ending that is no result into a failure.

@@ -1,12 +1,13 @@
 """Timelines of runs, read with Perfetto's own definition of its format."""
 
+import gzip
 import subprocess
 import sys
 from collections import Counter, defaultdict
 
 import pytest
 from google.protobuf.unknown_fields import UnknownFieldSet
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import InternedData, Trace, TrackEvent
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 import narthex
 from narthex.errors import NarthexError
@@ -26,27 +27,32 @@ class Reader:
 
     def __init__(self, file):
         self.trace = Trace()
-        self.trace.ParseFromString(file.read_bytes())
+        unpack = gzip.decompress if file.suffix == ".gz" else bytes
+        self.trace.ParseFromString(unpack(file.read_bytes()))
         self.rows, self.slices, self.flows = {}, [], Counter()
-        names, names_of_data, stacks = InternedData(), {}, defaultdict(list)
+        self.names, self.keys = {}, {}
+        stacks = defaultdict(list)
         for packet in self.trace.packet:
-            names.MergeFrom(packet.interned_data)
-            names_of_data |= {name.iid: name.name for name in packet.interned_data.event_names}
+            new = packet.interned_data
+            self.names |= {name.iid: name.name for name in new.event_names}
+            self.keys |= {name.iid: name.name for name in new.debug_annotation_names}
             if packet.HasField("track_descriptor"):
                 self.rows[packet.track_descriptor.uuid] = packet.track_descriptor
             if packet.HasField("track_event"):
-                self._event(packet, names_of_data, stacks[packet.track_event.track_uuid])
+                self._event(packet, stacks[packet.track_event.track_uuid])
         assert not any(stacks.values())
 
-    def _event(self, packet, names, stack):
+    def _event(self, packet, stack):
         event = packet.track_event
+        rest = {self.keys[each.name_iid]: each.uint_value for each in event.debug_annotations}
+        at_ps = packet.timestamp * 1000 + rest.get("begin_ps", 0) + rest.get("end_ps", 0)
         if event.type == TrackEvent.TYPE_SLICE_BEGIN:
-            stack.append((names[event.name_iid], packet.timestamp))
+            stack.append((self.names[event.name_iid], at_ps))
         elif event.type == TrackEvent.TYPE_SLICE_END:
-            name, begin = stack.pop()
+            name, begin_ps = stack.pop()
             around = stack[-1][0] if stack else None
             row = self.rows[event.track_uuid]
-            self.slices.append((row, around, name, packet.timestamp - begin))
+            self.slices.append((row, around, name, at_ps - begin_ps))
         self.flows.update(event.flow_ids)
         self.flows.update(event.terminating_flow_ids)
 
@@ -66,9 +72,9 @@ def test_the_format_is_perfettos_and_has_no_field_that_it_does_not_know(run):
 def test_processors_are_in_groups_and_their_slices_are_their_ledgers(run):
     result, reader = run
     ledgers = defaultdict(Counter)
-    for row, around, name, length_ns in reader.slices:
+    for row, around, name, length_ps in reader.slices:
         if row.name == "processor 0" and around:
-            ledgers[reader.rows[row.parent_uuid].name][f"{around} / {name}"] += length_ns * 1000
+            ledgers[reader.rows[row.parent_uuid].name][f"{around} / {name}"] += length_ps
     for node in result.document["nodes"]:
         assert ledgers[f"node {node['node']}"] == node["processors"][0]["ledger_ps"]
 
@@ -96,7 +102,15 @@ def test_the_command_line_writes_a_part_of_a_timeline(tmp_path):
     reader = Reader(file)
     assert {row.name for row in reader.rows.values() if row.name.startswith("node")} == {"node 1"}
     of_processor = [rest for row, *rest in reader.slices if row.name == "processor 0"]
-    assert sum(length for around, _, length in of_processor if not around) == 2_000
+    assert sum(length for around, _, length in of_processor if not around) == 2_000_000
+
+
+def test_a_name_that_ends_in_gz_is_compressed(tmp_path):
+    plain, packed = tmp_path / "a.pftrace", tmp_path / "a.pftrace.gz"
+    for file in (plain, packed):
+        narthex.run("roundtrip", 8, 2, trace=file)
+    assert Reader(packed).trace == Reader(plain).trace
+    assert packed.stat().st_size < plain.stat().st_size / 3
 
 
 @pytest.mark.parametrize("file", ["{folder}", "{folder}/no/x.pftrace"])
@@ -129,3 +143,23 @@ def test_what_cannot_be_shown_is_refused(tmp_path, arguments, problem):
         narthex.run("roundtrip", 8, 2, **wanted)
     assert refusal.value.exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+LIMITED = """
+import resource, sys, narthex
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+result = narthex.run("roundtrip", 64, 200, trace=sys.argv[1], notice=print)
+print(result.document["ending"])
+"""
+
+
+def test_a_file_that_can_grow_no_more_ends_the_timeline_and_not_the_run(tmp_path):
+    file = tmp_path / "cut.pftrace"
+    narthex.run("roundtrip", 64, 2)  # compiled, before files cannot grow
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(file)], capture_output=True, text=True, check=True
+    )
+    assert "cut.pftrace' ends at" in done.stdout
+    assert "File too large" in done.stdout
+    assert done.stdout.endswith("finished\n")
+    assert 90_000 < file.stat().st_size <= 100_000

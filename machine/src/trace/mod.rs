@@ -32,24 +32,25 @@
 
 mod flights;
 pub mod format;
+mod output;
 pub mod perfetto;
 pub mod rows;
 mod selection;
 mod timeline;
 pub mod vcd;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::PathBuf;
 
 use narthex_kernel::{Duration, Time};
 
-use crate::checkpoint::file::{check_place, unfinished};
+use crate::checkpoint::file::check_place;
 use crate::node::Node;
 use crate::node::journal::{Crossing, Event, Hold};
 use crate::request::{Failure, TraceRequest};
 use flights::Flights;
 use format::Format;
+use output::{Output, has_waveforms, put_in_place};
 use perfetto::Perfetto;
 use rows::{Row, Track};
 use selection::Selection;
@@ -169,8 +170,7 @@ impl Tracer {
         nodes.iter_mut().for_each(|node| node.journal = None);
         let end = now.min(self.selection.to);
         let finished = taken.and_then(|()| self.timeline.finish(end));
-        let placed = fs::rename(unfinished(&self.file), &self.file);
-        self.problem = finished.and(placed).err().map(|error| (now, error));
+        self.problem = finished.and(put_in_place(&self.file)).err().map(|error| (now, error));
         self.stage = Stage::Over;
     }
 
@@ -207,9 +207,9 @@ fn format(
     nodes: &[Node],
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
-    let writer = BufWriter::new(File::create(unfinished(&request.file))?);
+    let writer = Output::create(&request.file)?;
     let processes = processes_of(nodes);
-    if request.file.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("vcd")) {
+    if !has_waveforms(&request.file) {
         return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
     }
     let of_node =
@@ -223,5 +223,53 @@ fn address_of(event: &Event) -> Option<u64> {
     match event {
         &Event::Crossing(Crossing { address, .. }) | &Event::Held(Hold { address, .. }) => Some(address),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows::Label;
+    use super::*;
+
+    /// A disk that is full.
+    struct Full;
+
+    impl Format for Full {
+        fn begin(&mut self, _: Time, _: Row, _: &Label) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn end(&mut self, _: Time, _: Row) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn finish(&mut self, _: Time) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_timeline_and_is_said_at_the_end() {
+        let file = std::env::temp_dir().join(format!("narthex-{}-full", std::process::id()));
+        let request = TraceRequest { file: file.clone(), nodes: None, from: None, to: Some("5us".into()) };
+        drop(Output::create(&file).unwrap());
+        let selection = Selection::new(&request, 1).unwrap();
+        let mut tracer = Tracer {
+            file: file.clone(),
+            packet_bytes: 256,
+            step: SHORTEST_STEP,
+            stage: Stage::Before,
+            timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),
+            selection,
+            problem: None,
+        };
+        tracer.stop(Time::ZERO, &mut []);
+        assert_eq!(tracer.next_stop(Time::ZERO), Time::ZERO + SHORTEST_STEP);
+        let now = Time::from_ps(6_000_000);
+        tracer.stop(now, &mut []);
+        assert_eq!(tracer.next_stop(now), Time::NEVER, "the run goes on without it");
+        let notice = tracer.finish(now, &mut []).unwrap();
+        assert!(notice.contains("ends at 6us") && notice.contains("storage"), "{notice}");
+        std::fs::remove_file(file).expect("what was written is kept");
     }
 }

@@ -63,6 +63,22 @@ impl Track {
         }
     }
 
+    /// What it shows.
+    pub fn description(self) -> &'static str {
+        match self {
+            Track::Processor(_) => "What its program is doing; in it, what the processor is doing meanwhile.",
+            Track::Bus(_) => "Transactions, as long as they have the bus.",
+            Track::Half(_) => "What its engine is at; nothing while it has nothing to do.",
+            Track::Network => "What becomes of packets; arrows join what becomes of one.",
+            Track::Messages(_) => "In its queue, FIFO or registers, as far as it knows.",
+            Track::Unacknowledged => {
+                "Sent, and in flight or back again: they hold a buffer or a place of a window."
+            }
+            Track::Returned => "The receiver had no buffer for them; they are sent again.",
+            Track::Waiting => "Arrived, and still in a buffer of the flow control.",
+        }
+    }
+
     /// What it is called; a half with its process, if the node has several.
     pub fn name(self, processes: usize) -> String {
         let half = |side: usize| {

@@ -78,7 +78,7 @@ TRACE = typer.Option(
     "--trace",
     metavar="FILE",
     help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
-    "for a viewer of waveforms.",
+    "for a viewer of waveforms; compressed if .gz follows.",
 )
 TRACE_NODES = typer.Option(
     None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
@@ -182,6 +182,9 @@ def run(
     running.forget_checkpoint(wanted)
     if not target.to_stdout:
         show(result.document)
+    if trace:
+        viewer = "GTKWave" if ".vcd" in trace.suffixes else "ui.perfetto.dev"
+        print(f"The timeline is in {trace}; open it in {viewer}", file=sys.stderr)
 
 
 class Printer:

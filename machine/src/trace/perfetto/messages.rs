@@ -72,6 +72,9 @@ pub struct TrackDescriptor {
     /// Its place in that order.
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
+    /// What it shows.
+    #[prost(string, optional, tag = "14")]
+    pub description: Option<String>,
 }
 
 /// The order of a group's rows.

@@ -115,6 +115,7 @@ impl<W: Write> Perfetto<W> {
             parent_uuid: Some(parent),
             counter,
             sibling_order_rank: Some(row.track.rank()),
+            description: Some(row.track.description().to_owned()),
             ..TrackDescriptor::default()
         };
         self.describe(descriptor, 0)?;
