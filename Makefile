@@ -49,11 +49,12 @@ experiments: setup ## Run every experiment; results into results/experiments.jso
 
 test: lint rust-test python-test ## Run every check and test.
 
-lint: $(VENV)/.packages ## Check formats, run clippy and ruff.
+lint: $(VENV)/.packages ## Check formats, run clippy, ruff and mypy.
 	cargo fmt --all -- --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 rust-test: setup ## Run the Rust tests.

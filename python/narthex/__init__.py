@@ -9,13 +9,18 @@ what they reported and where each processor's time went.
     result = narthex.run("roundtrip", 64, 1000, interface="CNI32Qm")
     print(result.reports)                       # what the program reported
     print(result.ledger)                        # where the time went
-    print(narthex.compare("roundtrip", 64, interfaces=["NI2w", "CNI512Q"]))
+    result.plot_ledger().save("ledger.svg")     # the same as a picture
+    print(narthex.compare("roundtrip", 64, interfaces=["NI2w", "CNI512Q"]).frame)
 
-Everything that the command line does is a call here. The layers, from below:
-`_native` is the simulator (Rust); `programs` finds and compiles guests;
-`running` runs one of them; `comparison` runs it on several interfaces;
-`explanation` opens one message's life; `fitting` measures an interface's LogGP parameters;
-`validation` runs experiments and joins published values; `sweeps` makes many
+What the command line runs, a call of the same name runs here, and what it
+writes with `--json`, `save` writes and `load` reads. Tables are Polars frames,
+charts Vega-Altair's. The layers, from below:
+`_native` is the simulator (Rust); `arguments` makes of what callers give what
+that takes; `programs` finds and compiles guests; `documents` are what results
+are written as; `running` runs a program, and `results` are what comes of it;
+`comparison` runs it on several interfaces; `explanation` opens one message's
+life; `fitting` measures an interface's LogGP parameters; `validation` runs
+experiments and joins published values; `sweeps` makes many
 runs over parameters into one table; `cli` is the command line and holds no
 logic of its own. Nothing is imported before it is used, so that
 `narthex --help` answers at once.
@@ -27,47 +32,66 @@ from typing import TYPE_CHECKING
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
-    from narthex.comparison import compare
+    from narthex._native import __version__ as __version__
+    from narthex.comparison import Comparison, compare
     from narthex.compiler import compile  # noqa: A004
     from narthex.explanation import Explanation, explain
     from narthex.fitting import fit_logp
-    from narthex.results import Result
+    from narthex.listing import catalogue, parameters
+    from narthex.results import Result, load
     from narthex.running import run
     from narthex.sweeps.execution import sweep
-    from narthex.validation import experiment
+    from narthex.sweeps.plots import plot_sweep
+    from narthex.validation import Experiments, Outcome, experiment
 
 __all__ = [
+    "Comparison",
+    "Experiments",
     "Explanation",
     "NarthexError",
+    "Outcome",
     "Result",
+    "catalogue",
     "compare",
     "compile",
     "experiment",
     "explain",
     "fit_logp",
+    "load",
+    "parameters",
+    "plot_sweep",
     "run",
     "sweep",
 ]
 
 _HOMES = {
+    "Comparison": "narthex.comparison",
+    "Experiments": "narthex.validation",
     "Explanation": "narthex.explanation",
+    "Outcome": "narthex.validation",
     "Result": "narthex.results",
     "__version__": "narthex._native",
+    "catalogue": "narthex.listing",
     "compare": "narthex.comparison",
     "compile": "narthex.compiler",
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
     "fit_logp": "narthex.fitting",
+    "load": "narthex.results",
+    "parameters": "narthex.listing",
+    "plot_sweep": "narthex.sweeps.plots",
     "run": "narthex.running",
     "sweep": "narthex.sweeps.execution",
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its home on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'narthex' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if not TYPE_CHECKING:  # a type checker shall know the names above, and no others
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its home on first use."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'narthex' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -3,28 +3,47 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from narthex import _native
+from narthex import _native, arguments
+from narthex.arguments import Settings
+from narthex.documents import COMPARISON, Kind, Loaded
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
 
 if TYPE_CHECKING:
+    import altair
     import polars
 
 SIMULATED_TIME = "simulated time"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Loaded):
     """Several runs of one program, best first."""
+
+    kind: ClassVar[Kind] = COMPARISON
 
     measure: str
     """What they are ranked by: a report's name, or "simulated time"."""
     unit: str
     results: list[Result]
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Make a comparison of its document."""
+        first = document["rows"][0]
+        return cls(first["measure"], first["unit"], [Result(run) for run in document["runs"]])
+
+    @property
+    def title(self) -> str:
+        """What was run: program, arguments and machine."""
+        first = self.results[0].document
+        words = " ".join([first["program"], *first["arguments"]])
+        return f"{words} on {first['machine']['machine']['name']}, {len(first['nodes'])} nodes"
 
     def measured(self, result: Result) -> float:
         """Return the value by which a run is ranked."""
@@ -56,6 +75,20 @@ class Comparison:
 
         return pl.DataFrame(self.rows())
 
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the ranking: a bar an interface, best first."""
+        from narthex import plots
+        from narthex.report import comparisons
+
+        return plots.standalone(comparisons.ranking(self.document), self.title)
+
+    def plot_ledger(self) -> "altair.TopLevelMixin":
+        """Draw where the time of all processors went: a bar an interface, by activity."""
+        from narthex import plots
+        from narthex.report import comparisons
+
+        return plots.standalone(comparisons.ledgers(self.document), self.title)
+
     @property
     def document(self) -> dict[str, Any]:
         """What `--json` writes: the ranking and every run's own document."""
@@ -66,6 +99,10 @@ class Comparison:
             "runs": [result.document for result in self.results],
         }
 
+    def __repr__(self) -> str:
+        best = self.results[0].interface
+        return f"<narthex.Comparison of {self.title}: {len(self.results)} interfaces, {best} first>"
+
 
 def interface_names() -> list[str]:
     """Return the interfaces that a run can be given, as the taxonomy spells them."""
@@ -73,13 +110,13 @@ def interface_names() -> list[str]:
 
 
 def compare(
-    program: str | Program,
+    program: str | Path | Program,
     *args: object,
     interfaces: Sequence[str] | str = "all",
     by: str | None = None,
-    machine: str = DEFAULT_MACHINE,
+    machine: str | Path = DEFAULT_MACHINE,
     nodes: int | None = None,
-    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
     threads: int = 1,
     seed: int | None = None,
     observer: Callable[[str], Observer | None] = lambda _interface: None,
@@ -90,11 +127,17 @@ def compare(
     program reports under the name `by`, or else by its first report, or by
     simulated time where it reports nothing. Rates (units "per second") rank
     from the largest, all else from the smallest.
+
+    >>> import narthex
+    >>> found = narthex.compare("roundtrip", 64, 10, interfaces=["NI2w", "CNI32Qm"], nodes=2)
+    >>> found.frame["interface"].to_list()
+    ['CNI32Qm', 'NI2w']
     """
-    names = interface_names() if interfaces == "all" else list(interfaces)
+    chosen = arguments.names("interfaces", interfaces)
+    names = interface_names() if chosen == ["all"] else chosen
     if not names:
         raise NarthexError("compare needs at least one interface")
-    guest = find(program) if isinstance(program, str) else program
+    guest = find(program)
     results = [
         run(
             guest,

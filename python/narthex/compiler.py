@@ -73,7 +73,7 @@ def find_compiler(command: str | None = None) -> Compiler:
 
 
 def compile_program(
-    sources: Sequence[str | Path],
+    sources: str | Path | Sequence[str | Path],
     output: str | Path,
     *,
     extra_flags: Sequence[str] = (),
@@ -85,11 +85,15 @@ def compile_program(
     The language follows each file's suffix. `extra_flags` are passed on to the
     compiler, after its usual ones. The file appears whole or not at all.
 
-    >>> compile_program(["ring.c"], "ring")  # doctest: +SKIP
+    >>> from pathlib import Path
+    >>> import narthex
+    >>> _ = Path("first.c").write_text("int main(void) { return 0; }")
+    >>> narthex.compile("first.c", "first").name
+    'first'
 
     Raises `NarthexError` with the compiler's own words when a source is wrong.
     """
-    paths = [Path(source) for source in sources]
+    paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     _check_sources(paths)
     chosen = find_compiler(compiler)
     library = _library(chosen, progress)

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from narthex import _native
-from narthex.errors import NarthexError
+from narthex import _native, arguments
+from narthex.arguments import Settings
+from narthex.documents import EXPLANATION, Kind, Loaded
 from narthex.programs import Program, find
 from narthex.running import DEFAULT_MACHINE
 
 if TYPE_CHECKING:
+    import altair
     import polars
 
 PROGRAM = "roundtrip"
@@ -18,15 +21,27 @@ PROGRAM = "roundtrip"
 Row = dict[str, Any]
 
 
-class Explanation:
+class Explanation(Loaded):
     """What happened to one message between the call that sends and its handler.
 
     `document` is exactly what `--json` writes. The frames are views of it,
     made when they are asked for.
     """
 
+    kind: ClassVar[Kind] = EXPLANATION
+
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Make an explanation of its document."""
+        return cls(document)
+
+    @property
+    def title(self) -> str:
+        """What is explained: the message's size and the interface."""
+        return f"{self.document['bytes']} bytes over {self.document['interface']}"
 
     @property
     def latency_ps(self) -> int:
@@ -75,23 +90,23 @@ class Explanation:
         ]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def to_json(self) -> str:
-        """Return the document as text, as `--json` writes it."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the parts of the latency: a bar each, of this message."""
+        from narthex import plots
+        from narthex.report import lives
+
+        return plots.standalone(lives.breakdown(self.document), self.title)
 
     def __repr__(self) -> str:
-        return (
-            f"<narthex.Explanation of {self.document['bytes']} bytes over"
-            f" {self.document['interface']}: {self.latency_ps / 1000:.1f} ns>"
-        )
+        return f"<narthex.Explanation of {self.title}: {self.latency_ps / 1000:.1f} ns>"
 
 
 def explain(
     interface: str,
     bytes: int = 64,  # noqa: A002 - the option's name on the command line
     *,
-    machine: str = DEFAULT_MACHINE,
-    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    machine: str | Path = DEFAULT_MACHINE,
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
     seed: int | None = None,
     program: Program | None = None,
 ) -> Explanation:
@@ -101,19 +116,20 @@ def explain(
     from node 0 to node 1 the one with the median latency is shown, and the
     mean of all beside it.
 
-    >>> narthex.explain("CNI32Qm", 64).breakdown  # doctest: +SKIP
+    >>> import narthex
+    >>> message = narthex.explain("CNI32Qm", 64)
+    >>> message.breakdown["time_ps"].sum() == message.latency_ps
+    True
 
     Raises `NarthexError` when something is wrong with the arguments.
     """
-    if bytes < 0:
-        raise NarthexError(f"a message of {bytes} bytes cannot be sent; sizes begin at 0")
     guest = program or find(PROGRAM)
     request = {
-        "interface": interface,
-        "bytes": bytes,
-        "machine": machine,
-        "set": list(set),
-        "seed": seed,
+        "interface": arguments.text("interface", interface),
+        "bytes": arguments.whole_number("bytes", bytes),
+        "machine": arguments.text("machine", machine),
+        "set": arguments.settings(set),
+        "seed": arguments.whole_number_or_none("seed", seed),
     }
     return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf())))
 

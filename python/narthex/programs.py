@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import assets, compiler
+from narthex import arguments, assets, compiler
 from narthex.errors import NarthexError, unknown
 
 
@@ -36,8 +36,11 @@ def shipped() -> list[str]:
     return [name for name in compiler.program_names() if (folder / name).is_dir()]
 
 
-def find(program: str) -> Program:
-    """Find a program by its name or its path."""
+def find(program: "str | arguments.Path | Program") -> Program:
+    """Find a program by its name or its path; one that is found already is itself."""
+    if isinstance(program, Program):
+        return program
+    program = arguments.text("program", program)
     known = {name.casefold(): name for name in compiler.program_names()}
     path = Path(program)
     if program.casefold() in known:

@@ -1,22 +1,37 @@
-"""What a run returns: its document, and views of it as Polars frames."""
+"""What a run returns: its document, and views of it as Polars frames.
 
-import json
+reports        what the program reported
+ledger         where each processor's time went
+statistics     what was counted
+measurements   all of it in one long table, of the regions too
+output         what the program wrote
+"""
+
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
-from narthex.errors import NarthexError
+from narthex import arguments
+from narthex.documents import RUN, Kind, Loaded, read_file
+from narthex.errors import NarthexError, unknown
 
 if TYPE_CHECKING:
+    import altair
     import polars
+
+Made = TypeVar("Made", bound=Loaded)
 
 PS_PER_US = 1_000_000
 
 LARGEST_NODES = 8
 """The ledgers of more nodes than these are shown as their mean."""
 
+LedgerPart = Literal["activity", "occupation"]
+"""What a ledger's time is divided by: what the program did, or what it was spent in."""
 
-class Result:
+
+class Result(Loaded):
     """The outcome of one run.
 
     `document` is exactly what `--json` writes: the schema's number, the
@@ -24,8 +39,15 @@ class Result:
     The frames are views of it, made when they are asked for.
     """
 
+    kind: ClassVar[Kind] = RUN
+
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Make a result of its document."""
+        return cls(document)
 
     @property
     def program(self) -> str:
@@ -36,6 +58,12 @@ class Result:
     def interface(self) -> str:
         """The network interface, as the taxonomy spells it."""
         return self.document["interface"]
+
+    @property
+    def title(self) -> str:
+        """What was run: program, arguments and interface."""
+        words = " ".join([self.program, *self.document["arguments"]])
+        return f"{words} on {self.interface}"
 
     @property
     def simulated_us(self) -> float:
@@ -59,7 +87,7 @@ class Result:
 
     @property
     def ledger(self) -> "polars.DataFrame":
-        """Where the time went: node, processor, activity, category, time_ps.
+        """Where the time went: node, processor, activity, occupation, time_ps.
 
         Processor k of a node runs its process k. The rows of a processor add
         up to its elapsed time, to the picosecond.
@@ -70,23 +98,61 @@ class Result:
             "node": pl.Int64,
             "processor": pl.Int64,
             "activity": pl.String,
-            "category": pl.String,
+            "occupation": pl.String,
             "time_ps": pl.Int64,
         }
         return pl.DataFrame(list(ledger_rows(self.document)), schema=schema, orient="row")
 
     @property
     def statistics(self) -> "polars.DataFrame":
-        """All counters: node, name (its path, joined with dots), value."""
+        """All counts: node, name (its path, joined with dots), value, unit, meaning."""
         import polars as pl
 
+        schema = {
+            "node": pl.Int64,
+            "name": pl.String,
+            "value": pl.Float64,
+            "unit": pl.String,
+            "meaning": pl.String,
+        }
         rows = [
-            (node["node"], name, float(value))
+            (node["node"], name, float(value), *self._described(name))
             for node in self.document["nodes"]
             for name, value in _leaves(node["statistics"])
         ]
-        schema = {"node": pl.Int64, "name": pl.String, "value": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def regions(self) -> list[str]:
+        """The names of the program's regions that ended: parts that are measured by themselves."""
+        regions = self.document["regions"]
+        measured = (each for each in regions if each["end_ps"] is not None and each["ledger_ps"])
+        return list(dict.fromkeys(region["name"] for region in measured))
+
+    @property
+    def measurements(self) -> "polars.DataFrame":
+        """Everything measured, a row a number: kind, region, node, process, name, value, unit.
+
+        `kind` is report, statistic or ledger (`name` is then "activity /
+        occupation"); `region` is null for the whole run. A node's statistics
+        in a region stand at the first process. Sweeps keep the same columns.
+        """
+        import polars as pl
+
+        parts = [
+            self.reports.with_columns(kind=pl.lit("report")),
+            self.statistics.with_columns(kind=pl.lit("statistic")),
+            self.ledger.select(
+                "node",
+                process="processor",
+                name=pl.format("{} / {}", "activity", "occupation"),
+                value=pl.col("time_ps").cast(pl.Float64),
+                unit=pl.lit("ps"),
+                kind=pl.lit("ledger"),
+            ),
+            pl.DataFrame(list(self._region_rows()), schema=measurements_schema()),
+        ]
+        return pl.concat(parts, how="diagonal").select(*measurements_schema())
 
     @property
     def output(self) -> "polars.DataFrame":
@@ -118,15 +184,92 @@ class Result:
         values = [report["value"] for report in self.reported(name)]
         return sum(values) / len(values)
 
-    def to_json(self) -> str:
-        """Return the document as text, as `--json` writes it."""
-        return json.dumps(self.document, indent=2, ensure_ascii=False)
+    def plot_ledger(
+        self, by: LedgerPart = "activity", region: str | None = None
+    ) -> "altair.TopLevelMixin":
+        """Draw where the time went: a bar a processor, of the whole run or of a region of it.
+
+        `by` divides the bars by what the program did (activity) or by what
+        that was spent in (occupation). The chart shows itself in a notebook.
+
+        >>> import narthex
+        >>> chart = narthex.run("roundtrip", 8, 5, nodes=2).plot_ledger(region="round trips")
+        >>> chart.save("ledger.html", inline=True)  # or .svg, .png
+        """
+        from narthex import plots
+        from narthex.report import runs
+
+        if by not in get_args(LedgerPart):
+            raise unknown("way to divide a ledger", str(by), get_args(LedgerPart))
+        if region is not None and region not in self.regions:
+            raise unknown(f"region in this run of '{self.program}'", str(region), self.regions)
+        return plots.standalone(runs.ledger_chart(self.document, by, region), self.title)
+
+    def _described(self, statistic: str) -> tuple[str, str]:
+        """Return a statistic's unit and meaning; both empty where the document has none."""
+        told = self.document.get("statistics", {}).get(statistic.partition(".")[0], {})
+        return told.get("unit", ""), told.get("meaning", "")
+
+    def _region_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield what was measured in each region that has ended."""
+        for region in self.document["regions"]:
+            if region["end_ps"] is None:
+                continue
+            place = {key: region[key] for key in ("node", "process")} | {"region": region["name"]}
+            for name, time_ps in region["ledger_ps"].items():
+                yield {**place, "kind": "ledger", "name": name,
+                       "value": float(time_ps), "unit": "ps"}  # fmt: skip
+            for name, value in _leaves(region["statistics"]) if region["process"] == 0 else ():
+                yield {**place, "kind": "statistic", "name": name,
+                       "value": float(value), "unit": self._described(name)[0]}  # fmt: skip
 
     def __repr__(self) -> str:
         return (
             f"<narthex.Result of {self.program} on {self.interface}:"
             f" {self.simulated_us:.3f} us simulated, {len(self.document['reports'])} reports>"
         )
+
+
+@overload
+def load(path: arguments.Path) -> Result: ...
+@overload
+def load(path: arguments.Path, kind: type[Made]) -> Made: ...
+def load(path: arguments.Path, kind: type[Loaded] = Result) -> Loaded:
+    """Read a result that `save` or `--json` wrote: a run's, or of another kind.
+
+    >>> import narthex
+    >>> file = narthex.run("hello", nodes=2).save("hello.json")
+    >>> narthex.load(file).program
+    'hello'
+    >>> _ = narthex.explain("NI2w", 8).save("life.json")
+    >>> narthex.load("life.json", narthex.Explanation).latency_ps > 0
+    True
+
+    Raises `NarthexError` for a file that is cut off, no result, one of another
+    version, or one of another kind.
+    """
+    found = read_file(Path(arguments.text("path", path)))
+    if found.kind != kind.kind:
+        raise NarthexError(
+            f"'{found.place}' is a result of kind '{found.kind.name}', not '{kind.kind.name}';"
+            " name its class as the second argument of load, such as narthex.Comparison"
+        )
+    return kind.of(found.document)
+
+
+def measurements_schema() -> "dict[str, type[polars.DataType]]":
+    """Return the columns of a table of measurements."""
+    import polars as pl
+
+    return {
+        "kind": pl.String,
+        "region": pl.String,
+        "node": pl.Int64,
+        "process": pl.Int64,
+        "name": pl.String,
+        "value": pl.Float64,
+        "unit": pl.String,
+    }
 
 
 def place(node: int, process: int) -> str:
@@ -140,7 +283,7 @@ def larger_is_better(unit: str) -> bool:
 
 
 def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, int]]:
-    """Yield (node, processor, activity, category, time in ps) of a run's document."""
+    """Yield (node, processor, activity, occupation, time in ps) of a run's document."""
     for node in document["nodes"]:
         for index, processor in enumerate(node["processors"]):
             yield from _divided(node["node"], index, processor["ledger_ps"])
@@ -168,9 +311,9 @@ def ledger_shares(
     columns = [f"node {node}" for node in nodes] if one_each else ["all nodes"]
     times: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     elapsed: Counter[str] = Counter()
-    for node, _, activity, category, time_ps in ledger:
+    for node, _, activity, occupation, time_ps in ledger:
         column = f"node {node}" if one_each else "all nodes"
-        times[activity, category][column] += time_ps
+        times[activity, occupation][column] += time_ps
         elapsed[column] += time_ps
     rows = []
     for names, shares in sorted(times.items(), key=lambda item: -item[1].total()):
@@ -184,8 +327,8 @@ def _divided(
     node: int, processor: int, ledger_ps: dict[str, int]
 ) -> Iterator[tuple[int, int, str, str, int]]:
     for key, time_ps in ledger_ps.items():
-        activity, _, category = key.partition(" / ")
-        yield node, processor, activity, category, time_ps
+        activity, _, occupation = key.partition(" / ")
+        yield node, processor, activity, occupation, time_ps
 
 
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

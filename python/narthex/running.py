@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from narthex import _native
+from narthex import _native, arguments
+from narthex.arguments import Settings
 from narthex.errors import USAGE, NarthexError
 from narthex.programs import Program, find
 from narthex.results import Result
@@ -25,12 +26,12 @@ DEFAULT_INTERFACE = "CNI32Qm"
 
 
 def run(
-    program: str | Program,
+    program: str | Path | Program,
     *args: object,
-    machine: str = DEFAULT_MACHINE,
+    machine: str | Path = DEFAULT_MACHINE,
     interface: str = DEFAULT_INTERFACE,
     nodes: int | None = None,
-    set: Sequence[str] = (),  # noqa: A002 - the option's name on the command line
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
     threads: int = 1,
     seed: int | None = None,
     checkpoint: str | Path | None = None,
@@ -52,7 +53,7 @@ def run(
     a file, `interface` a name of the taxonomy in any case, with its place where
     that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
     number of nodes, and each of `set` one of its parameters
-    ("bus.clock=125MHz"); `seed` starts the random streams. The same arguments
+    ({"bus.clock": "125MHz"}); `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of host `threads` (1 to 1024; as
     many are used as there are processors and nodes, while that is faster), and whether the turns of
     wait loops are computed or, with `execute_wait_loops`, executed.
@@ -66,12 +67,16 @@ def run(
     viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
 
-    >>> narthex.run("roundtrip", 64, 1000, interface="NI2w").reports  # doctest: +SKIP
+    >>> import narthex
+    >>> slow = narthex.run("roundtrip", 64, 10, interface="NI2w", nodes=2)
+    >>> fast = narthex.run("roundtrip", 64, 10, interface="CNI32Qm", nodes=2)
+    >>> slow.value("round-trip latency") > 2 * fast.value("round-trip latency")
+    True
 
     Raises `NarthexError` when the program fails, makes no progress, or
     something is wrong with the arguments.
     """
-    guest = find(program) if isinstance(program, str) else program
+    guest = find(program)
     wanted = request(
         guest,
         args,
@@ -94,10 +99,10 @@ def request(
     program: Program,
     args: Sequence[object],
     *,
-    machine: str,
+    machine: str | Path,
     interface: str,
     nodes: int | None,
-    set: Sequence[str],  # noqa: A002 - the option's name on the command line
+    set: Settings,  # noqa: A002 - the option's name on the command line
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
@@ -108,12 +113,12 @@ def request(
     return {
         "program": program.name,
         "args": [str(argument) for argument in args],
-        "machine": machine,
-        "interface": interface,
-        "nodes": nodes,
-        "set": list(set),
-        "threads": threads,
-        "seed": seed,
+        "machine": arguments.text("machine", machine),
+        "interface": arguments.text("interface", interface),
+        "nodes": arguments.whole_number_or_none("nodes", nodes, 1),
+        "set": arguments.settings(set),
+        "threads": arguments.whole_number("threads", threads, 1),
+        "seed": arguments.whole_number_or_none("seed", seed),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
         **({"trace": trace} if trace else {}),
@@ -132,7 +137,8 @@ def checkpoint_request(
     if place is None and every is None and not resume:
         return None
     file = checkpoint_place(program) if place is None else place
-    return {"file": str(file), "every": every, "resume": resume}
+    told = None if every is None else arguments.text("checkpoint_every", every)
+    return {"file": arguments.text("checkpoint", file), "every": told, "resume": resume}
 
 
 def trace_request(

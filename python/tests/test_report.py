@@ -14,9 +14,9 @@ from tinyhtml5.parser import HTMLParser
 import narthex
 from narthex import NarthexError, comparison, documentation, report
 from narthex.cli import main
+from narthex.documents import identify
 from narthex.report import again, lives
 from narthex.report.page import TEMPLATES
-from narthex.report.reading import identify
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
 

@@ -1,6 +1,5 @@
 """`narthex list`: what there is."""
 
-import json
 from enum import StrEnum
 from typing import Any
 
@@ -31,9 +30,11 @@ def list_(
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """List interfaces, machines, programs and experiments."""
+    from narthex import listing
+
     target = JsonTarget(json_file)
     kinds = [kind] if kind else list(Kind)
-    found = {str(kind): _entries(kind) for kind in kinds}
+    found = {str(kind): listing.entries(kind) for kind in kinds}
     target.write({"schema": 1, **found})
     if target.to_stdout:
         return
@@ -51,25 +52,3 @@ def _what_it_is(entry: dict[str, Any]) -> str:
     """Return the summary, and for an interface the places where it can be."""
     places = entry.get("attachments")
     return f"{entry['summary']}; {', '.join(places)}" if places else entry["summary"]
-
-
-def _entries(kind: Kind) -> list[dict[str, Any]]:
-    """Return name and summary of everything of a kind."""
-    match kind:
-        case Kind.PROGRAMS:
-            from narthex import programs
-
-            return [
-                {"name": name, "summary": programs.summary(name)} for name in programs.shipped()
-            ]
-        case Kind.EXPERIMENTS:
-            from narthex import validation
-
-            loaded = [validation.load(name) for name in validation.names()]
-            return [
-                {"name": each.name, "summary": f"{each.title} ({each.source})"} for each in loaded
-            ]
-        case _:
-            from narthex import _native
-
-            return json.loads(_native.list(str(kind)))

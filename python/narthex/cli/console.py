@@ -1,6 +1,5 @@
 """What the commands share: JSON, tables, progress, errors."""
 
-import json
 import os
 import sys
 import time
@@ -86,7 +85,9 @@ class JsonTarget:
         """Write a document, if one is wanted."""
         if not self.wanted:
             return
-        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        from narthex import documents
+
+        text = documents.text(document)
         if self._file is None:
             sys.stdout.write(text)
             return

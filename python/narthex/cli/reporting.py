@@ -93,6 +93,6 @@ class ReportTarget:
         """Write a page of one document, if a page is wanted."""
         if self._file is None:
             return
-        from narthex.report.reading import identify
+        from narthex.documents import identify
 
         self.write([identify(document, str(self._file))], [])

@@ -25,8 +25,8 @@ Rows = list[dict[str, Any]]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 BAR_STEP = 22
 """Points of a bar and the gap beside it."""
-SHORT_NAME = 185
-"""Points of the longest name at an axis where there is little room."""
+LONG_NAME, SHORT_NAME = 400, 185
+"""Points of the longest name at an axis, and where there is little room."""
 PANEL_TICKS = 4
 """Values at the axis of a panel, about."""
 SERIES = 12
@@ -63,7 +63,7 @@ def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
         .mark_bar(stroke="var(--surface)", strokeWidth=1)
         .encode(
             x=alt.X("time:Q", title=f"time, {unit}", stack="zero", axis=_values_axis(panels)),
-            y=_names_axis(bar, panels),
+            y=_names_axis(bar),
             color=alt.Color(f"{by}:N", title=None)
             .scale(domain=parts, range=[_part_colour(by, part) for part in parts])
             .legend(_legend(panels)),
@@ -87,7 +87,7 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     """
     import altair as alt
 
-    y = _names_axis("interface", panels)
+    y = _names_axis("interface")
     base = alt.Chart().encode(y=y, tooltip=_tooltip(rows, unit))
     measured = base.mark_bar(color="var(--measured)", height={"band": 0.62}).encode(
         x=alt.X("value:Q", title=unit, axis=_values_axis(panels))
@@ -243,12 +243,11 @@ def _height(names: Sequence[str], panels: str | None = None) -> "alt.Step | int"
     return alt.Step(BAR_STEP) if panels else BAR_STEP * len(set(names))
 
 
-def _names_axis(field: str, panels: str | None = None) -> "alt.Y":
+def _names_axis(field: str) -> "alt.Y":
     """Return an axis with names in the order in which the rows have them."""
     import altair as alt
 
-    limit = SHORT_NAME if panels else {"expr": f"containerSize()[0] > 640 ? 400 : {SHORT_NAME}"}
-    axis = alt.Axis(labelLimit=limit, domain=False, ticks=False, grid=False)
+    axis = alt.Axis(domain=False, ticks=False, grid=False)
     return alt.Y(f"{field}:N", title=None, sort=None, axis=axis)
 
 
@@ -309,12 +308,14 @@ def _finish(
         chart = chart.resolve_axis(x="independent")
     else:
         chart = chart.properties(width="container")
+    wide = {"expr": f"containerSize()[0] > 640 ? {LONG_NAME} : {SHORT_NAME}"}
+    longest_name = SHORT_NAME if panels else wide
     text = {"labelColor": "var(--muted)", "titleColor": "var(--text)"}
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
     chart = (
         chart.configure(background="transparent", font=FONT)
         .configure_axis(**text, **lines, labelFontSize=12, titleFontSize=12, titleFontWeight=500)
-        .configure_axisY(labelColor="var(--text)")
+        .configure_axisY(labelColor="var(--text)", labelLimit=longest_name)
         .configure_legend(labelColor="var(--text)", labelFontSize=12, labelLimit=160)
         .configure_header(labelAnchor="start", labelColor="var(--text)", labelFontSize=13)
         .configure_view(stroke=None)

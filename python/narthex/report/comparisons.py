@@ -26,14 +26,15 @@ def section(document: dict[str, Any]) -> Section:
             ("Narthex", document["version"]),
         ]
     )
-    sections = [Section("Where the time went", [_ledgers(document)])]
+    sections = [Section("Where the time went", [ledgers(document)])]
     sections += [runs.section(run) for run in document["runs"]]
     return Section(
-        f"{program} over {len(document['runs'])} interfaces", [facts, _ranking(document)], sections
+        f"{program} over {len(document['runs'])} interfaces", [facts, ranking(document)], sections
     )
 
 
-def _ranking(document: dict[str, Any]) -> Chart:
+def ranking(document: dict[str, Any]) -> Chart:
+    """Return the interfaces' values as bars, best first."""
     rows = document["rows"]
     best = rows[0]
     cells = [
@@ -60,7 +61,7 @@ def _ratio(row: dict[str, Any]) -> str:
     return "" if row["times_best"] is None else f"{row['times_best']:.2f} x"
 
 
-def _ledgers(document: dict[str, Any]) -> Chart:
+def ledgers(document: dict[str, Any]) -> Chart:
     """Return the time of all processors of each run, by activity."""
     times = {run["interface"]: _activities(run) for run in document["runs"]}
     parts = list(dict.fromkeys(part for of in times.values() for part in of))

@@ -130,7 +130,7 @@ def _section(
     if summary.without_value:
         told = "; ".join(summary.without_value)
         parts.append(Paragraph(f"Has no value where the paper prints one: {told}."))
-    parts += _measured_parts(summary, measured)
+    parts += measured_charts(summary, measured)
     parts += [_ledger_chart(summary, ledgers)] if ledgers else []
     parts += _derived_parts(summary, derived)
     if failures:
@@ -200,7 +200,7 @@ def _failures(failures: list[Failure]) -> Table:
     return Table("Failed runs", columns("interface", "workload", "seed", "reason"), rows)
 
 
-def _measured_parts(summary: Summary, rows: list[Row]) -> list[Any]:
+def measured_charts(summary: Summary, rows: list[Row]) -> list[Chart]:
     """Return the measured rows as a chart for each unit, with their table."""
     units = dict.fromkeys(row.unit for row in rows)
     return [_measured(summary, [row for row in rows if row.unit == unit]) for unit in units]

@@ -124,7 +124,7 @@ def section(document: dict[str, Any]) -> Section:
         " data go, a broken one carries only an address, and a pale one is beside the critical"
         " path: it costs no latency."
     )
-    parts = [facts, Paragraph(told), Diagram(caption, steps(document)), _breakdown(document)]
+    parts = [facts, Paragraph(told), Diagram(caption, steps(document)), breakdown(document)]
     return Section(f"One message's life: {over}", parts)
 
 
@@ -194,7 +194,8 @@ def _from(row: dict[str, Any]) -> str:
     return f"The data come {row['data']}."
 
 
-def _breakdown(document: dict[str, Any]) -> Chart:
+def breakdown(document: dict[str, Any]) -> Chart:
+    """Return the parts of the latency as bars."""
     entries = document["breakdown"]
     latency, rounds = document["latency_ps"], document["rounds"]
     rows = [

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native
+from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found
 from narthex.errors import NarthexError
 from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
 from narthex.report.parts import Chart, Mark, Paragraph, Section
-from narthex.report.reading import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found
 
 TEMPLATES = Path(__file__).parent / "templates"
 

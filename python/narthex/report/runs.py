@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 from narthex.report import charts
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
     LARGEST_NODES,
     PS_PER_US,
+    LedgerPart,
+    Result,
     ledger_rows,
     ledger_shares,
     place,
@@ -18,6 +20,9 @@ from narthex.results import (
 
 Document = dict[str, Any]
 Ledger = list[tuple[int, int, str, str, int]]
+
+ACTIVITY, OCCUPATION = 2, 3
+"""Where a ledger's rows have them."""
 
 LONGEST_OUTPUT = 20_000
 """Characters of output that a page shows."""
@@ -29,17 +34,11 @@ def section(document: Document) -> Section:
     parts: list[Any] = [facts(document)]
     if document["reports"]:
         parts.append(reports(document))
+    regions = Result(document).regions
     sections = [
-        Section(
-            "Where the time went",
-            time_parts(document, list(ledger_rows(document)), "the whole run"),
-        )
+        Section("Where the time went", time_parts(document)),
+        *(Section(f"Region {name}", time_parts(document, name)) for name in regions),
     ]
-    for name in dict.fromkeys(region["name"] for region in document["regions"]):
-        rows = list(region_ledger_rows(document, name))
-        if rows:
-            told = f"region '{name}'"
-            sections.append(Section(f"Region {name}", time_parts(document, rows, told)))
     if document["message_sizes"]:
         sections.append(Section("Messages by size", [message_sizes(document)]))
     sections.append(Section("Statistics", [statistics(document)]))
@@ -94,30 +93,29 @@ def reports(document: Document) -> Table:
     return Table("Reported by the program", names, rows)
 
 
-def time_parts(document: Document, ledger: Ledger, of: str) -> list[Any]:
-    """Return the ledger as two charts, by activity and by occupation, each with its table."""
-    return [
-        Chart(
-            f"Time of {of} by activity",
-            f"Bars of time, one for each node, by what its processors did: {_largest(ledger, 2)}",
-            _stacked(ledger, "activity", 2),
-            _shares(document, ledger, f"Time of {of}, in percent", ["activity", "spent in"]),
-        ),
-        Chart(
-            f"Time of {of} by occupation",
-            f"Bars of time, one for each node, by what it was spent in: {_largest(ledger, 3)}",
-            _stacked(ledger, "occupation", 3),
-            _shares(
-                document,
-                [
-                    (node, processor, occupation, "", time)
-                    for node, processor, _, occupation, time in ledger
-                ],
-                f"Time of {of} by occupation, in percent",
-                ["spent in", ""],
-            ),
-        ),
-    ]
+def time_parts(document: Document, region: str | None = None) -> list[Any]:
+    """Return the ledger as two charts, by activity and by occupation."""
+    return [ledger_chart(document, by, region) for by in get_args(LedgerPart)]
+
+
+def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) -> Chart:
+    """Return the ledger of a run or of a region of it: a bar a processor, and a table of shares."""
+    if region is None:
+        of, ledger = "the whole run", list(ledger_rows(document))
+    else:
+        of, ledger = f"region '{region}'", list(region_ledger_rows(document, region))
+    if by == "activity":
+        index, meaning, names = ACTIVITY, "what its processors did", ["activity", "spent in"]
+        divided = ledger
+    else:
+        index, meaning, names = OCCUPATION, "what it was spent in", ["spent in", ""]
+        divided = [(node, each, spent_in, "", time) for node, each, _, spent_in, time in ledger]
+    return Chart(
+        f"Time of {of} by {by}",
+        f"Bars of time, one for each node, by {meaning}: {_largest(ledger, index)}",
+        _stacked(ledger, by, index),
+        _shares(document, divided, f"Time of {of} by {by}, in percent", names),
+    )
 
 
 def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) -> Table:
@@ -133,7 +131,7 @@ def _stacked(ledger: Ledger, by: str, index: int) -> charts.Spec:
     times: Counter[tuple[str, str]] = Counter()
     elapsed: Counter[str] = Counter()
     for row in ledger:
-        node = place(row[0], row[1])
+        node = f"node {place(row[0], row[1])}"
         times[node, row[index]] += row[4]
         elapsed[node] += row[4]
     rows = [

@@ -11,11 +11,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from narthex import arguments
 from narthex.errors import NarthexError
 from narthex.programs import Program
 from narthex.remaining import Remaining
@@ -87,10 +88,24 @@ def sweep(
     folder is moved aside first. `keep_documents` keeps all that each run
     returned. A run that fails has its error in the table, and stops no other.
 
-    >>> narthex.sweep("queue-size.toml", jobs=2)  # doctest: +SKIP
+    >>> import narthex
+    >>> table = narthex.sweep(
+    ...     {
+    ...         "name": "queue-size",
+    ...         "program": "bandwidth",
+    ...         "args": "64 50",
+    ...         "interface": "CNI{blocks}Q",
+    ...         "nodes": 2,
+    ...         "parameters": {"blocks": [4, 16, 64]},
+    ...     },
+    ...     jobs=1,
+    ... )
+    >>> table.select("blocks", "bandwidth (MB/s)").height
+    3
 
     Raises `NarthexError` when the sweep, the folder or the cluster is not right.
     """
+    jobs = arguments.whole_number_or_none("jobs", jobs)
     planned = what if isinstance(what, Plan) else planned_of(what)
     path = Path(output) if output else Path("results") / planned.definition.name
     _check_choice(planned, jobs, dask, slurm)
@@ -117,7 +132,8 @@ def planned_of(
     """Return the runs of a sweep's file, or of what one would hold."""
     if isinstance(what, dict):
         return plan(parse(what, Path("sweep")), Path(), compile_program)
-    return plan(load(what), Path(what).parent, compile_program)
+    file = Path(arguments.text("a sweep", what))
+    return plan(load(file), file.parent, compile_program)
 
 
 def cores() -> int:
@@ -144,18 +160,15 @@ def _pool(planned: Plan, jobs: int | None, dask: str | None, slurm: bool) -> Ite
     from narthex.sweeps import cluster
 
     definition = planned.definition
-    if dask is not None or slurm:
-        place: AbstractContextManager[Pool] = (
-            cluster.slurm_cluster(definition.slurm) if slurm else cluster.cluster(dask)
-        )
-        with place as pool:
-            yield pool
-        return
-    processes = Processes(jobs or max(1, cores() // definition.threads))
-    try:
-        yield processes
-    finally:
-        processes.close()
+    if slurm and definition.slurm is not None:
+        with cluster.slurm_cluster(definition.slurm) as jobs_of_slurm:
+            yield jobs_of_slurm
+    elif dask is not None:
+        with cluster.cluster(dask) as workers:
+            yield workers
+    else:
+        with closing(Processes(jobs or max(1, cores() // definition.threads))) as processes:
+            yield processes
 
 
 def _make_all(pool: Pool, folder: Folder, runs: Sequence[Run], teller: "_Teller") -> None:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native, compiler
+from narthex.arguments import value_text
 from narthex.errors import USAGE, NarthexError
 from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.programs import Program, find
 from narthex.running import request, simulate
-from narthex.sweeps.definition import Definition, Value
+from narthex.sweeps.definition import Definition
 from narthex.sweeps.loading import PLACEHOLDER
 from narthex.sweeps.points import Assignment, points
 from narthex.sweeps.work import Task
@@ -151,7 +152,7 @@ def _run(
         threads=definition.threads,
         seed=point.get("seed", definition.seed),
     )
-    name = ", ".join(f"{each}={_text(value)}" for each, value in point.items())
+    name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())
     try:
         resolved = resolve(json.dumps({**asked, "program": "", "args": [], "interface": ""}))
     except NarthexError as error:
@@ -174,7 +175,7 @@ def _settings(definition: Definition, point: Assignment) -> list[str]:
     """Return the differences from the machine: the file's, then the point's."""
     keys = {axis.name: axis.unit for axis in definition.axes if "." in axis.name}
     fixed = [_fill(each, definition, point) for each in definition.set]
-    return [*fixed, *(f"{key}={_text(point[key])}{unit}" for key, unit in keys.items())]
+    return [*fixed, *(f"{key}={value_text(point[key])}{unit}" for key, unit in keys.items())]
 
 
 def _filled(definition: Definition, key: str, point: Assignment) -> str:
@@ -185,12 +186,7 @@ def _filled(definition: Definition, key: str, point: Assignment) -> str:
 def _fill(text: str, definition: Definition, point: Assignment) -> str:
     """Put the values of parameters in the place of their names in braces."""
     units = {axis.name: axis.unit for axis in definition.axes}
-    return PLACEHOLDER.sub(lambda found: _text(point[found[1]]) + units[found[1]], text)
-
-
-def _text(value: Value) -> str:
-    """Write a value as TOML and the command line do."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return PLACEHOLDER.sub(lambda found: value_text(point[found[1]]) + units[found[1]], text)
 
 
 def _words(text: str, name: str) -> list[str]:

@@ -10,14 +10,16 @@ first that does), and colour the first of the others. Where more vary, a point
 is the mean over them.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from narthex import arguments
 from narthex.errors import NarthexError, unknown
-from narthex.sweeps.definition import Definition
-from narthex.sweeps.tables import runs_schema
+from narthex.sweeps.definition import RUN_KEYS, Definition
+from narthex.sweeps.loading import COLUMNS
 from narthex.validation.plots import save
 
 if TYPE_CHECKING:
@@ -35,10 +37,7 @@ BY_RATIO_FROM = 10
 
 def check(definition: Definition, x: str | None, color: str | None) -> None:
     """Refuse a parameter that does not exist, before anything runs."""
-    known = [axis.column for axis in definition.axes]
-    for name in (x, color):
-        if name is not None and name not in known:
-            raise unknown("parameter to draw", name, known)
+    _check("parameter", [axis.column for axis in definition.axes], x, color)
 
 
 def write(
@@ -49,26 +48,82 @@ def write(
     color: str | None = None,
 ) -> None:
     """Draw a sweep's table into FILE.html, FILE.svg or FILE.png."""
-    save(chart(table, definition, x, color), file)
+    parameters = [axis.column for axis in definition.axes]
+    title = definition.title or definition.name
+    save(_chart(table, parameters, _reports(table), x, color, title), file)
 
 
-def chart(
-    table: pl.DataFrame, definition: Definition, x: str | None = None, color: str | None = None
+def plot_sweep(
+    table: pl.DataFrame,
+    *,
+    x: str | None = None,
+    y: str | Sequence[str] = (),
+    color: str | None = None,
+    title: str = "",
 ) -> "altair.VConcatChart":
-    """Return a picture for each report, one below the other."""
+    """Draw a sweep's table: a picture for each report, one below the other.
+
+    `table` is what `sweep` returns, or its results.parquet, or some rows of it.
+    `x` is the parameter across, `color` the one that has a line for each value;
+    `y` names the reports' columns, all if none is given.
+
+    >>> import narthex
+    >>> swept = {"name": "sizes", "program": "bandwidth", "args": "{bytes} 50", "nodes": 2}
+    >>> table = narthex.sweep({**swept, "parameters": {"bytes": [64, 256]}}, jobs=1)
+    >>> chart = narthex.plot_sweep(table, y="bandwidth (MB/s)")
+
+    Raises `NarthexError` for a column that is not there, and if nothing varies.
+    """
+    if not {*COLUMNS, *RUN_KEYS} <= {*table.columns}:
+        raise NarthexError("this is no table of a sweep: it has not the columns of its runs")
+    reports = _reports(table)
+    chosen = arguments.names("y", y) or reports
+    _check("report", reports, *chosen)
+    parameters = _parameters(table)
+    _check("parameter", parameters, x, color)
+    return _chart(table, parameters, chosen, x, color, title)
+
+
+def _reports(table: pl.DataFrame) -> list[str]:
+    """Return the reports' columns: they stand behind all others."""
+    return table.columns[table.columns.index(COLUMNS[-1]) + 1 :]
+
+
+def _parameters(table: pl.DataFrame) -> list[str]:
+    """Return the parameters' columns. A run's key that they decide ("{bytes} 50") is none."""
+    own = [each for each in table.columns if each not in (*COLUMNS, *RUN_KEYS, *_reports(table))]
+    points = table.select(own).n_unique() if own else 1
+    keys = [key for key in RUN_KEYS if table.select(*own, key).n_unique() > points]
+    return [*own, *keys]
+
+
+def _chart(
+    table: pl.DataFrame,
+    parameters: Sequence[str],
+    reports: Sequence[str],
+    x: str | None,
+    color: str | None,
+    title: str,
+) -> "altair.VConcatChart":
     import altair as alt
 
-    measured = [name for name in table.columns if name not in runs_schema(definition)]
-    varied = [axis.column for axis in definition.axes if table[axis.column].n_unique() > 1]
-    if not measured or not varied:
-        raise NarthexError(f"{definition.name} has nothing to draw: no report, or nothing varied")
+    varied = [name for name in parameters if table[name].n_unique() > 1]
+    if not reports or not varied:
+        raise NarthexError(
+            f"{title or 'the sweep'} has nothing to draw: no report, or nothing varied"
+        )
     x = x or next((name for name in varied if table[name].dtype.is_numeric()), varied[0])
     color = color or next((name for name in varied if name != x), None)
-    pictures = [_picture(table, name, x, color) for name in measured]
-    described = f"{definition.title or definition.name}: {', '.join(measured)} over {x}"
-    return alt.vconcat(*pictures, title=definition.title or definition.name).properties(
-        description=described
-    )
+    pictures = [_picture(table, name, x, color) for name in reports]
+    over = f"{', '.join(reports)} over {x}"
+    described = f"{title}: {over}" if title else over
+    return alt.vconcat(*pictures, title=title).properties(description=described)
+
+
+def _check(kind: str, known: Sequence[str], *names: str | None) -> None:
+    for name in names:
+        if name is not None and name not in known:
+            raise unknown(f"{kind} to draw", name, known)
 
 
 def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.Chart":
@@ -98,5 +153,5 @@ def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.
 
 def _spans(values: pl.Series) -> bool:
     """Tell whether numbers are better set out by ratio."""
-    smallest = values.min()
-    return smallest > 0 and values.max() / smallest >= BY_RATIO_FROM
+    numbers = [float(value) for value in values.to_list()]
+    return min(numbers) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM

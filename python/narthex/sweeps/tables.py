@@ -10,30 +10,19 @@ runs with a column for each report.
 
 import gzip
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from narthex.results import Result
+from narthex.results import Result, measurements_schema
 from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
 
 if TYPE_CHECKING:
     from narthex.sweeps.planning import Run
     from narthex.sweeps.work import Made
 
-MEASUREMENTS = {
-    "key": pl.String,
-    "kind": pl.String,
-    "region": pl.String,
-    "node": pl.Int64,
-    "process": pl.Int64,
-    "name": pl.String,
-    "value": pl.Float64,
-    "unit": pl.String,
-}
-"""Columns of the table of measurements. `kind` is report, statistic or ledger
-(`name` is then "activity / category"); `region` is missing for the whole run."""
+MEASUREMENTS = {"key": pl.String, **measurements_schema()}
+"""Columns of the table of measurements: those of `Result.measurements` and the run's key."""
 
 Schema = dict[str, type[pl.DataType]]
 
@@ -73,24 +62,9 @@ def run_row(definition: Definition, run: "Run", made: "Made") -> pl.DataFrame:
 
 def measurement_rows(run: "Run", made: "Made") -> pl.DataFrame:
     """Return all that was measured in a run; nothing if it failed."""
-    parts = [pl.DataFrame(schema=MEASUREMENTS)]
-    if made.document:
-        result = result_of(made)
-        parts += [
-            result.reports.with_columns(kind=pl.lit("report")),
-            result.statistics.with_columns(kind=pl.lit("statistic")),
-            result.ledger.select(
-                "node",
-                process="processor",
-                name=pl.format("{} / {}", "activity", "category"),
-                value=pl.col("time_ps").cast(pl.Float64),
-                unit=pl.lit("ps"),
-                kind=pl.lit("ledger"),
-            ),
-            pl.DataFrame(list(_region_rows(result.document)), schema=MEASUREMENTS),
-        ]
-    table = pl.concat(parts, how="diagonal")
-    return table.with_columns(key=pl.lit(run.key)).select(*MEASUREMENTS)
+    if not made.document:
+        return pl.DataFrame(schema=MEASUREMENTS)
+    return result_of(made).measurements.select(pl.lit(run.key).alias("key"), pl.all())
 
 
 def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
@@ -115,21 +89,6 @@ def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
 def result_of(made: "Made") -> Result:
     """Return a finished run's result."""
     return Result(json.loads(gzip.decompress(made.document)))
-
-
-def _region_rows(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what was counted in each region that has ended; a node's by its first process."""
-    for region in document["regions"]:
-        if region["end_ps"] is None:
-            continue
-        place = {key: region[key] for key in ("node", "process")}
-        for name, time_ps in region["ledger_ps"].items():
-            yield {"region": region["name"], **place, "kind": "ledger", "name": name,
-                   "value": float(time_ps), "unit": "ps"}  # fmt: skip
-        for name, value in region["statistics"].items() if region["process"] == 0 else ():
-            for leaf, count in value.items() if isinstance(value, dict) else (("", value),):
-                yield {"region": region["name"], **place, "kind": "statistic",
-                       "name": f"{name}.{leaf}".rstrip("."), "value": float(count)}  # fmt: skip
 
 
 def _kind(axis: Axis) -> type[pl.DataType]:

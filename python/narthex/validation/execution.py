@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narthex import _native
+from narthex import _native, arguments
+from narthex.arguments import Settings
 from narthex.batch import Batch, Progress
 from narthex.errors import NarthexError
 from narthex.programs import Program, find
@@ -35,13 +36,18 @@ class Cell:
 def experiment(
     name: str,
     *,
-    interfaces: list[str] | None = None,
-    set: list[str] | None = None,  # noqa: A002 - the option's name on the command line
+    interfaces: str | Sequence[str] = (),
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
     jobs: int = 2,
     fresh: bool = False,
     progress: Progress = lambda _finished, _all, _left_s: None,
 ) -> Outcome:
     """Run an experiment and return its rows and claims.
+
+    >>> import narthex
+    >>> outcome = narthex.experiment("hpca98/roundtrip", interfaces="CNI32Qm")
+    >>> outcome.frame.select("interface", "workload", "value", "published_low").height
+    6
 
     `name` is PAPER/NAME, or a file of your own. `interfaces` leaves all others
     out, and the claims and comparisons that need them. `set` changes parameters
@@ -50,10 +56,12 @@ def experiment(
     Runs that were made before are not made again, unless `fresh`. A run that
     fails is among the outcome's `failures`, and its row has no value.
     """
-    definition = only(load(name), interfaces or [])
-    check(definition, set or [])
+    definition = only(load(name), arguments.names("interfaces", interfaces))
+    settings = arguments.settings(set)
+    jobs = arguments.whole_number("jobs", jobs, 1)
+    check(definition, settings)
     cells = list(_cells(definition))
-    runs = _Runs(definition, set or [], fresh)
+    runs = _Runs(definition, settings, fresh)
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     failures = []
     for cell, made in zip(cells, runs.make_all(cells, jobs, progress), strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from narthex import assets, strict
+from narthex import arguments, assets, strict
 from narthex.assets import experiment_names as names
 from narthex.errors import NarthexError, unknown
 from narthex.validation import claims
@@ -20,7 +20,8 @@ VALUES = ("report", "statistic", "ledger", "message_sizes")
 
 def load(name: str) -> Experiment:
     """Read an experiment: one that comes with Narthex, or a file of the user's."""
-    own = Path(name)
+    own = Path(arguments.text("name", name))
+    name = str(own)
     if own.suffix == ".toml" and own.is_file():
         return parse(f"{own.resolve().parent.name}/{own.stem}", own)
     by_folded = {known.casefold(): known for known in names()}

@@ -7,13 +7,16 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from narthex import _native
+from narthex.documents import Saved
 from narthex.validation import claims, rows, sizes
 from narthex.validation.claims import NoValueError, Values
 from narthex.validation.definition import Experiment
+from narthex.validation.experiments import Experiments
 from narthex.validation.published import Key, Published
 from narthex.validation.rows import Row, Samples
 
 if TYPE_CHECKING:
+    import altair
     import polars
 
 
@@ -67,7 +70,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Saved):
     """All that `narthex experiment` prints and writes."""
 
     experiment: Experiment
@@ -140,10 +143,30 @@ class Outcome:
 
     @property
     def frame(self) -> "polars.DataFrame":
-        """The rows as a Polars frame."""
-        import polars as pl
+        """The rows, measured beside published: interface, workload, value, unit, error ..."""
+        return Experiments(self.document).frame
 
-        return pl.DataFrame([asdict(row) for row in self.rows], infer_schema_length=None)
+    @property
+    def verdicts(self) -> "polars.DataFrame":
+        """The paper's claims: claim, whether it holds, the workloads where it fails, source."""
+        return Experiments(self.document).verdicts
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw measured values with their spread, and published ones beside them as diamonds."""
+        return Experiments(self.document).plot()
+
+    def plot_ledger(self) -> "altair.TopLevelMixin":
+        """Draw where the time went as the papers do, and as `--plot`: bars relative to one."""
+        from narthex.validation import plots
+
+        return plots.chart(self)
+
+    def __repr__(self) -> str:
+        held = sum(claim.holds for claim in self.claims)
+        return (
+            f"<narthex.Outcome of {self.experiment.name}: {len(self.rows)} rows,"
+            f" {held} of {len(self.claims)} claims hold>"
+        )
 
 
 def label(row: Row) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 FORMATS = (".html", ".svg", ".png")
 
+FONT = "Helvetica, Arial, sans-serif"
+"""What text is measured with where no browser draws, so that none is cut off."""
+
 PNG_SCALE = 2.0
 """Pixels of a png for each point, so that it is sharp on paper."""
 
@@ -254,7 +257,7 @@ def _dressed(
     )
     return (
         made.properties(title=title, description=f"{experiment.title}; {description}")
-        .configure(background="white", font="Helvetica, Arial, sans-serif")
+        .configure(background="white", font=FONT)
         .configure_view(stroke=None)
         .configure_header(labelFontWeight="bold", labelFontSize=12)
         .configure_axis(gridColor="#e6e6e6", domainColor="#888888", tickColor="#888888")

@@ -1,18 +1,23 @@
-"""Finds out what a file of results holds, and refuses what is none.
+"""The documents of results: what `--json` writes, and what reads it again.
+
+    Result, Comparison, Outcome, Explanation ── save ──> FILE.json ── load ──> the same
+                                                                    └─ read ──> a page
 
 The documents say their schema's number but not their kind; each kind has a key
-that no other has. A folder is read file by file: what is no result there is
-left out and named, so that one broken file costs no other its place.
+that no other has. What is no result is refused. A folder is read file by file:
+what is no result there is left out and named, so that one broken file costs no
+other its place.
 """
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, Self
 
-from narthex import _native
+from narthex import _native, arguments
 from narthex.errors import NarthexError
+from narthex.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,51 @@ COMPARISON = Kind("comparison", "runs", 1, "narthex compare ... --json FILE")
 EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json FILE")
 EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
 KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION)
+
+
+class HasDocument(Protocol):
+    """What can be saved."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+
+
+class Saved:
+    """What is saved as its document."""
+
+    def to_json(self: HasDocument) -> str:
+        """Return the document as text, as `--json` writes it."""
+        return text(self.document)
+
+    def save(self: HasDocument, path: arguments.Path) -> Path:
+        """Write the document into a file, as `--json` does; returns the file.
+
+        The file appears whole or not at all. Raises `NarthexError` where it
+        cannot be written.
+        """
+        file = Path(arguments.text("path", path))
+        try:
+            write_whole(file, text(self.document).encode())
+        except OSError as error:
+            raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+        return file
+
+
+class Loaded(Saved):
+    """What is read again from its document."""
+
+    kind: ClassVar[Kind]
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Make it of a document of its kind."""
+        raise NotImplementedError
+
+
+def text(document: object) -> str:
+    """Return a document as text."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
@@ -58,7 +108,7 @@ def read(places: Iterable[Path]) -> tuple[list[Found], list[str]]:
             found += some
             left_out += others
         else:
-            found.append(_read_file(place))
+            found.append(read_file(place))
     return found, left_out
 
 
@@ -88,7 +138,7 @@ def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
     found, left_out = [], []
     for file in files:
         try:
-            found.append(_read_file(file))
+            found.append(read_file(file))
         except NarthexError as error:
             left_out.append(str(error))
     if not found:
@@ -96,7 +146,8 @@ def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
     return found, left_out
 
 
-def _read_file(file: Path) -> Found:
+def read_file(file: Path) -> Found:
+    """Read a file of a result; refuse what is none."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

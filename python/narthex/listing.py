@@ -1,0 +1,84 @@
+"""What there is: interfaces, machines and their parameters, programs, experiments."""
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from narthex import _native, arguments
+from narthex.arguments import Settings
+from narthex.configuration.differences import split_source
+from narthex.errors import unknown
+from narthex.running import DEFAULT_MACHINE
+
+if TYPE_CHECKING:
+    import polars
+
+Kind = Literal["interfaces", "machines", "programs", "experiments"]
+"""What can be listed."""
+
+
+def catalogue(kind: Kind) -> "polars.DataFrame":
+    """Return what there is of a kind, as `narthex list`: name and summary.
+
+    Interfaces have their `family` and `attachments`, the places where they can
+    be. Sizes are free: CNI64Qm and CNI128Q are interfaces too.
+
+    >>> import narthex
+    >>> narthex.catalogue("machines")["name"].to_list()
+    ['hpca98', 'isca96']
+    """
+    import polars as pl
+
+    return pl.DataFrame(entries(kind))
+
+
+def parameters(
+    machine: arguments.Path = DEFAULT_MACHINE,
+    *,
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
+) -> "polars.DataFrame":
+    """Return a machine's parameters: parameter, value, unit, meaning, origin, source.
+
+    The origin is "stated" (the source says where), "assumed" (why) or "chosen".
+    Any of them can stand in the `set` of `run`.
+
+    >>> import narthex
+    >>> narthex.parameters("isca96").filter(parameter="bus.clock")["value"].item()
+    '100'
+    """
+    import polars as pl
+
+    shown = _native.machine_show(arguments.text("machine", machine), arguments.settings(set), True)
+    rows = [
+        [
+            entry["key"],
+            str(entry["value"]),
+            entry["unit"],
+            entry["meaning"],
+            *split_source(entry["source"]),
+        ]
+        for entry in json.loads(shown)["sources"]
+    ]
+    columns = ("parameter", "value", "unit", "meaning", "origin", "source")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+
+def entries(kind: str) -> list[dict[str, Any]]:
+    """Return name and summary of everything of a kind."""
+    match kind:
+        case "programs":
+            from narthex import programs
+
+            return [
+                {"name": name, "summary": programs.summary(name)} for name in programs.shipped()
+            ]
+        case "experiments":
+            from narthex import validation
+
+            loaded = [validation.load(name) for name in validation.names()]
+            return [
+                {"name": each.name, "summary": f"{each.title} ({each.source})"} for each in loaded
+            ]
+        case "interfaces" | "machines":
+            found: list[dict[str, Any]] = json.loads(_native.list(kind))
+            return found
+    raise unknown("kind of thing to list", str(kind), get_args(Kind))
