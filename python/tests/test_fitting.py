@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import shlex
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,6 @@ from test_cli import narthex as command
 import narthex
 from narthex import fitting
 from narthex.cli import main
-from narthex.documentation import DOCS
 from narthex.fitting import estimator, output
 from narthex.fitting.cautions import cautions
 from narthex.fitting.measurement import Measurement, taken
@@ -308,16 +306,3 @@ def test_processes_of_one_node_are_not_measured_against_each_other():
     assert done.value("round-trip latency") == pytest.approx(
         alone.value("round-trip latency"), rel=0.2
     )
-
-
-def test_the_pages_commands_run_and_write_what_it_shows(tmp_path, monkeypatch):
-    page = (DOCS / "logp.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    commands = [line for line in page.splitlines() if line.startswith("narthex fit")]
-    assert len(commands) == 4
-    for line in commands:
-        with pytest.raises(SystemExit) as ended:
-            main(shlex.split(line)[1:])
-        assert ended.value.code == 0, line
-    assert f"```\n{(tmp_path / 'cni32qm.txt').read_text()}```" in page
-    assert (tmp_path / "logp.json").exists()
