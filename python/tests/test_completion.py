@@ -46,6 +46,7 @@ def offered(line):
         ("narthex explain CNI32", ["CNI32Qm", "CNI32Qm+Throttle"]),
         ("narthex experiment isca96/ro", ["isca96/roundtrip"]),
         ("narthex machine show is", ["isca96"]),
+        ("narthex fit logp -i NI2w,CNI5", ["NI2w,CNI512Q"]),
         ("narthex report ", []),  # files are the shell's
     ],
 )
