@@ -78,9 +78,13 @@ def show(
 )
 def diff(
     one: str = NAME,
-    other: str = typer.Argument(..., help="Another."),
+    other: str = typer.Argument(..., help="Another.", autocompletion=completion.machines),
     set_: list[str] = typer.Option(
-        [], "--set", metavar="KEY=VALUE", help="Change a parameter of the second; may be repeated."
+        [],
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a parameter of the second; may be repeated.",
+        autocompletion=completion.keys,
     ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
@@ -122,7 +126,11 @@ def _sources(each: dict[str, Any], source: Any) -> str:  # noqa: ANN401 - a func
 def check(
     name: str = NAME,
     interface: str | None = typer.Option(
-        None, "--interface", "-i", help="Also warn of what has no effect with this interface."
+        None,
+        "--interface",
+        "-i",
+        help="Also warn of what has no effect with this interface.",
+        autocompletion=completion.interfaces,
     ),
     set_: list[str] = SET_OPTION,
     json_file: str | None = JSON_OPTION,
@@ -155,10 +163,18 @@ def check(
 def new(
     file: Path = typer.Argument(..., metavar="NAME.toml", help="The file to write."),
     base: str = typer.Option(
-        "hpca98", "--from", metavar="BASE", help="The machine to stand on: a preset, or a file."
+        "hpca98",
+        "--from",
+        metavar="BASE",
+        help="The machine to stand on: a preset, or a file.",
+        autocompletion=completion.machines,
     ),
     set_: list[str] = typer.Option(
-        [], "--set", metavar="KEY=VALUE", help="What differs from it; may be repeated."
+        [],
+        "--set",
+        metavar="KEY=VALUE",
+        help="What differs from it; may be repeated.",
+        autocompletion=completion.keys,
     ),
     schema: bool = typer.Option(
         True, help="Put the schema for editors beside it, if it is not there."
