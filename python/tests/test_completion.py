@@ -46,6 +46,9 @@ def offered(line):
         ("narthex explain CNI32", ["CNI32Qm", "CNI32Qm+Throttle"]),
         ("narthex experiment isca96/ro", ["isca96/roundtrip"]),
         ("narthex machine show is", ["isca96"]),
+        ("narthex machine new a.toml --from isca96 --set io_bus.cl", ["io_bus.clock="]),
+        ("narthex machine diff hpca98 isc", ["isca96"]),
+        ("narthex fit logp -i NI2w,CNI5", ["NI2w,CNI512Q"]),
         ("narthex report ", []),  # files are the shell's
     ],
 )

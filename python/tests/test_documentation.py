@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 
 import guide
 import pytest
@@ -31,6 +33,26 @@ def test_every_link_leads_somewhere(page):
         file = (page.parent / target).resolve() if target else page
         assert file.exists(), target
         assert not heading or heading in guide.headings(file), f"{target}#{heading}"
+
+
+def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path],
+        cwd=documentation.DOCS.parent,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert len(pages) > len(guide.pages())
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(
+            r'<(script|img|iframe)[^>]*src="?https?:|<link[^>]*href="?https?:', text
+        )
 
 
 @pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])

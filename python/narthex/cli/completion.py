@@ -15,6 +15,9 @@ import typer
 
 from narthex.errors import NarthexError
 
+DEFAULT_MACHINE = "hpca98"
+"""The one of most commands, if the line does not name another."""
+
 Offered = list[tuple[str, str]]
 """Values, each with what it means (which bash does not show)."""
 
@@ -52,11 +55,13 @@ def experiments(incomplete: str) -> Offered:
 
 
 def keys(context: typer.Context, incomplete: str) -> Offered:
-    """Offer the keys of the machine that the command line names."""
+    """Offer the keys of the machine that an option of the command line names.
+
+    Arguments are not known here: Typer takes them in when the line is whole.
+    """
     from narthex import _native
 
-    named = (context.params.get(word) for word in ("machine", "name", "base", "other"))
-    machine = next(filter(None, named), "hpca98")
+    machine = context.params.get("machine") or context.params.get("base") or DEFAULT_MACHINE
     try:
         shown = json.loads(_native.machine_show(machine, [], True))
     except NarthexError:

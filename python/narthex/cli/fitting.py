@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -49,7 +50,11 @@ def register(app: typer.Typer) -> None:
 )
 def logp(
     interface: str = typer.Option(
-        ..., "--interface", "-i", help=f"Names with commas between. {WHERE}"
+        ...,
+        "--interface",
+        "-i",
+        help=f"Names with commas between. {WHERE}",
+        autocompletion=completion.several_interfaces,
     ),
     machine: str = MACHINE,
     nodes: int = NODES,
