@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Times are whole picoseconds. While a bus is free its texts are `-` and its
-//! address is unknown. Texts are variables of the type `string`, which GTKWave
+//! address is undriven (z). Texts are variables of the type `string`, which GTKWave
 //! introduced and others read.
 
 use std::collections::BTreeMap;
@@ -120,9 +120,9 @@ impl<W: Write> ValueChangeDump<W> {
         self.writer.change_scalar(signals.busy, shown.busy)?;
         self.writer.change_string(signals.owner, &shown.owner.replace(' ', "_"))?;
         self.writer.change_string(signals.kind, shown.kind)?;
-        // Bits on the left that are not written are 0, or unknown behind an unknown one.
+        // Bits on the left that are not written are 0, or undriven beside an undriven one.
         let bits = match shown.address {
-            None => vec![Value::X],
+            None => vec![Value::Z],
             Some(address) => {
                 let length = (ADDRESS_BITS - address.leading_zeros()).max(1);
                 (0..length).rev().map(|place| Value::from(address >> place & 1 == 1)).collect()
