@@ -10,7 +10,8 @@ other its place.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -129,6 +130,19 @@ def identify(document: object, place: str) -> Found:
             f" make it again with '{kind.command}'"
         )
     return Found(kind, document, place)
+
+
+@contextmanager
+def needed_whole(found: Found) -> Iterator[None]:
+    """Refuse a document if what is done here finds that it lacks something of its kind."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        lacks = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
+        raise NarthexError(
+            f"'{found.place}' is not a whole result of kind '{found.kind.name}': {lacks};"
+            f" make it again with '{found.kind.command}'"
+        ) from error
 
 
 def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
 from narthex import arguments
-from narthex.documents import RUN, Kind, Loaded, read_file
+from narthex.documents import RUN, Kind, Loaded, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
 
 if TYPE_CHECKING:
@@ -254,7 +254,10 @@ def load(path: arguments.Path, kind: type[Loaded] = Result) -> Loaded:
             f"'{found.place}' is a result of kind '{found.kind.name}', not '{kind.kind.name}';"
             " name its class as the second argument of load, such as narthex.Comparison"
         )
-    return kind.of(found.document)
+    with needed_whole(found):
+        loaded = kind.of(found.document)
+        repr(loaded)  # looks at what every document of the kind has
+    return loaded
 
 
 def measurements_schema() -> "dict[str, type[polars.DataType]]":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native
-from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found
+from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found, needed_whole
 from narthex.errors import NarthexError
 from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
 from narthex.report.parts import Chart, Mark, Paragraph, Section
@@ -36,14 +36,8 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
     used: Machines = []
     sections: list[Section] = []
     for each in found:
-        try:
+        with needed_whole(each):
             sections += _sections(each, used)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            lacks = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
-            raise NarthexError(
-                f"'{each.place}' is not a whole result of kind '{each.kind.name}': {lacks};"
-                f" make it again with '{each.kind.command}'"
-            ) from error
     if used:
         sections.append(machines.section(used))
     if left_out:
