@@ -140,7 +140,7 @@ def test_a_name_that_ends_in_vcd_is_a_value_change_dump(tmp_path):
 def test_what_cannot_be_shown_is_refused(tmp_path, arguments, problem):
     wanted = {name: text.format(folder=tmp_path) for name, text in arguments.items()}
     with pytest.raises(NarthexError, match=problem) as refusal:
-        narthex.run("roundtrip", 8, 2, **wanted)
+        narthex.run("roundtrip", 8, 2, nodes=2, **wanted)
     assert refusal.value.exit_code == 2
     assert not list(tmp_path.iterdir())
 
