@@ -239,16 +239,13 @@ impl Running {
                 }
                 self.trace(tracer.as_deref_mut());
             }
-            let goes_further = match ending {
-                Ending::TimeLimit => true,
-                Ending::NoProgress(_) => somebody_works(&mut self.simulation),
-                _ => false,
-            };
-            if goes_further {
-                if ending != Ending::TimeLimit {
+            match ending {
+                Ending::TimeLimit => continue,
+                Ending::NoProgress(_) if somebody_works(&mut self.simulation) => {
                     self.simulation.be_patient();
+                    continue;
                 }
-                continue;
+                _ => {}
             }
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };

@@ -119,7 +119,7 @@ impl MainMemory {
     }
 
     /// Feeds the pages that have been written to to `hasher`.
-    pub fn hash<H: Hasher>(&self, hasher: &mut H) {
+    pub fn hash_pages<H: Hasher>(&self, hasher: &mut H) {
         let mut pages: Vec<_> = self.pages.iter().collect();
         pages.sort_unstable_by_key(|&(number, _)| number);
         pages.into_iter().for_each(|(number, page)| (number, &page[..]).hash(hasher));

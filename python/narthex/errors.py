@@ -21,9 +21,7 @@ CLAIM_FAILED = 4
 class NarthexError(Exception):
     """Something that the user can mend; the message names the thing and the remedy."""
 
-    def __init__(
-        self, message: str, exit_code: int = USAGE, document: str | None = None
-    ) -> None:
+    def __init__(self, message: str, exit_code: int = USAGE, document: str | None = None) -> None:
         super().__init__(message)
         self.exit_code = exit_code
         """What the command line exits with."""

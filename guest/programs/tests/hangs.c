@@ -5,14 +5,14 @@
  *     senders   the first two nodes send to each other past the messaging library, which would
  *               take arrivals in meanwhile: each waits for the other to take something
  *     deaf      node 0 sends for ever to the last node, which computes and never polls
- *     reply     node 0 sends a question and waits for the answer, and node 1 waits for another question
- *     barrier   the last node leaves without entering the barrier in which the others wait
+ *     reply     node 0 sends a question and waits for the answer, and node 1 waits for another
+ * question barrier   the last node leaves without entering the barrier in which the others wait
  *     channels  each node waits for a transfer from the next one before it sends its own */
 #include <string.h>
 
+#include "messaging/channels.h"
 #include "messaging/driver.h"
 #include "messaging/narthex.h"
-#include "messaging/channels.h"
 
 enum { QUESTION = 1, ANSWER };
 
@@ -86,7 +86,8 @@ static const struct {
     const char *name;
     void (*run)(void);
 } hangs[] = {
-    {"senders", senders}, {"deaf", deaf}, {"reply", reply}, {"barrier", barrier}, {"channels", channels},
+    {"senders", senders}, {"deaf", deaf},         {"reply", reply},
+    {"barrier", barrier}, {"channels", channels},
 };
 
 int main(int count, char **values) {

@@ -32,7 +32,7 @@ impl Node {
     /// memory and caches hold. It costs as much as reading them.
     pub fn memory_digest(&self) -> u128 {
         let mut digest = Digest::default();
-        self.main.hash(&mut digest);
+        self.main.hash_pages(&mut digest);
         self.units.iter().for_each(|unit| unit.memory.hash_bytes(&mut digest));
         digest.value()
     }
