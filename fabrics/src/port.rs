@@ -18,7 +18,8 @@
 
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
-use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
+use crate::faults::{Faults, Lost};
+use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Statistics};
 use crate::message_sizes::{MessageSizes, PacketFormat};
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
@@ -32,6 +33,7 @@ pub struct NetworkPort {
     placement: Placement,
     flow: Box<dyn FlowControl>,
     network: Box<dyn Network>,
+    faults: Faults,
     format: PacketFormat,
     message_sizes: MessageSizes,
     next_sequence: u64,
@@ -42,7 +44,7 @@ pub struct NetworkPort {
 
 impl std::fmt::Debug for NetworkPort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "network port of {:?}: {}", self.own, self.flow.describe())
+        write!(f, "network port of {:?}: {}", self.own, self.flow.state())
     }
 }
 
@@ -60,6 +62,7 @@ impl NetworkPort {
             placement,
             flow,
             network,
+            faults: Faults::default(),
             format,
             message_sizes: MessageSizes::default(),
             next_sequence: 0,
@@ -67,6 +70,11 @@ impl NetworkPort {
             emitted: Emitted::default(),
             changes: 0,
         }
+    }
+
+    /// The same with frames that it loses.
+    pub fn with_faults(self, faults: Faults) -> Self {
+        NetworkPort { faults, ..self }
     }
 
     /// A count that moves whenever its state may have changed.
@@ -101,6 +109,9 @@ impl NetworkPort {
     pub fn departures(&mut self, now: Time, mut depart: impl FnMut(Departure)) -> Option<Time> {
         for (rank, frame) in self.emitted.frames.drain(..) {
             let destination = self.placement.node(rank);
+            if self.faults.lose(destination, &frame) {
+                continue;
+            }
             let arrival = self.network.arrival(now, destination, &frame);
             depart((arrival, destination, frame));
         }
@@ -127,9 +138,19 @@ impl NetworkPort {
         self.flow.waiting(self.placement.rank(self.own, process)).len()
     }
 
-    /// The state in a line.
-    pub fn describe(&self) -> String {
-        self.flow.describe()
+    /// What its flow control holds.
+    pub fn state(&self) -> State {
+        self.flow.state()
+    }
+
+    /// Frames that it has lost on purpose.
+    pub fn lost(&self) -> &[Lost] {
+        self.faults.lost()
+    }
+
+    /// Whether there is room for one more packet of a process.
+    pub fn has_room(&self, process: u8) -> bool {
+        self.flow.has_room(self.placement.rank(self.own, process))
     }
 }
 
@@ -141,6 +162,7 @@ impl Archived for NetworkPort {
             placement: _,
             flow,
             network,
+            faults,
             format: _,
             message_sizes,
             next_sequence,
@@ -150,6 +172,7 @@ impl Archived for NetworkPort {
         } = self;
         flow.archive(archive)?;
         network.archive(archive)?;
+        archive.value(faults)?;
         archive.value(message_sizes)?;
         archive.value(next_sequence)?;
         archive.value(last_sender)?;

@@ -118,7 +118,7 @@ impl Archived for Interface {
 
 impl std::fmt::Debug for Interface {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let halves: Vec<String> = self.sides.iter().map(|side| side.describe()).collect();
+        let halves: Vec<String> = self.sides.iter().map(|side| side.queue().to_string()).collect();
         write!(f, "{}", halves.join("; "))
     }
 }

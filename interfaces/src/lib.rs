@@ -14,6 +14,7 @@
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`registers`] | addresses and registers; the guest's C header |
+//! | [`queue`] | what half an interface holds |
 //! | [`places`] | addresses in words |
 
 pub mod attachment;
@@ -24,6 +25,7 @@ pub mod ingredient;
 pub mod interface;
 pub mod models;
 pub mod places;
+pub mod queue;
 pub mod registers;
 pub mod rules;
 pub mod side;
@@ -33,5 +35,6 @@ pub mod without_effect;
 pub use attachment::{Attached, Attachment};
 pub use ingredient::Ingredient;
 pub use interface::{Interface, InterfaceError};
+pub use queue::QueueState;
 pub use side::{Context, Layout, RegisterFault, Side, SideState};
 pub use taxonomy::Name;

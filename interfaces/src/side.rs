@@ -26,6 +26,7 @@ use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::ingredient::Ingredient;
+use crate::queue::QueueState;
 
 /// What a half is handed with each verb.
 #[derive(Debug)]
@@ -261,8 +262,8 @@ pub trait Side: SideState + Archived + Send {
     /// The same, for whoever adds what was computed instead of simulated.
     fn statistics_mut(&mut self) -> &mut dyn StatisticSet;
 
-    /// The state in a line, for the explanation of a run without progress.
-    fn describe(&self) -> String;
+    /// What it holds, for the explanation of a run without progress.
+    fn queue(&self) -> QueueState;
 
     /// What its engine is at, for a timeline; none if that does not show it. It
     /// changes when a verb is called and at no other time.

@@ -130,6 +130,12 @@ pub trait Partition: Send {
     /// Envelopes come in any order, and in any window that ends before they arrive.
     fn deliver(&mut self, envelope: Envelope<Self::Payload>);
 
+    /// The earliest instant at which something happens for which it may wait: not
+    /// a turn of a waiting loop. `None` means never, unless something is delivered.
+    fn awaits(&self) -> Option<Time> {
+        self.next_time()
+    }
+
     /// Where it stands.
     fn status(&self) -> Status;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
+use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{
@@ -90,6 +91,10 @@ impl<'a> Blueprint<'a> {
         let flow_control = config.flow_control.build(placement);
         let network =
             NetworkPort::new(id, placement, flow_control, config.network.build(), self.packet_format());
+        let network = match &config.faults {
+            Some(faults) => network.with_faults(Faults::of(faults, id)),
+            None => network,
+        };
         let mut main = MainMemory::with_image(self.image.clone());
         let processors = (0..placement.processes)
             .map(|process| self.process(Place { node: id, process }, &interface, &mut main))

@@ -174,7 +174,7 @@ impl Shortage {
             nodes.len(),
             mebibytes(touched)
         );
-        Failure { exit_code: Failure::GUEST, message }
+        Failure::guest(message)
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use narthex_kernel::Threads;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 /// A run: which program, on which machine, over which interface.
@@ -106,6 +107,9 @@ pub struct Failure {
     pub exit_code: i32,
     /// What happened, where, and what to do.
     pub message: String,
+    /// The document of a run that got as far as that: what a result has, and why
+    /// there is none.
+    pub document: Option<Box<Value>>,
 }
 
 impl Failure {
@@ -118,6 +122,11 @@ impl Failure {
 
     /// Wrong usage or configuration.
     pub fn usage(message: impl ToString) -> Self {
-        Failure { exit_code: Self::USAGE, message: message.to_string() }
+        Failure { exit_code: Self::USAGE, message: message.to_string(), document: None }
+    }
+
+    /// The guest failed.
+    pub fn guest(message: impl ToString) -> Self {
+        Failure { exit_code: Self::GUEST, message: message.to_string(), document: None }
     }
 }

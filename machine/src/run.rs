@@ -8,7 +8,7 @@ use std::time::{Duration as HostDuration, Instant};
 use narthex_cores::linux::{OutputStream, Program};
 use narthex_fabrics::MessageSizes;
 use narthex_interfaces::Attached;
-use narthex_kernel::simulation::{Ending, Limits, Simulation, Stall};
+use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::{Archive, Archived, Damage, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use crate::checkpoint::Keeper;
 use crate::checkpoint::identity::Identity;
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
+use crate::hang::{Hang, somebody_works};
 use crate::host_memory::{self, Estimate};
 use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
@@ -159,10 +160,13 @@ pub(crate) fn simulate(
         shortage.is_none() && observer(progress)
     });
     let Running { simulation, mut written } = running;
-    let windows = simulation.windows();
+    let (windows, stopped_at) = (simulation.windows(), simulation.now());
     let mut nodes = simulation.into_partitions();
+    if let Ending::NoProgress(_) = ending {
+        nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
+    }
     written.collect(nodes.iter_mut(), observer);
-    let end = end_of(&nodes);
+    let end = if let Ending::NoProgress(_) = ending { stopped_at } else { end_of(&nodes) };
     nodes.iter_mut().for_each(|node| node.close(end));
     if let Some(notice) = tracer.and_then(|tracer| tracer.finish(end, &mut nodes)) {
         observer(Progress::Notice(&notice));
@@ -170,7 +174,6 @@ pub(crate) fn simulate(
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
     }
-    judge(&ending, &mut nodes)?;
     let effort = Effort {
         windows,
         instructions: nodes.iter().map(Node::retired).sum(),
@@ -179,7 +182,9 @@ pub(crate) fn simulate(
         checkpoints: keeper.map_or(0, |keeper| keeper.written()),
         threads,
     };
-    Ok(Finished { machine, interface, nodes, effort, end, written })
+    let mut finished = Finished { machine, interface, nodes, effort, end, written };
+    judge(&ending, &mut finished, |finished| document(request, elf, finished))?;
+    Ok(finished)
 }
 
 /// A run that goes on: all that a checkpoint holds.
@@ -234,8 +239,13 @@ impl Running {
                 }
                 self.trace(tracer.as_deref_mut());
             }
-            if ending == Ending::TimeLimit {
-                continue;
+            match ending {
+                Ending::TimeLimit => continue,
+                Ending::NoProgress(_) if somebody_works(&mut self.simulation) => {
+                    self.simulation.be_patient();
+                    continue;
+                }
+                _ => {}
             }
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
@@ -283,24 +293,23 @@ fn end_of(nodes: &[Node]) -> Time {
 }
 
 /// Turns an ending that is no result into a failure.
-fn judge(ending: &Ending, nodes: &mut [Node]) -> Result<(), Failure> {
+fn judge(
+    ending: &Ending,
+    finished: &mut Finished,
+    document: impl Fn(&Finished) -> Value,
+) -> Result<(), Failure> {
     match ending {
         Ending::AllFinished => Ok(()),
-        Ending::Stopped { partition, .. } => Err(failure_of(&nodes[*partition])),
-        Ending::NoProgress(stall) => {
-            let what = match stall {
-                Stall::Deadlock => "nothing can ever happen again: whoever still runs waits for ever".into(),
-                Stall::Livelock { since } => {
-                    format!("since {since} no message has arrived and no program has done work of its own")
-                }
-            };
-            let states: Vec<String> = nodes.iter_mut().map(Node::describe).collect();
-            let message = format!("no progress: {what}\n{}", states.join("\n"));
-            Err(Failure { exit_code: Failure::NO_PROGRESS, message })
+        Ending::Stopped { partition, .. } => Err(failure_of(&finished.nodes[*partition])),
+        Ending::NoProgress(_) => {
+            let hang = Hang::of(&mut finished.nodes, finished.end);
+            let mut document = document(finished);
+            document["ending"] = "no progress".into();
+            document["hang"] = hang.to_json();
+            let (exit_code, message) = (Failure::NO_PROGRESS, hang.to_string());
+            Err(Failure { exit_code, message, document: Some(Box::new(document)) })
         }
-        Ending::TimeLimit | Ending::Interrupted => {
-            Err(Failure { exit_code: Failure::GUEST, message: "the run was interrupted".into() })
-        }
+        Ending::TimeLimit | Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
     }
 }
 
@@ -313,7 +322,7 @@ fn failure_of(node: &Node) -> Failure {
         }
         None => unreachable!("a node that stopped the run has failed"),
     };
-    Failure { exit_code: Failure::GUEST, message }
+    Failure::guest(message)
 }
 
 /// The result document: everything that is needed to run it again, and all that was counted.

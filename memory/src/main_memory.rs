@@ -6,6 +6,7 @@
 //! little therefore costs little, however large its address space.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use narthex_kernel::{Archive, Archived, Damage, Duration};
@@ -115,6 +116,13 @@ impl MainMemory {
     /// How many pages this node has written to.
     pub fn touched_pages(&self) -> usize {
         self.pages.len()
+    }
+
+    /// Feeds the pages that have been written to to `hasher`.
+    pub fn hash_pages<H: Hasher>(&self, hasher: &mut H) {
+        let mut pages: Vec<_> = self.pages.iter().collect();
+        pages.sort_unstable_by_key(|&(number, _)| number);
+        pages.into_iter().for_each(|(number, page)| (number, &page[..]).hash(hasher));
     }
 
     fn page(&self, page: u64) -> Option<&Page> {

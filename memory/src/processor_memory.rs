@@ -236,6 +236,11 @@ impl ProcessorMemory {
         (&self.block_buffers, &self.tags, self.code_version).hash(hasher);
     }
 
+    /// Feeds the data cache's blocks to `hasher`.
+    pub fn hash_bytes<H: Hasher>(&self, hasher: &mut H) {
+        self.data.hash_blocks(hasher);
+    }
+
     /// The port that the processor sees while it runs.
     pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory }
@@ -289,6 +294,16 @@ impl ProcessorMemory {
             }
             Pending::Drain { .. } => WaitReason::StoreBuffer,
         })
+    }
+
+    /// The address of the access for which the processor waits, if it has one.
+    pub fn pending_address(&self) -> Option<u64> {
+        match self.pending? {
+            Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
+            Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
+            Pending::Block { address, .. } => Some(address),
+            Pending::Drain { .. } => None,
+        }
     }
 
     /// The interconnect of this traffic is granted: the transaction that the

@@ -1,7 +1,9 @@
 """The one exception that Narthex raises on purpose, and its exit codes."""
 
 import difflib
+import json
 from collections.abc import Iterable
+from typing import Any
 
 GUEST_FAILED = 1
 """The simulated program failed: a fault, a failed check, a status other than 0."""
@@ -19,10 +21,12 @@ CLAIM_FAILED = 4
 class NarthexError(Exception):
     """Something that the user can mend; the message names the thing and the remedy."""
 
-    def __init__(self, message: str, exit_code: int = USAGE) -> None:
+    def __init__(self, message: str, exit_code: int = USAGE, document: str | None = None) -> None:
         super().__init__(message)
         self.exit_code = exit_code
         """What the command line exits with."""
+        self.document: dict[str, Any] | None = None if document is None else json.loads(document)
+        """What a run has counted that made no progress, and why it made none: `hang`."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> NarthexError:

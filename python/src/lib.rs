@@ -24,8 +24,9 @@ fn text(py: Python<'_>, result: Result<Value, Failure>) -> PyResult<String> {
 
 /// A failure as the Python package's own exception.
 fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
+    let document = failure.document.as_ref().map(|document| document.to_string());
     let class = py.import("narthex.errors").and_then(|module| module.getattr("NarthexError"));
-    match class.and_then(|class| class.call1((failure.message.as_str(), failure.exit_code))) {
+    match class.and_then(|class| class.call1((failure.message.as_str(), failure.exit_code, document))) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }

@@ -19,6 +19,7 @@
 
 pub mod return_to_sender;
 pub mod sliding_window;
+mod state;
 
 use std::collections::VecDeque;
 
@@ -27,6 +28,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Frame, Packet, Placement, Rank};
+
+pub use state::{Arrived, Limit, Outstanding, State};
 
 /// The flow control of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -146,8 +149,8 @@ pub trait FlowControl: Archived + Send {
     /// How full it is.
     fn occupancy(&self) -> Occupancy;
 
-    /// The state in a line, for the explanation of a run without progress.
-    fn describe(&self) -> String;
+    /// What it holds, for the explanation of a run without progress.
+    fn state(&self) -> State;
 }
 
 #[cfg(test)]

@@ -13,13 +13,13 @@
 //! The paper does not say how much later a packet is tried again; the machine's
 //! file does (`retry_delay`).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
+use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.
@@ -117,6 +117,8 @@ pub struct ReturnToSender {
     retry_delay: Duration,
     /// Each process's outgoing buffers that hold a packet in flight or one that came back.
     outgoing: Vec<usize>,
+    /// The same packets by source and destination; none where there is no entry.
+    in_flight: BTreeMap<(Rank, Rank), u32>,
     /// Packets that came back, with when they are to be tried again.
     returned: VecDeque<(Time, Box<Packet>)>,
     /// A retry has been asked for and has not come yet.
@@ -138,6 +140,7 @@ impl ReturnToSender {
             buffers,
             retry_delay: config.retry_delay,
             outgoing: vec![0; placement.processes.into()],
+            in_flight: BTreeMap::new(),
             returned: VecDeque::new(),
             retry_is_due: false,
             waiting: vec![VecDeque::new(); placement.processes.into()],
@@ -155,6 +158,16 @@ impl ReturnToSender {
         if let (Some(&(at, _)), false) = (self.returned.front(), self.retry_is_due) {
             self.retry_is_due = true;
             emitted.retry_at = Some(at);
+        }
+    }
+
+    fn acknowledged(&mut self, source: Rank, destination: Rank) {
+        let process = self.process(source);
+        self.outgoing[process] -= 1;
+        let count = self.in_flight.get_mut(&(source, destination)).expect("a packet was sent");
+        *count -= 1;
+        if *count == 0 {
+            self.in_flight.remove(&(source, destination));
         }
     }
 
@@ -184,6 +197,7 @@ impl FlowControl for ReturnToSender {
     fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted) {
         let process = self.process(packet.source);
         self.outgoing[process] += 1;
+        *self.in_flight.entry((packet.source, packet.destination)).or_default() += 1;
         self.statistics.sent.increment();
         emitted.frames.push((packet.destination, Frame::Data(packet)));
     }
@@ -191,9 +205,8 @@ impl FlowControl for ReturnToSender {
     fn arrive(&mut self, now: Time, frame: Frame, emitted: &mut Emitted) -> Arrival {
         match frame {
             Frame::Data(packet) => self.accept(packet, emitted),
-            Frame::Acknowledgement { to, .. } => {
-                let process = self.process(to);
-                self.outgoing[process] -= 1;
+            Frame::Acknowledgement { from, to, .. } => {
+                self.acknowledged(to, from);
                 Arrival { packet: None, room: true }
             }
             Frame::Returned(packet) => {
@@ -239,14 +252,22 @@ impl FlowControl for ReturnToSender {
         }
     }
 
-    fn describe(&self) -> String {
-        let buffers =
-            if self.buffers == usize::MAX { "infinitely many".into() } else { self.buffers.to_string() };
-        let Occupancy { unacknowledged, returned, waiting } = self.occupancy();
-        format!(
-            "{unacknowledged} of {buffers} outgoing buffers hold packets ({returned} of them came back), \
-             {waiting} of {buffers} incoming ones"
-        )
+    fn state(&self) -> State {
+        let returned = |source, destination| {
+            let packets = self.returned.iter().map(|(_, packet)| packet);
+            packets.filter(|packet| (packet.source, packet.destination) == (source, destination)).count()
+                as u32
+        };
+        let outstanding = self.in_flight.iter().map(|(&(source, destination), &packets)| Outstanding {
+            source,
+            destination,
+            packets,
+            returned: returned(source, destination),
+        });
+        let waiting = self.waiting.iter().flatten().map(|packet| (packet.source, packet.destination));
+        let buffers = (self.buffers != usize::MAX).then_some(self.buffers as u32);
+        let bound = (self.placement, Limit::Buffers(buffers));
+        State::new(bound, outstanding.collect(), waiting, &self.statistics)
     }
 }
 

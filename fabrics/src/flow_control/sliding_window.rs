@@ -13,7 +13,7 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
+use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// The parameters of the sliding window.
@@ -125,20 +125,16 @@ impl FlowControl for SlidingWindow {
         }
     }
 
-    fn describe(&self) -> String {
-        let full = self.in_flight.iter().filter(|&(_, &count)| count == self.window);
-        let name = |rank| self.placement.name(rank);
-        let full: Vec<String> = match self.placement.processes {
-            1 => full.map(|(&(_, to), _)| name(to)).collect(),
-            _ => full.map(|(&(from, to), _)| format!("{} (from {})", name(to), name(from))).collect(),
-        };
-        let windows = if full.is_empty() {
-            "no window is full".into()
-        } else {
-            format!("full windows to {}", full.join(", "))
-        };
-        let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
-        format!("{windows}; {waiting} packets have arrived and were not taken")
+    fn state(&self) -> State {
+        let outstanding = self.in_flight.iter().map(|(&(source, destination), &packets)| Outstanding {
+            source,
+            destination,
+            packets,
+            returned: 0,
+        });
+        let waiting = self.waiting.iter().flatten().map(|packet| (packet.source, packet.destination));
+        let bound = (self.placement, Limit::Window(self.window));
+        State::new(bound, outstanding.collect(), waiting, &self.statistics)
     }
 }
 
@@ -182,8 +178,8 @@ mod tests {
         assert!(!flow.can_send(one, other));
         assert!(flow.can_send(neighbour, other));
         assert_eq!(
-            flow.describe(),
-            "full windows to rank 2 (from rank 0); 0 packets have arrived and were not taken"
+            flow.state().to_string(),
+            "4 of 4 packets to rank 2 unacknowledged (from rank 0); 0 arrived and not taken"
         );
     }
 

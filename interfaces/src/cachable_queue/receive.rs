@@ -43,6 +43,7 @@ use super::pointers::Pointers;
 use super::unread::{Room, Unread};
 use super::{Parts, QueueShape};
 use crate::ingredient::Ingredient;
+use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER};
 use crate::side::{Context, Driver, Engine, HomeReply, Layout, Side};
 
@@ -455,10 +456,10 @@ impl Side for CachableQueueReceive {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        let known = self.unread.most();
-        let full = if self.full { ", and the interface waits for the processor to consume one" } else { "" };
-        format!("receive queue: at most {known} of {} entries hold unread messages{full}", self.queue.entries)
+    fn queue(&self) -> QueueState {
+        let queue = QueueState::of("receive queue", self.unread.most(), Some(self.queue.entries));
+        let note = if self.full { "the interface waits until the processor takes one" } else { "" };
+        QueueState { is_bound: !self.full, ..queue }.with_note(note)
     }
 
     fn engine(&self, _now: Time) -> Option<Engine> {

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{MessageReady, Parts, QueueShape};
+use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
 use crate::side::{Context, Driver, Engine, HomeReply, Layout, RegisterFault, Side};
 
@@ -371,14 +372,11 @@ impl Side for CachableQueueSend {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
+    fn queue(&self) -> QueueState {
         let held = self.announced - self.injected;
-        let blocked = if held > 0 && self.engine_done.is_some() && self.job.is_none() {
-            ", the first of them waits for the flow control"
-        } else {
-            ""
-        };
-        format!("send queue: {held} of {} entries hold messages{blocked}", self.queue.entries)
+        let is_blocked = held > 0 && self.engine_done.is_some() && self.job.is_none();
+        let header = self.message().ok().filter(|_| is_blocked);
+        QueueState::of("send queue", held, Some(self.queue.entries)).held_for(header.map(Header::peer))
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

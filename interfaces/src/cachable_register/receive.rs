@@ -13,6 +13,7 @@ use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::Registers;
+use crate::queue::QueueState;
 use crate::registers::{CLEAR, STATUS, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
@@ -180,12 +181,13 @@ impl Side for RegisterReceive {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        match (&self.arrived, self.shown) {
-            (Some(_), true) => "receive registers: a message that the processor has not cleared".into(),
-            (Some(_), false) => "receive registers: a message on its way into them".into(),
-            (None, _) => "receive registers: empty".into(),
-        }
+    fn queue(&self) -> QueueState {
+        let note = match (&self.arrived, self.shown) {
+            (Some(_), true) => "the processor has not cleared them",
+            (Some(_), false) => "it is on its way into them",
+            (None, _) => "",
+        };
+        QueueState::of("receive registers", u64::from(self.arrived.is_some()), Some(1)).with_note(note)
     }
 
     fn engine(&self, _now: Time) -> Option<Engine> {

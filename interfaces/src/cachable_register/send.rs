@@ -15,6 +15,7 @@ use narthex_memory::{Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::Registers;
+use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
 use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
@@ -221,17 +222,10 @@ impl Side for RegisterSend {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        match &self.outgoing {
-            Some(outgoing) => {
-                format!(
-                    "send registers: a message to node {} waits for the flow control",
-                    outgoing.header.peer().0
-                )
-            }
-            None if self.ready => "send registers: being read".into(),
-            None => "send registers: free".into(),
-        }
+    fn queue(&self) -> QueueState {
+        let held = self.outgoing.as_ref().map(|outgoing| outgoing.header.peer());
+        let note = if self.ready { "one more is announced" } else { "" };
+        QueueState::of("send registers", u64::from(held.is_some()), Some(1)).held_for(held).with_note(note)
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

@@ -169,7 +169,7 @@ impl DmaEngine {
     /// The state in a line.
     pub fn describe(&self) -> String {
         match self.step {
-            Step::Idle => "no DMA".into(),
+            Step::Idle => String::new(),
             Step::Named(address) => format!("DMA at {address:#x} not started"),
             Step::Waiting(_) | Step::Bus | Step::Crossing => {
                 format!("DMA at {:#x} of {} bytes", self.next, self.end - self.next)

@@ -9,6 +9,7 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Times;
+use crate::queue::QueueState;
 use crate::registers::{RECEIVE, RECEIVE_WINDOW, STATUS, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
@@ -134,8 +135,8 @@ impl Side for ReceiveFifo {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        format!("receive FIFO: {} packets that the processor has not read", self.visible.len())
+    fn queue(&self) -> QueueState {
+        QueueState::of("receive FIFO", self.visible.len() as u64, None)
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

@@ -8,6 +8,7 @@ use narthex_kernel::statistics::StatisticSet;
 use serde::{Deserialize, Serialize};
 
 use super::Times;
+use crate::queue::QueueState;
 use crate::registers::{SEND, STATUS, STATUS_CAN_SEND};
 use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
@@ -132,14 +133,12 @@ impl Side for SendFifo {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        match (self.header, self.done) {
-            (Some(header), Some(_)) => {
-                format!("send FIFO: a packet to rank {} waits for the flow control", header.peer().0)
-            }
-            (Some(_), None) => "send FIFO: part of a packet".into(),
-            (None, _) => "send FIFO: empty".into(),
-        }
+    fn queue(&self) -> QueueState {
+        let whole = self.header.filter(|_| self.done.is_some());
+        let note = if self.header.is_some() && whole.is_none() { "part of a packet is written" } else { "" };
+        QueueState::of("send FIFO", u64::from(whole.is_some()), Some(1))
+            .held_for(whole.map(Header::peer))
+            .with_note(note)
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

@@ -25,6 +25,7 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::registers::BLOCK;
+use crate::queue::QueueState;
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 
@@ -117,8 +118,8 @@ impl Side for Send {
         self.fifo.statistics_mut()
     }
 
-    fn describe(&self) -> String {
-        self.fifo.describe()
+    fn queue(&self) -> QueueState {
+        self.fifo.queue()
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {
@@ -175,8 +176,8 @@ impl Side for Receive {
         self.fifo.statistics_mut()
     }
 
-    fn describe(&self) -> String {
-        self.fifo.describe()
+    fn queue(&self) -> QueueState {
+        self.fifo.queue()
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

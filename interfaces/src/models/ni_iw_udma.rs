@@ -43,6 +43,7 @@ use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::fifo::{self, DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
 use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
+use crate::queue::QueueState;
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 
@@ -170,8 +171,8 @@ impl Side for Send {
         self.fifo.statistics_mut()
     }
 
-    fn describe(&self) -> String {
-        format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    fn queue(&self) -> QueueState {
+        self.fifo.queue().with_note(self.engine.describe())
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {
@@ -301,8 +302,8 @@ impl Side for Receive {
         self.fifo.statistics_mut()
     }
 
-    fn describe(&self) -> String {
-        format!("{}, {}", self.fifo.describe(), self.engine.describe())
+    fn queue(&self) -> QueueState {
+        self.fifo.queue().with_note(self.engine.describe())
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {

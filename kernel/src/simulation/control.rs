@@ -109,22 +109,29 @@ impl Control {
             self.now = self.now.max(end);
             return Some(Ending::AllFinished);
         }
+        loop {
+            let due = self.watch.due(limits.patience);
+            if self.now < due && (earliest.min(limits.until) < due || due == Time::NEVER) {
+                break;
+            }
+            self.now = self.now.max(due);
+            let awaited = all.members().filter_map(Partition::awaits).min();
+            let progress = || total_progress(all.members());
+            if let Some(stall) = self.watch.look(due, (awaited, self.lookahead), progress) {
+                let stall = if earliest == Time::NEVER { Stall::Deadlock } else { stall };
+                return Some(Ending::NoProgress(stall));
+            }
+        }
         if earliest >= limits.until && limits.until < Time::NEVER {
             self.now = self.now.max(limits.until);
             return Some(Ending::TimeLimit);
         }
-        loop {
-            let due = self.watch.due(limits.patience);
-            if self.now < due && (earliest < due || earliest == Time::NEVER) {
-                break;
-            }
-            self.now = self.now.max(due);
-            let progress = || total_progress(all.members());
-            if let Some(stall) = self.watch.look(due, (earliest, self.lookahead), progress) {
-                return Some(Ending::NoProgress(stall));
-            }
-        }
         (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
+    }
+
+    /// The patience begins anew.
+    pub fn be_patient(&mut self) {
+        self.watch.begin_anew(self.now);
     }
 
     /// From now on until somebody has to look.

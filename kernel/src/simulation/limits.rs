@@ -45,7 +45,8 @@ pub enum Ending {
 /// How a run without progress got stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stall {
-    /// No partition would ever do anything again, and not all have finished.
+    /// No partition would ever do anything again, and not all have finished. With
+    /// a patience, that is said when it has passed.
     Deadlock,
     /// Partitions are busy, but none of them made progress for [`Limits::patience`].
     Livelock {

@@ -118,9 +118,16 @@ impl<P: Partition> Simulation<P> {
         self.slots.iter_mut().map(|slot| &slot.get_mut().expect("no thread has panicked").partition)
     }
 
-    /// The partitions, to take out what they have written.
+    /// The same, to change them where everything before [`Simulation::now`] has
+    /// happened and no mail is under way.
     pub fn partitions_mut(&mut self) -> impl Iterator<Item = &mut P> {
         self.slots.iter_mut().map(|slot| &mut slot.get_mut().expect("no thread has panicked").partition)
+    }
+
+    /// Lets a run that had [no progress](Ending::NoProgress) go on: the patience
+    /// begins anew.
+    pub fn be_patient(&mut self) {
+        self.control.be_patient();
     }
 
     /// The partitions, once the run is over.

@@ -34,20 +34,25 @@ impl Watch {
         self.extended_to.unwrap_or(self.since.saturating_add(patience))
     }
 
+    /// Whatever has happened so far, the patience begins anew.
+    pub fn begin_anew(&mut self, now: Time) {
+        (self.since, self.extended_to, self.rounds) = (now, None, 0);
+    }
+
     /// Looks whether there was progress. Partitions that have long had nothing
-    /// to do get the time to do what comes next, `earliest`: a sleeper is not stuck.
+    /// to do get the time until what they await has happened: a sleeper is not stuck.
     pub fn look(
         &mut self,
         now: Time,
-        (earliest, lookahead): (Time, Duration),
+        (awaited, lookahead): (Option<Time>, Duration),
         progress: impl FnOnce() -> u64,
     ) -> Option<Stall> {
         let progress = progress();
         let soon = now.saturating_add(lookahead);
         if progress != self.progress {
             (self.progress, self.since, self.extended_to) = (progress, now, None);
-        } else if self.extended_to.is_none() && earliest > soon {
-            self.extended_to = Some(earliest.saturating_add(lookahead).max(soon));
+        } else if let (None, Some(awaited)) = (self.extended_to, awaited.filter(|&at| at > soon)) {
+            self.extended_to = Some(awaited.saturating_add(lookahead));
         } else {
             return Some(Stall::Livelock { since: self.since });
         }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Occupancy, Statistics};
+use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Limit, Occupancy, State, Statistics};
 use narthex_fabrics::networks::Network;
 use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, Placement, Rank};
 use narthex_kernel::{Duration, Time};
@@ -146,8 +146,10 @@ impl FlowControl for Gate {
         Occupancy { waiting: self.waiting.len() as u64, ..Occupancy::default() }
     }
 
-    fn describe(&self) -> String {
-        format!("room for {} packets, {} wait", self.room, self.waiting.len())
+    fn state(&self) -> State {
+        let waiting = self.waiting.iter().map(|packet| (packet.source, packet.destination));
+        let bound = (Placement { nodes: 2, processes: 1 }, Limit::Buffers(None));
+        State::new(bound, Vec::new(), waiting, &self.statistics)
     }
 }
 

@@ -222,7 +222,7 @@ impl World {
             (_, Some(reason)) => format!("the processor waits ({reason:?})"),
             _ => "the processor runs".into(),
         };
-        let sides: Vec<String> = self.interface.sides.iter().map(|side| side.describe()).collect();
+        let sides: Vec<String> = self.interface.sides.iter().map(|side| side.queue().to_string()).collect();
         format!(
             "{doing}; {}; the network has taken {} messages, the program has received {}",
             sides.join("; "),

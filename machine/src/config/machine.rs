@@ -2,7 +2,7 @@
 //! that hold between components.
 
 use narthex_cores as cores;
-use narthex_fabrics::{flow_control, networks};
+use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_kernel::{Bytes, Duration};
@@ -49,6 +49,9 @@ pub struct MachineConfig {
     pub network: networks::Config,
     /// What keeps a sender from overrunning its receiver.
     pub flow_control: flow_control::Config,
+    /// What the network loses on purpose; nothing if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<faults::Config>,
     /// The packets that the network carries.
     pub messages: Messages,
     /// The network interfaces that this machine can have, by the name of their
@@ -171,6 +174,8 @@ impl MachineConfig {
         }
         let of_processes = self.flow_control.problems_for(processors).into_iter();
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
+        let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
+        problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
                 "machine.time_without_progress",

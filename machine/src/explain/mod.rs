@@ -148,7 +148,7 @@ pub fn explain_run(request: &RunRequest, elf: &[u8], skip: u64) -> Result<Value,
     let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
         let problem =
             format!("'{}' sends no message from node 0 to node 1 that could be explained", request.program);
-        return Err(Failure { exit_code: Failure::GUEST, message: problem });
+        return Err(Failure::guest(problem));
     };
     Ok(document(request, elf, &finished, &witnesses, &lives, median))
 }

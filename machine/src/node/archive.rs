@@ -33,6 +33,7 @@ impl Archived for Node {
             faults,
             statistics,
             progress,
+            progressed_at,
             journal: _,
             waiting,
         } = self;
@@ -54,7 +55,8 @@ impl Archived for Node {
         network.archive(archive)?;
         archive.value(output)?;
         archive.value(statistics)?;
-        archive.value(progress)
+        archive.value(progress)?;
+        archive.value(progressed_at)
     }
 }
 

@@ -42,7 +42,9 @@ mod process;
 mod program;
 mod registers;
 mod report;
+pub mod stuck;
 mod waiting;
+mod work;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -180,6 +182,8 @@ pub struct Node {
     statistics: counts::Statistics,
     /// System calls and deliveries: what shows that the run gets somewhere.
     progress: u64,
+    /// When the last of them was.
+    progressed_at: Time,
     /// What it knows about the loop in which its program waits.
     waiting: Waiting,
     /// What happened here, where somebody wants to know.
@@ -244,6 +248,7 @@ impl Node {
             faults: Vec::new(),
             statistics: counts::Statistics::default(),
             progress: 0,
+            progressed_at: Time::ZERO,
             waiting: Waiting::default(),
             journal: None,
         }
@@ -406,13 +411,19 @@ impl Node {
             journal.record(now, journal::Event::Arrival(note, arrival.packet.is_some()));
         }
         if let Some(process) = arrival.packet {
-            self.progress += 1;
+            self.got_further(now);
             self.with_side(now, Interface::receive_half(process), |side, context| side.network(context));
         }
         if arrival.room {
             self.offer_room(now);
         }
         self.depart(now);
+    }
+
+    /// A message was delivered, or a program called the system.
+    fn got_further(&mut self, now: Time) {
+        self.progress += 1;
+        self.progressed_at = self.progressed_at.max(now);
     }
 
     /// Sends off the frames that leave after a step.
@@ -470,6 +481,12 @@ impl Partition for Node {
         self.events.receive(envelope, Event::Frame);
     }
 
+    /// Not a processor that turns in a wait loop, nor the bus that it uses.
+    fn awaits(&self) -> Option<Time> {
+        let is_awaited = |event: &Event| matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(_));
+        self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
+    }
+
     fn status(&self) -> Status {
         // Asked after each window: the processes themselves are far away.
         if self.units.iter().all(|unit| unit.state != State::Exited) {
@@ -485,15 +502,10 @@ impl Partition for Node {
         }
     }
 
-    /// Deliveries and system calls, and for a program at work of its own a
-    /// digest of its processor's registers: one that spins in place for ever
-    /// comes to nothing, however many instructions it retires.
+    /// Deliveries and system calls. A program may work long without either: whoever
+    /// finds no progress looks for that ([`crate::hang`]).
     fn progress(&self) -> u64 {
-        let working = self
-            .units
-            .iter()
-            .filter(|unit| unit.state != State::Exited && unit.activities.current() == Activity::Application);
-        working.map(Unit::digest).fold(self.progress, u64::wrapping_add)
+        self.progress
     }
 }
 
@@ -522,14 +534,5 @@ impl Unit {
             State::Running => self.processor.now() < limit,
             State::Waiting | State::Exited => false,
         }
-    }
-
-    /// A number that is different, almost surely, when any register is.
-    fn digest(&self) -> u64 {
-        let processor = &self.processor;
-        let registers = (1..32).flat_map(|number| [processor.x(number), processor.f(number)]);
-        let mix =
-            |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        registers.fold(processor.pc(), mix)
     }
 }

@@ -22,9 +22,9 @@ const A0: usize = 10;
 
 impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
-        self.progress += 1;
+        let now = self.units[index].processor.now();
+        self.got_further(now);
         let processor = &self.units[index].processor;
-        let now = processor.now();
         let number = processor.x(A7);
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
         let process = &mut self.processes[index];
@@ -156,7 +156,7 @@ impl Node {
     /// follows the frame pointers that `narthex cc` has programs keep: in front
     /// of where s0 points are the return address and the caller's s0. Code
     /// without them, but for leaf functions, ends the chain early.
-    fn call_chain(&mut self, index: usize) -> Vec<u64> {
+    pub(super) fn call_chain(&mut self, index: usize) -> Vec<u64> {
         const LONGEST: usize = 12;
         let processor = &self.units[index].processor;
         let mut chain = vec![processor.pc()];

@@ -1,18 +1,15 @@
 //! What a node says about itself when the run is over, or stuck.
 
-use std::fmt::Write as _;
-
 use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
-use narthex_interfaces::Interface;
 use narthex_interfaces::places::{Place, Shape, place_of};
 use narthex_kernel::Time;
 use serde_json::{Value, json};
 
+use super::Node;
 use super::counts::{ledger_json, sizes_json, statistics_json};
 use super::journal::{Event, IO_BUS, Journal, MEMORY_BUS, PRIVATE_BUS};
 use super::process::Ended;
-use super::{Node, State};
 
 impl Node {
     /// Closes the ledgers: the run ends now.
@@ -96,36 +93,5 @@ impl Node {
             Guest::Inside(purpose, _) => Place::whole(purpose.to_string()),
             _ => Place::whole("memory"),
         })
-    }
-
-    /// Who waits for what, for a run that gets nowhere.
-    pub fn describe(&mut self) -> String {
-        let mut text = String::new();
-        for index in 0..self.units.len() {
-            let _ = write!(text, "{}: ", self.who(index));
-            let unit = &self.units[index];
-            if unit.state == State::Exited {
-                text += "its program has ended\n";
-                continue;
-            }
-            let doing = match unit.memory.wait_reason() {
-                Some(reason) => format!("waits for the bus ({reason:?})"),
-                None => "runs".into(),
-            };
-            let activity = unit.activities.current().as_str();
-            let _ = writeln!(text, "{doing} in the activity '{activity}'");
-            text += &self.describe_calls(index);
-        }
-        for (index, side) in self.interface.sides.iter().enumerate() {
-            if self.processes.len() > 1 {
-                let _ = write!(text, "  process {}:", Interface::process_of(index));
-            }
-            let _ = writeln!(text, "  {}", side.describe());
-        }
-        if let Some(io) = &self.io {
-            let _ = writeln!(text, "  {}", io.bridge.describe());
-        }
-        let _ = write!(text, "  flow control: {}", self.network.describe());
-        text
     }
 }

@@ -174,7 +174,7 @@ fn each_process_of_a_node_has_tags_of_its_own() {
 
 /// The message of a run that ends in a fault.
 fn message(source: &str) -> String {
-    let Failure { exit_code, message } = failure(&alone("hpca98"), source);
+    let Failure { exit_code, message, .. } = failure(&alone("hpca98"), source);
     assert_eq!(exit_code, Failure::GUEST, "{message}");
     message
 }
@@ -190,7 +190,7 @@ fn an_access_that_nobody_handles_is_reported_with_its_block() {
 fn a_machine_whose_traps_take_no_time_is_refused() {
     for (key, value) in [("fault_cycles", "0"), ("tag_change_cycles", "1001")] {
         let request = with(alone("hpca98"), &format!("access_control.{key}={value}"));
-        let Failure { exit_code, message } = failure(&request, "exit 0");
+        let Failure { exit_code, message, .. } = failure(&request, "exit 0");
         assert_eq!(exit_code, Failure::USAGE, "{message}");
         assert!(
             message.contains(&format!("access_control.{key}: {value} is not from 1 to 1000")),

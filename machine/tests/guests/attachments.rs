@@ -138,7 +138,7 @@ fn a_place_that_does_not_fit_is_refused_before_the_run() {
         ("hpca98", "CNI32Qm on register", "cannot be attached to register"),
         ("isca96", "NI2w on cash-bus", "did you mean cache-bus?"),
     ] {
-        let Failure { exit_code, message } = failure(&request(machine, interface), "exit 0");
+        let Failure { exit_code, message, .. } = failure(&request(machine, interface), "exit 0");
         assert_eq!(exit_code, Failure::USAGE);
         assert!(message.contains(reason), "{machine} {interface}: {message}");
     }

@@ -157,7 +157,7 @@ fn what_the_registers_do_not_allow_is_refused_with_a_reason() {
         ("CNI0", "the size divides the message: 1, 2, 4"),
         ("CNI4 on cache-bus", "coherence is usually not an option on cache buses"),
     ] {
-        let Failure { exit_code, message } = failure(&fixed_hpca98(interface), "exit 0");
+        let Failure { exit_code, message, .. } = failure(&fixed_hpca98(interface), "exit 0");
         assert_eq!(exit_code, Failure::USAGE, "{message}");
         assert!(message.contains(reason), "{message}");
     }
@@ -169,7 +169,7 @@ fn what_the_registers_do_not_allow_is_refused_with_a_reason() {
         (&announce_without_looking, "a store to MESSAGE_READY while STATUS shows no room"),
     ] {
         let program = format!("{PROLOGUE}\n {access}\n receiver:\n exit 0");
-        let Failure { exit_code, message } = failure(&fixed_hpca98("CNI4"), &program);
+        let Failure { exit_code, message, .. } = failure(&fixed_hpca98("CNI4"), &program);
         assert_eq!(exit_code, Failure::GUEST, "{message}");
         assert!(message.contains(reason), "{message}");
     }

@@ -136,7 +136,8 @@ fn what_arrives_replaces_what_it_covers_and_nothing_else() {
 
 /// The message of a program that uses the engine wrongly.
 fn refusal(program: &str) -> String {
-    let Failure { exit_code, message } = failure(&udma(), &format!("li s4, 0x50001000\n {program}\n exit 0"));
+    let Failure { exit_code, message, .. } =
+        failure(&udma(), &format!("li s4, 0x50001000\n {program}\n exit 0"));
     assert_eq!(exit_code, Failure::GUEST, "{message}");
     message
 }

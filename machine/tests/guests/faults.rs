@@ -8,7 +8,7 @@ use crate::support::{CODE, DATA, NAMES, alone, failure, request};
 
 /// Runs a wrong program; its report, which has everything that a report has.
 fn report(interface: &str, source: &str) -> String {
-    let Failure { exit_code, message } = failure(&request("hpca98", interface), source);
+    let Failure { exit_code, message, .. } = failure(&request("hpca98", interface), source);
     assert_eq!(exit_code, Failure::GUEST, "{message}");
     for part in ["node 0, processor 0: ", "  at ", "  zero 0000000000000000    ra ", "t6 "] {
         assert!(message.contains(part), "{part:?} is not in {message}");
@@ -196,7 +196,7 @@ fn a_packet_with_more_payload_than_fits_names_the_limit() {
 
 #[test]
 fn a_program_that_exits_with_another_code_than_zero_has_failed() {
-    let Failure { exit_code, message } = failure(&alone("hpca98"), "exit 17");
+    let Failure { exit_code, message, .. } = failure(&alone("hpca98"), "exit 17");
     assert_eq!(exit_code, Failure::GUEST);
     assert_says(&message, &["node 0", "exit code 17"]);
 }
@@ -223,7 +223,7 @@ fn the_first_failure_in_simulated_time_is_the_one_that_is_told() {
 
 #[test]
 fn more_activities_left_than_entered_are_a_failure() {
-    let Failure { exit_code, message } = failure(&alone("hpca98"), "marker 0x4f0\n exit 0");
+    let Failure { exit_code, message, .. } = failure(&alone("hpca98"), "marker 0x4f0\n exit 0");
     assert_eq!(exit_code, Failure::GUEST);
     assert_says(&message, &["node 0, processor 0", "none is open"]);
 }

@@ -286,7 +286,7 @@ fn wrong_at(address: u64, instruction: &str) -> String {
         exit 0
         {LIBRARY}"
     );
-    let Failure { exit_code, message } = failure(&several("hpca98", "CNI32Qm", 1, 2), &source);
+    let Failure { exit_code, message, .. } = failure(&several("hpca98", "CNI32Qm", 1, 2), &source);
     assert_eq!(exit_code, Failure::GUEST, "{message}");
     assert!(message.starts_with("node 0, process 0 (rank 0): "), "{message}");
     message
@@ -448,7 +448,7 @@ fn numbers_of_processes_that_cannot_be_are_refused() {
     ] {
         let request =
             settings.iter().fold(request("hpca98", "NI2w"), |request, setting| with(request, setting));
-        let Failure { exit_code, message } = failure(&request, "exit 0");
+        let Failure { exit_code, message, .. } = failure(&request, "exit 0");
         assert_eq!(exit_code, Failure::USAGE);
         for part in parts {
             assert!(message.contains(part), "{part:?} is not in {message}");
@@ -459,7 +459,7 @@ fn numbers_of_processes_that_cannot_be_are_refused() {
 #[test]
 fn an_interface_on_one_processors_path_is_not_shared() {
     for (machine, interface) in [("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")] {
-        let Failure { exit_code, message } = failure(&several(machine, interface, 2, 2), "exit 0");
+        let Failure { exit_code, message, .. } = failure(&several(machine, interface, 2, 2), "exit 0");
         assert_eq!(exit_code, Failure::USAGE);
         assert!(message.contains("machine.processors_per_node is 2; expected 1"), "{message}");
     }

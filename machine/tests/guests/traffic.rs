@@ -157,7 +157,7 @@ fn a_node_receives_what_it_sends_to_itself() {
 #[test]
 fn a_bad_message_is_reported_even_if_its_sender_has_ended_meanwhile() {
     for interface in ["CNI512Q", "CNI32Qm"] {
-        let Failure { exit_code, message } = failure(
+        let Failure { exit_code, message, .. } = failure(
             &request("hpca98", interface),
             &format!(
                 "

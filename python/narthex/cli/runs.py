@@ -21,6 +21,7 @@ from narthex.cli.console import (
     warn_of_idle,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.errors import NarthexError
 
 PROGRAM = typer.Argument(
     ...,
@@ -168,14 +169,20 @@ def run(
     )
     warn_of_idle(machine, set_, [interface])
     printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
-    with Waiting(f"Running {guest.name} on {interface}") as waiting:
-        result = running.simulate(
-            wanted,
-            guest,
-            lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
-            printer.write,
-            lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
-        )
+    try:
+        with Waiting(f"Running {guest.name} on {interface}") as waiting:
+            result = running.simulate(
+                wanted,
+                guest,
+                lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
+                printer.write,
+                lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
+            )
+    except NarthexError as error:
+        printer.finish()
+        if error.document is not None:
+            target.write(error.document)
+        raise
     printer.finish()
     target.write(result.document)
     page.write_document(result.document)

@@ -1,0 +1,65 @@
+//! What half an interface holds, for whoever explains a run without progress.
+
+use std::fmt;
+
+use narthex_fabrics::Rank;
+use serde::Serialize;
+
+/// The queue, FIFO or registers of half an interface.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct QueueState {
+    /// What it is called: "send queue".
+    pub name: &'static str,
+    /// Messages or packets in it.
+    pub used: u64,
+    /// How many it can hold; none where the flow control's buffers are the limit.
+    pub entries: Option<u64>,
+    /// There may be fewer than `used`: the processor tells only now and then how
+    /// far it has read (lazy pointers).
+    pub is_bound: bool,
+    /// The message at the head is ready, and the flow control does not let it go:
+    /// where it is to go.
+    pub held_for: Option<Rank>,
+    /// What else there is to know; empty if nothing.
+    pub note: String,
+}
+
+impl QueueState {
+    /// A queue of which no more is known than its length.
+    pub fn of(name: &'static str, used: u64, entries: Option<u64>) -> Self {
+        QueueState { name, used, entries, is_bound: false, held_for: None, note: String::new() }
+    }
+
+    /// The same, where the head of a full one is held for a process.
+    pub fn held_for(self, destination: Option<Rank>) -> Self {
+        QueueState { held_for: destination, ..self }
+    }
+
+    /// The same with something else to know.
+    pub fn with_note(self, note: impl Into<String>) -> Self {
+        QueueState { note: note.into(), ..self }
+    }
+
+    /// Whether it takes nothing more.
+    pub fn is_full(&self) -> bool {
+        self.entries.is_some_and(|entries| self.used >= entries)
+    }
+}
+
+impl fmt::Display for QueueState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let QueueState { name, used, is_bound, .. } = self;
+        let bound = if *is_bound && *used > 0 { "at most " } else { "" };
+        match self.entries {
+            Some(entries) => write!(f, "{name}: {bound}{used} of {entries} entries in use")?,
+            None => write!(f, "{name}: {bound}{used} packets")?,
+        }
+        if self.held_for.is_some() {
+            write!(f, ", the flow control holds the first back")?;
+        }
+        match self.note.as_str() {
+            "" => Ok(()),
+            note => write!(f, ", {note}"),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a node and its processes are doing when a run gets nowhere: facts that
+//! the explanation ([`crate::hang`]) is made of.
+
+use narthex_fabrics::faults::Lost;
+use narthex_fabrics::flow_control::State as FlowState;
+use narthex_fabrics::{Frame, Rank};
+use narthex_interfaces::side::Driver;
+use narthex_interfaces::{Interface, QueueState};
+use narthex_kernel::Time;
+use narthex_memory::processor_memory::WaitReason;
+use serde::Serialize;
+
+use super::process::Ended;
+use super::{Event, Node, State};
+use crate::activity::{Activity, Occupation};
+
+/// A place in the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Call {
+    /// The instruction's address.
+    pub address: u64,
+    /// Its function; none if the file does not tell.
+    pub function: Option<String>,
+    /// Its source file; none without line information.
+    pub file: Option<String>,
+    /// Its line there.
+    pub line: Option<u32>,
+}
+
+/// How a process stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StuckProcess {
+    /// Which process of the machine.
+    pub rank: Rank,
+    /// What it is called in messages.
+    pub place: String,
+    /// When it ended, if it has, and its exit code.
+    pub ended: Option<(Time, u8)>,
+    /// What its program says that it is doing.
+    pub activity: Activity,
+    /// What its processor waits for, in words.
+    pub access: Option<String>,
+    /// Nothing is scheduled that would answer the processor.
+    pub is_unanswered: bool,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
+    /// What its send half holds.
+    pub send: QueueState,
+    /// What its receive half holds.
+    pub receive: QueueState,
+    /// The interface takes one more packet now.
+    pub has_room: bool,
+}
+
+/// What kind of frame is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// A packet.
+    Packet,
+    /// The acknowledgement of one.
+    Acknowledgement,
+    /// A packet on its way back.
+    ReturnedPacket,
+}
+
+/// A frame that is to arrive at a node, by the ends of its packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct UnderWay {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Who sent the packet that it carries or acknowledges.
+    pub source: Rank,
+    /// Who is to get that packet, or has got it.
+    pub destination: Rank,
+}
+
+/// How a node stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StuckNode {
+    /// Its processes.
+    pub processes: Vec<StuckProcess>,
+    /// Its flow control.
+    pub flow: FlowState,
+    /// What is to arrive here.
+    pub under_way: Vec<UnderWay>,
+    /// Frames that its end of the network has lost on purpose.
+    pub lost: Vec<Lost>,
+    /// The bridge to its I/O bus, in words.
+    pub bridge: Option<String>,
+    /// When a message was delivered here, or a program called the system, last.
+    pub progressed_at: Time,
+}
+
+impl Node {
+    /// How it stands; it rests at the present instant.
+    pub fn stuck(&mut self) -> StuckNode {
+        let processes = (0..self.units.len()).map(|index| self.stuck_process(index)).collect();
+        StuckNode {
+            processes,
+            flow: self.network.state(),
+            under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
+            lost: self.network.lost().to_vec(),
+            bridge: self.io.as_ref().map(|io| io.bridge.describe()),
+            progressed_at: self.progressed_at,
+        }
+    }
+
+    fn stuck_process(&mut self, index: usize) -> StuckProcess {
+        let chain = self.call_chain(index);
+        // A return address is behind its call: the line is that of the byte before.
+        let inside =
+            |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
+        let calls = chain.into_iter().enumerate().map(inside).map(|address| self.call(address)).collect();
+        let process = index as u8;
+        let send = self.interface.sides[Interface::send_half(process)].queue();
+        let receive = self.interface.sides[Interface::receive_half(process)].queue();
+        let unit = &self.units[index];
+        StuckProcess {
+            rank: self.network.state().placement.rank(self.id, process),
+            place: self.place(index),
+            ended: self.processes[index].ended.as_ref().map(|(at, ended)| match ended {
+                Ended::Exited(code) => (*at, *code),
+                Ended::Failed(_) => (*at, u8::MAX),
+            }),
+            activity: unit.activities.current(),
+            access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),
+            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
+            calls,
+            has_room: self.has_room(process, &send),
+            send,
+            receive,
+        }
+    }
+
+    /// Whether the interface takes one more packet from a process.
+    fn has_room(&self, process: u8, send: &QueueState) -> bool {
+        let [half, _] = self.interface.layouts(process);
+        // Behind a FIFO is the flow control and no queue: its room is the sender's.
+        let is_fifo = matches!(half.driver, Driver::Fifo | Driver::BlockBuffer | Driver::UserLevelDma);
+        !send.is_full() && (!is_fifo || self.network.has_room(process))
+    }
+
+    /// What a processor waits for, in words.
+    fn access(&self, index: usize, reason: WaitReason) -> String {
+        let occupation = Occupation::from(Some(reason)).as_str();
+        match self.units[index].memory.pending_address() {
+            None => occupation.to_owned(),
+            Some(address) => {
+                let place = self.place_of(address, self.block_bytes).name;
+                format!("{occupation} at {address:#x} ({place})")
+            }
+        }
+    }
+
+    fn is_anything_scheduled(&self) -> bool {
+        self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
+    }
+
+    fn call(&self, address: u64) -> Call {
+        let source = self.program.source_line(address);
+        Call {
+            address,
+            function: self.program.symbol(address).map(|(name, _)| name.to_owned()),
+            line: source.as_ref().and_then(|source| source.line),
+            file: source.map(|source| source.file),
+        }
+    }
+}
+
+/// The frame that an event brings.
+fn under_way(event: &Event) -> Option<UnderWay> {
+    let Event::Frame(frame) = event else { return None };
+    let (kind, source, destination) = match frame {
+        Frame::Data(packet) => (FrameKind::Packet, packet.source, packet.destination),
+        Frame::Returned(packet) => (FrameKind::ReturnedPacket, packet.source, packet.destination),
+        Frame::Acknowledgement { from, to, .. } => (FrameKind::Acknowledgement, *to, *from),
+    };
+    Some(UnderWay { kind, source, destination })
+}
