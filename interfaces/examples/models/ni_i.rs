@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::queue::QueueState;
 use crate::registers::{RECEIVE, RECEIVE_WINDOW, SEND, STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Driver, Layout, RegisterFault, Side};
 use crate::taxonomy::Queue;
@@ -135,8 +136,9 @@ impl Side for Send {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        format!("send FIFO: {} of {} packets wait for the flow control", self.waiting.len(), self.capacity)
+    fn queue(&self) -> QueueState {
+        let first = self.waiting.front().map(|(header, _)| header.peer());
+        QueueState::of("send FIFO", self.waiting.len() as u64, Some(self.capacity as u64)).held_for(first)
     }
 }
 
@@ -209,8 +211,9 @@ impl Side for Receive {
         &mut self.statistics
     }
 
-    fn describe(&self) -> String {
-        format!("receive FIFO: {} doublewords of the oldest packet have been read", self.words_read)
+    fn queue(&self) -> QueueState {
+        let read = format!("{} doublewords of the oldest packet have been read", self.words_read);
+        QueueState::of("receive FIFO", u64::from(self.words_read > 0), None).with_note(read)
     }
 }
 
