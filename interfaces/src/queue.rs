@@ -52,6 +52,7 @@ impl fmt::Display for QueueState {
         let bound = if *is_bound && *used > 0 { "at most " } else { "" };
         match self.entries {
             Some(entries) => write!(f, "{name}: {bound}{used} of {entries} entries in use")?,
+            None if *used == 1 => write!(f, "{name}: {bound}1 packet")?,
             None => write!(f, "{name}: {bound}{used} packets")?,
         }
         if self.held_for.is_some() {

@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn sixteen_blocks_hold_four_packets() {
-        assert!(format!("{:?}", build("NI16").unwrap()).contains("0 of 4 packets"));
+        assert!(format!("{:?}", build("NI16").unwrap()).contains("0 of 4 entries"));
     }
 
     #[test]

@@ -132,6 +132,7 @@ fn room_link(nodes: &[StuckNode], node: &StuckNode, one: &Outstanding) -> Link {
     let &Outstanding { source, destination, packets, .. } = one;
     let to = node.flow.placement.name(destination);
     let held = match node.flow.limit {
+        Limit::Buffers(None) if packets == 1 => "1 packet to it is unacknowledged".into(),
         Limit::Buffers(None) => format!("{packets} packets to it are unacknowledged"),
         Limit::Buffers(Some(buffers)) => {
             format!("{packets} of {buffers} outgoing buffers hold packets to it")
