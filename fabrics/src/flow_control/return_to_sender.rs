@@ -117,7 +117,8 @@ pub struct ReturnToSender {
     retry_delay: Duration,
     /// Each process's outgoing buffers that hold a packet in flight or one that came back.
     outgoing: Vec<usize>,
-    /// The same packets by source and destination; none where there is no entry.
+    /// The same packets by source and destination, for whoever explains a hang. An
+    /// entry stays when its last packet has gone: the next one is often like it.
     in_flight: BTreeMap<(Rank, Rank), u32>,
     /// Packets that came back, with when they are to be tried again.
     returned: VecDeque<(Time, Box<Packet>)>,
@@ -164,11 +165,7 @@ impl ReturnToSender {
     fn acknowledged(&mut self, source: Rank, destination: Rank) {
         let process = self.process(source);
         self.outgoing[process] -= 1;
-        let count = self.in_flight.get_mut(&(source, destination)).expect("a packet was sent");
-        *count -= 1;
-        if *count == 0 {
-            self.in_flight.remove(&(source, destination));
-        }
+        *self.in_flight.get_mut(&(source, destination)).expect("a packet was sent") -= 1;
     }
 
     fn accept(&mut self, packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
@@ -258,7 +255,8 @@ impl FlowControl for ReturnToSender {
             packets.filter(|packet| (packet.source, packet.destination) == (source, destination)).count()
                 as u32
         };
-        let outstanding = self.in_flight.iter().map(|(&(source, destination), &packets)| Outstanding {
+        let in_flight = self.in_flight.iter().filter(|&(_, &packets)| packets > 0);
+        let outstanding = in_flight.map(|(&(source, destination), &packets)| Outstanding {
             source,
             destination,
             packets,

@@ -355,6 +355,7 @@ impl Node {
     }
 
     /// Enters something into the journal, if there is one.
+    #[inline]
     fn note(&mut self, at: Time, event: journal::Event) {
         if let Some(journal) = &mut self.journal {
             journal.record(at, event);
