@@ -3,8 +3,9 @@
 //!
 //! A program at work is only by accident where it was before, with the same
 //! registers; one that waits is after each turn. So the latest stops are kept,
-//! and each new one is compared with them. Ends of windows come anywhere in a
-//! loop and often in a program at work, so few of those are kept.
+//! and each new one is compared with them. Keeping one costs more than looking: of
+//! several stops one is enough, because a loop comes by again. Ends of windows come
+//! anywhere in a loop and often in a program at work, so fewer of those are kept.
 
 use narthex_cores::{InOrder, Processor, Stop};
 
@@ -13,6 +14,8 @@ const MOST_GROWING: usize = 4;
 /// Stops that are kept; one place is for ends of windows.
 const KEPT: usize = 8;
 const WINDOW: usize = KEPT - 1;
+/// Stops for each that is kept.
+const STOPS: u32 = 4;
 /// Ends of windows for each that is kept.
 const WINDOWS: u32 = 16;
 /// So many times the instructions that were watched in vain pass before the next
@@ -42,6 +45,7 @@ pub(super) struct Lookout {
     stops: Box<[Place; KEPT]>,
     /// Where the next stop is kept.
     next: usize,
+    passed: u32,
     windows: u32,
     /// Instructions retired before which nothing is watched.
     not_before: u64,
@@ -64,6 +68,7 @@ impl Default for Lookout {
             places: [u64::MAX; KEPT],
             stops: Box::new([nowhere; KEPT]),
             next: 0,
+            passed: 0,
             windows: 0,
             not_before: 0,
             penalty: SHORTEST_PENALTY,
@@ -75,8 +80,11 @@ impl Lookout {
     /// The processor has stopped, after so many loads from device registers. What
     /// it may be turning in, if it seems to wait.
     pub fn look(&mut self, stop: Stop, processor: &Processor<InOrder>, uncached_loads: u64) -> Option<Seen> {
+        if processor.retired() < self.not_before {
+            return None;
+        }
         let pc = processor.pc();
-        if self.places.contains(&pc) && processor.retired() >= self.not_before {
+        if self.places.contains(&pc) {
             let same = |&place: &usize| self.places[place] == pc && self.stops[place].is_like(processor);
             let turns = (0..KEPT).filter(same).map(|place| {
                 let stop = &self.stops[place];
@@ -97,6 +105,10 @@ impl Lookout {
                 WINDOW
             }
             _ => {
+                self.passed += 1;
+                if !self.passed.is_multiple_of(STOPS) {
+                    return None;
+                }
                 self.next = (self.next + 1) % WINDOW;
                 self.next
             }
