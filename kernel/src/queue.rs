@@ -160,14 +160,6 @@ impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
     }
 }
 
-impl<E> FromIterator<(Time, E)> for EventQueue<E> {
-    fn from_iter<I: IntoIterator<Item = (Time, E)>>(events: I) -> Self {
-        let mut queue = EventQueue::new();
-        queue.extend(events);
-        queue
-    }
-}
-
 impl<E> Extend<(Time, E)> for EventQueue<E> {
     /// Schedules each of the events, in order.
     fn extend<I: IntoIterator<Item = (Time, E)>>(&mut self, events: I) {
@@ -194,8 +186,9 @@ mod tests {
     #[test]
     fn queues_that_will_do_the_same_have_one_archive() {
         let (early, late) = (Time::from_ps(5), Time::from_ps(7));
-        let mut fresh = EventQueue::from_iter([(early, 'a'), (late, 'b'), (late, 'c')]);
-        let mut used = EventQueue::from_iter([(Time::ZERO, 'x'), (late, 'b'), (early, 'a'), (late, 'c')]);
+        let (mut fresh, mut used) = (EventQueue::new(), EventQueue::new());
+        fresh.extend([(early, 'a'), (late, 'b'), (late, 'c')]);
+        used.extend([(Time::ZERO, 'x'), (late, 'b'), (early, 'a'), (late, 'c')]);
         used.pop_before(early);
         let saved = Archive::save(&mut fresh).unwrap();
         assert_eq!(Archive::save(&mut used).unwrap(), saved);
