@@ -85,17 +85,25 @@ impl<P: Partition> Simulation<P> {
     /// If a partition panics, on whatever thread.
     pub fn run(&mut self, limits: &Limits, observer: &mut Observer<'_, P>) -> Ending {
         let count = self.thread_count();
+        if count == 1 {
+            return self.run_alone(limits, observer);
+        }
         let Simulation { slots, control, threads } = self;
         let mut all = Group::new(0);
         all.take_all(slots);
-        if count == 1 {
-            let ending =
-                control.run(&mut all, limits, &mut |all, stretch| all.simulate_stretch(stretch), observer);
-            return ending.expect("this thread has not panicked");
-        }
         parallel::with_team(slots, (*threads, count), |engine| {
             control.run(&mut all, limits, engine, observer)
         })
+    }
+
+    /// The same on this thread alone: for a run too short to pay for starting others.
+    pub fn run_alone(&mut self, limits: &Limits, observer: &mut Observer<'_, P>) -> Ending {
+        let Simulation { slots, control, threads: _ } = self;
+        let mut all = Group::new(0);
+        all.take_all(slots);
+        let ending =
+            control.run(&mut all, limits, &mut |all, stretch| all.simulate_stretch(stretch), observer);
+        ending.expect("this thread has not panicked")
     }
 
     /// How many host threads a run uses at most.

@@ -78,7 +78,7 @@ pub fn somebody_works(simulation: &mut Simulation<Node>) -> bool {
             return false;
         }
         let limits = Limits { until, ..Limits::default() };
-        match simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())) {
+        match simulation.run_alone(&limits, &mut |_, _| ControlFlow::Continue(())) {
             Ending::TimeLimit => {}
             Ending::NoProgress(_) => return false,
             _ => return true,
