@@ -42,6 +42,7 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct Lookout {
     places: [u64; KEPT],
+    tells: [Tell; KEPT],
     stops: Box<[Place; KEPT]>,
     /// Where the next stop is kept.
     next: usize,
@@ -61,11 +62,22 @@ struct Place {
     uncached_loads: u64,
 }
 
+/// What a program at work has most likely changed since a stop. It tells such a
+/// program from one that waits without a look at all registers, which are far
+/// from the host's first-level cache in each window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tell {
+    counter_reads: u64,
+    register: usize,
+    value: u64,
+}
+
 impl Default for Lookout {
     fn default() -> Self {
         let nowhere = Place { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
         Lookout {
             places: [u64::MAX; KEPT],
+            tells: [Tell::default(); KEPT],
             stops: Box::new([nowhere; KEPT]),
             next: 0,
             passed: 0,
@@ -85,8 +97,12 @@ impl Lookout {
         }
         let pc = processor.pc();
         if self.places.contains(&pc) {
-            let same = |&place: &usize| self.places[place] == pc && self.stops[place].is_like(processor);
-            let turns = (0..KEPT).filter(same).map(|place| {
+            let mut is_same = |place: usize| {
+                let (tell, stop) = (&mut self.tells[place], &self.stops[place]);
+                !tell.tells(processor) && stop.is_like(processor, tell)
+            };
+            let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
+            let turns = same.map(|place| {
                 let stop = &self.stops[place];
                 let instructions = processor.retired() - stop.retired;
                 Seen { instructions, takes_bus: uncached_loads != stop.uncached_loads }
@@ -114,6 +130,7 @@ impl Lookout {
             }
         };
         self.places[place] = pc;
+        self.tells[place] = Tell::new(processor, self.tells[place].register);
         self.stops[place] = Place {
             registers: *processor.registers(),
             retired: processor.retired(),
@@ -140,12 +157,28 @@ impl Lookout {
     }
 }
 
+impl Tell {
+    fn new(processor: &Processor<InOrder>, register: usize) -> Self {
+        Tell { counter_reads: processor.counter_reads(), register, value: processor.registers()[register] }
+    }
+
+    /// Whether the registers are not those of the stop, for certain.
+    fn tells(&self, processor: &Processor<InOrder>) -> bool {
+        self.counter_reads == processor.counter_reads() && self.value != processor.registers()[self.register]
+    }
+}
+
 impl Place {
     /// Whether the processor has the same registers, but for some that may grow
-    /// if the program has read a counter.
-    fn is_like(&self, processor: &Processor<InOrder>) -> bool {
+    /// if the program has read a counter. If not, `tell` learns a register.
+    fn is_like(&self, processor: &Processor<InOrder>, tell: &mut Tell) -> bool {
         let growing = if processor.counter_reads() == self.counter_reads { 0 } else { MOST_GROWING };
-        let differing = self.registers.iter().zip(processor.registers()).filter(|(old, new)| old != new);
-        differing.take(growing + 1).count() <= growing
+        let registers = self.registers.iter().zip(processor.registers()).enumerate();
+        let mut differing = registers.filter(|(_, (old, new))| old != new).skip(growing);
+        if let Some((register, (&value, _))) = differing.next() {
+            *tell = Tell { register, value, ..*tell };
+            return false;
+        }
+        true
     }
 }
