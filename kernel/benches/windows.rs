@@ -10,7 +10,8 @@ use narthex_kernel::simulation::Threads;
 use narthex_kernel::{Duration, Envelope, EventQueue, Limits, Outbox, Partition, Simulation, Status, Time};
 
 const LOOKAHEAD: Duration = Duration::from_ns(40);
-const WINDOWS: u64 = 10_000;
+/// Many, because starting a thread takes as long as hundreds of them.
+const WINDOWS: u64 = 200_000;
 
 /// Ticks in every window, or waits for what others send and answers it.
 struct Node {

@@ -12,7 +12,9 @@ use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Envelope, Outbox, Partition, Status};
 use crate::time::Time;
 
-/// A partition with its outbox.
+/// A partition with its outbox; aligned so that partitions of different threads
+/// share no cache line, nor two that the host fetches as a pair.
+#[repr(align(128))]
 pub(super) struct Slot<P: Partition> {
     pub partition: P,
     outbox: Outbox<P::Payload>,

@@ -9,7 +9,8 @@ use crate::simulation::group::{Group, Place};
 use crate::simulation::window::{Covered, Summary, Window};
 use crate::time::Time;
 
-/// One thread of a team.
+/// One thread of a team. What it writes shares no cache line with what others read.
+#[repr(align(128))]
 pub(super) struct Member<'team, 'slots, P: Partition> {
     team: &'team Team<'slots, P>,
     number: usize,

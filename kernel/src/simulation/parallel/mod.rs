@@ -63,7 +63,9 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What the threads of a run share.
+/// What the threads of a run share. All read it while they wait, so it has cache
+/// lines of its own: next to it on the stack is what the leader writes.
+#[repr(align(128))]
 struct Team<'slots, P: Partition> {
     slots: &'slots Slots<P>,
     board: Board,
