@@ -125,4 +125,4 @@ def _grown(bench: Bench, what: str, short: Sequence[str], long: Sequence[str]) -
 
 def programs_of(scale: Scale) -> list[str]:
     """Return the names of all guests that a scale needs."""
-    return [*GUESTS, *scale.programs]
+    return [*GUESTS, *scale.programs, *(run.program for run in scale.threaded.values())]

@@ -21,13 +21,26 @@ class Scale:
     messages: int
     """Messages of a stream."""
     programs: Mapping[str, Run]
-    """The macrobenchmarks; the first one is the baseline, and runs on several threads."""
+    """The macrobenchmarks; the first one is the baseline."""
+    threaded: Mapping[str, Run]
+    """What runs on several threads: programs whose nodes all work most of the time."""
     nodes: Sequence[int]
     """Sizes of the machine, the smallest first."""
 
 
 _DEFAULT_SIZE = {name: Run(name, nodes=16) for name in ("em3d", "spsolve", "gauss")}
-FULL = Scale(rounds=6, messages=5000, programs=_DEFAULT_SIZE, nodes=(16, 64, 256, 1024))
+_UNSTRUCTURED = Run("unstructured", nodes=16)
+FULL = Scale(
+    rounds=6,
+    messages=5000,
+    programs=_DEFAULT_SIZE,
+    threaded={
+        "unstructured": _UNSTRUCTURED,
+        "unstructured on isca96": replace(_UNSTRUCTURED, machine="isca96", interface="CNI512Q"),
+        "dsmc": Run("dsmc", nodes=16),
+    },
+    nodes=(16, 64, 256, 1024),
+)
 QUICK = Scale(
     rounds=2,
     messages=2000,
@@ -35,6 +48,7 @@ QUICK = Scale(
         "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
     },
+    threaded={"unstructured": replace(_UNSTRUCTURED, args=(1,))},
     nodes=(16, 128),
 )
 
@@ -146,13 +160,15 @@ def wait_loops(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
 
 
 def threads(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
-    """Time of the first program on 1 thread, on 2, and on as many as the machine has cores."""
-    name, run = next(iter(scale.programs.items()))
+    """Time of programs on 1 thread, on 2, and on as many as the machine has cores."""
     counts = sorted({1, 2, os.cpu_count() or 1})
-    cases = {_threads(name, count): replace(run, threads=count) for count in counts}
-    costs = turns(simulator, cases, scale.rounds, say)
-    group = Group("threads", "s", _threads(name, 1))
-    return of_rounds(group, values(costs, lambda cost: cost.seconds))
+    measures = []
+    for name, run in scale.threaded.items():
+        cases = {_threads(name, count): replace(run, threads=count) for count in counts}
+        costs = turns(simulator, cases, scale.rounds, say)
+        group = Group("threads", "s", _threads(name, 1))
+        measures += of_rounds(group, values(costs, lambda cost: cost.seconds))
+    return measures
 
 
 def _threads(name: str, count: int) -> str:

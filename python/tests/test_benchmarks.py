@@ -169,7 +169,8 @@ class Scripted:
         return simulator.cost_of(f"host: {json.dumps(told)}", self.seconds(run))
 
 
-TINY = programs.Scale(2, 100, {"em3d": simulator.Run("em3d", (64, 1), nodes=16)}, (2, 4))
+EM3D = {"em3d": simulator.Run("em3d", (64, 1), nodes=16)}
+TINY = programs.Scale(2, 100, EM3D, {"em3d on 16": EM3D["em3d"]}, (2, 4))
 
 
 def test_cases_take_turns():
@@ -178,6 +179,8 @@ def test_cases_take_turns():
     counts = sorted({1, 2, os.cpu_count()})
     assert [run.threads for run in scripted.runs] == counts * 2
     assert [each.ratio for each in measures] == [1 / count for count in counts]
+    assert measures[0].name == "em3d on 16, 1 thread"
+    assert plan.programs_of(TINY) == ["bandwidth", "neighbours", "all-to-all", "em3d", "em3d"]
 
 
 def test_growth_is_time_and_memory_of_machines_of_more_and_more_nodes():
