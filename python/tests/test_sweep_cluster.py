@@ -20,7 +20,7 @@ from narthex.sweeps.tables import result_of
 SWEEP = {
     "name": "queue",
     "program": "bandwidth",
-    "args": "{bytes} 2000",
+    "args": "{bytes} 10000",  # long enough to be interrupted
     "nodes": 2,
     "parameters": {"bytes": [64, 128, 192], "interface": ["NI2w", "CNI16Q"]},
 }
