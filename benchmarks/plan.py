@@ -125,4 +125,5 @@ def _grown(bench: Bench, what: str, short: Sequence[str], long: Sequence[str]) -
 
 def programs_of(scale: Scale) -> list[str]:
     """Return the names of all guests that a scale needs."""
-    return [*GUESTS, *scale.programs, *(run.program for run in scale.threaded.values())]
+    runs = (*scale.programs.values(), *scale.threaded.values())
+    return list(dict.fromkeys([*GUESTS, *(run.program for run in runs)]))

@@ -180,7 +180,7 @@ def test_cases_take_turns():
     assert [run.threads for run in scripted.runs] == counts * 2
     assert [each.ratio for each in measures] == [1 / count for count in counts]
     assert measures[0].name == "em3d on 16, 1 thread"
-    assert plan.programs_of(TINY) == ["bandwidth", "neighbours", "all-to-all", "em3d", "em3d"]
+    assert plan.programs_of(TINY) == ["bandwidth", "neighbours", "all-to-all", "em3d"]
 
 
 def test_growth_is_time_and_memory_of_machines_of_more_and_more_nodes():
