@@ -48,7 +48,7 @@ QUICK = Scale(
         "em3d": replace(_DEFAULT_SIZE["em3d"], args=(1024, 5)),
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
     },
-    threaded={"unstructured": replace(_UNSTRUCTURED, args=(1,))},
+    threaded={"unstructured": replace(_UNSTRUCTURED, args=(3, 9, 9, 24))},
     nodes=(16, 128),
 )
 
