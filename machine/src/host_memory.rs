@@ -14,6 +14,16 @@
 //! what programs allocate while they run, up to gigabytes a
 //! node; [`shortage`] looks for that several times a second.
 
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(not(target_os = "linux"))]
+mod limits {
+    /// Other systems have no such limits.
+    pub fn left() -> Option<u64> {
+        None
+    }
+}
+
 use narthex_kernel::Time;
 use narthex_kernel::quantity::Bytes;
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -122,14 +132,13 @@ fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }
 
-/// Memory that the host, or the control group that this process is in, can still
-/// give; none where it does not tell.
+/// Memory that the host can still give within all [`limits`] that this process
+/// has; none where it does not tell.
 pub fn available() -> Option<u64> {
     let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(memory);
     let host = (system.total_memory() > 0).then(|| system.available_memory());
-    let group = system.cgroup_limits().map(|limits| limits.free_memory);
-    host.into_iter().chain(group).min()
+    host.into_iter().chain(limits::left()).min()
 }
 
 /// How much a machine may be estimated to need: [`LIMIT_VARIABLE`], or else what

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_kernel::{Archive, Archived, Damage, Duration};
@@ -52,6 +53,12 @@ impl Image {
     /// What the image holds in a page of a node's memory.
     fn page(&self, page: u64) -> Option<&Page> {
         self.pages.get(&(page % SPACE_PAGES)).map(|page| &**page)
+    }
+
+    /// Those among these pages of one process that the image holds.
+    fn pages_in(&self, pages: Range<u64>) -> impl Iterator<Item = u64> {
+        let base = pages.start - pages.start % SPACE_PAGES;
+        self.pages.keys().map(move |page| base + page).filter(move |page| pages.contains(page))
     }
 }
 
@@ -104,12 +111,14 @@ impl MainMemory {
     pub fn discard(&mut self, address: u64, length: u64) {
         let first = address.div_ceil(PAGE_BYTES);
         let end = (address + length) / PAGE_BYTES;
-        for page in first..end {
-            if self.image.page(page).is_some() {
-                self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
-            } else {
-                self.pages.remove(&page);
-            }
+        // A range may be far larger than what is there, or the other way round.
+        if end.saturating_sub(first) < self.pages.len() as u64 {
+            (first..end).for_each(|page| drop(self.pages.remove(&page)));
+        } else {
+            self.pages.retain(|page, _| !(first..end).contains(page));
+        }
+        for page in self.image.pages_in(first..end) {
+            self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
         }
     }
 

@@ -41,6 +41,7 @@ pub(crate) mod memory;
 mod private_bus;
 mod process;
 mod program;
+mod regions;
 mod registers;
 mod report;
 pub mod stuck;
@@ -71,9 +72,9 @@ use private_bus::PrivateBus;
 use serde::{Deserialize, Serialize};
 use waiting::Waiting;
 
-pub use counts::Region;
 pub use interconnect::Agent;
 pub use process::{Ended, Output, Process, Report};
+pub use regions::Region;
 
 /// What can happen at a node.
 #[derive(Debug, Serialize, Deserialize)]

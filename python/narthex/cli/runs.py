@@ -23,6 +23,9 @@ from narthex.cli.console import (
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.errors import NarthexError
 
+MOST_REGIONS = 20
+"""Regions of which the terminal shows where their time went."""
+
 PROGRAM = typer.Argument(
     ...,
     help="A program that comes with Narthex, an ELF file, or a C or C++ file.",
@@ -205,7 +208,7 @@ class Printer:
     def __init__(self, stdout: Any) -> None:  # noqa: ANN401 - any text stream
         self._streams = {"stdout": stdout, "stderr": sys.stderr}
         self._writers: set[str] = set()
-        self._parts: dict[tuple[str, str], bytes] = defaultdict(bytes)
+        self._parts: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
 
     def write(self, node: int, process: int, stream: str, data: bytes) -> None:
         """Print the whole lines that are there."""
@@ -213,16 +216,19 @@ class Printer:
 
         writer = place(node, process)
         self._writers.add(writer)
-        *lines, rest = (self._parts[writer, stream] + data).split(b"\n")
-        self._parts[writer, stream] = rest
-        for line in lines:
-            self._print(writer, stream, line)
+        begun = self._parts[writer, stream]
+        # Only what is new is searched: a line may come byte by byte.
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._print(writer, stream, bytes(begun) + end)
+            begun.clear()
+        begun += rest
 
     def finish(self) -> None:
         """Print the last lines, which have no end."""
         for (writer, stream), rest in self._parts.items():
             if rest:
-                self._print(writer, stream, rest)
+                self._print(writer, stream, bytes(rest))
 
     def _print(self, writer: str, stream: str, line: bytes) -> None:
         prefix = f"[{writer}] " if len(self._writers) > 1 else ""
@@ -245,9 +251,12 @@ def show(document: dict[str, Any]) -> None:
     if reports:
         print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
     _show_ledger("Where the time went, in percent", *ledger_shares(document, ledger_rows(document)))
-    for name in dict.fromkeys(region["name"] for region in document["regions"]):
+    names = list(dict.fromkeys(region["name"] for region in document["regions"]))
+    for name in names[:MOST_REGIONS]:
         shares = ledger_shares(document, region_ledger_rows(document, name))
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
+    if len(names) > MOST_REGIONS:
+        print(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
