@@ -5,12 +5,12 @@
 //! node, each of which has it at its own base) or as zeros. A node that touches
 //! little therefore costs little, however large its address space.
 
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_kernel::{Archive, Archived, Damage, Duration};
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Config {
 /// address ranges with their bytes, the same for every node.
 #[derive(Debug, Default)]
 pub struct Image {
-    pages: HashMap<u64, Box<Page>>,
+    pages: FxHashMap<u64, Box<Page>>,
 }
 
 /// Pages from one process's base to the next.
@@ -66,13 +66,13 @@ impl Image {
 #[derive(Clone, Debug, Default)]
 pub struct MainMemory {
     image: Arc<Image>,
-    pages: HashMap<u64, Box<Page>>,
+    pages: FxHashMap<u64, Box<Page>>,
 }
 
 impl MainMemory {
     /// Memory that starts with `image`, and zeros elsewhere.
     pub fn with_image(image: Arc<Image>) -> Self {
-        MainMemory { image, pages: HashMap::new() }
+        MainMemory { image, pages: FxHashMap::default() }
     }
 
     /// Copies the bytes from `address` on.
