@@ -61,7 +61,7 @@ rust-test: setup ## Run the Rust tests.
 	PATH="$(abspath $(BIN)):$$PATH" cargo test --locked
 
 python-test: setup ## Run the Python tests.
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \

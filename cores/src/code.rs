@@ -19,6 +19,9 @@ const PAGE_BYTES: u64 = 4096;
 
 /// A stretch of decoded code: a slot for each halfword and two more that leave
 /// the block, for instructions that run into its end.
+///
+/// Invariant: it begins at an even address, where instructions begin, and only
+/// the last two slots leave it.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     base: u64,
@@ -26,22 +29,28 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Decodes all of `bytes`, which are at the address `base`.
-    fn decoded(base: u64, bytes: &[u8]) -> Self {
-        let addresses = base..base + (bytes.len() as u64 & !1);
-        let slots = (0..bytes.len() / 2).map(|slot| {
-            let rest = &bytes[2 * slot..];
-            let pc = base + 2 * slot as u64;
-            match (halfword(rest, 0), halfword(rest, 2)) {
-                (Some(low), Some(high)) => decode(low | high << 16, pc, &addresses),
-                (Some(low), None) if low & 3 != 3 => decode(low, pc, &addresses),
-                _ => Operation::bare(LEAVE),
-            }
+    /// Decodes the instructions in `bytes`, which are at the address `base`.
+    /// None: it has no whole one.
+    ///
+    /// What begins at the last halfword and does not end there is left out: it is
+    /// decoded from memory, with what stands behind it.
+    fn decoded(base: u64, bytes: &[u8]) -> Option<Self> {
+        let odd = (base % 2) as usize;
+        let (base, bytes) = (base.wrapping_add(odd as u64), bytes.get(odd..)?);
+        let halfwords: Vec<u32> =
+            bytes.chunks_exact(2).map(|pair| u32::from(u16::from_le_bytes([pair[0], pair[1]]))).collect();
+        let is_cut = halfwords.last()? & 3 == 3;
+        let slots = halfwords.len() - usize::from(is_cut);
+        let addresses = base..base.wrapping_add(2 * slots as u64);
+        let operations = (0..slots).map(|slot| {
+            let high = halfwords.get(slot + 1).copied().unwrap_or(0);
+            decode(halfwords[slot] | high << 16, base.wrapping_add(2 * slot as u64), &addresses)
         });
-        Block { base, operations: slots.chain([Operation::bare(LEAVE); 2]).collect() }
+        let operations = operations.chain([Operation::bare(LEAVE); 2]).collect();
+        (slots > 0).then_some(Block { base, operations })
     }
 
-    /// A page in which nothing is decoded yet.
+    /// The page with this (even) address, in which nothing is decoded yet.
     fn undecoded(base: u64) -> Self {
         let slots = (PAGE_BYTES / 2) as usize;
         let mut operations = vec![Operation::bare(UNDECODED); slots];
@@ -49,20 +58,26 @@ impl Block {
         Block { base, operations: operations.into() }
     }
 
-    /// The addresses whose code this is.
-    pub fn addresses(&self) -> Range<u64> {
-        self.base..self.base + 2 * (self.operations.len() as u64 - 2)
+    /// The first address whose code this is.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// How many bytes of code this is.
+    pub fn bytes(&self) -> u64 {
+        2 * (self.operations.len() as u64 - 2)
+    }
+
+    /// The addresses whose code this is; none in the last page of all, where
+    /// they cannot be said as a range.
+    fn addresses(&self) -> Range<u64> {
+        self.base..self.base.wrapping_add(self.bytes())
     }
 
     /// The first operation.
     pub fn first(&self) -> Cursor {
         Cursor::at(&self.operations)
     }
-}
-
-fn halfword(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at + 2)?;
-    Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
 }
 
 /// The decoded code of a program, shared by all who execute it.
@@ -72,20 +87,16 @@ pub struct Code {
 }
 
 impl Code {
-    /// Decodes `bytes`, which the program has at the address `base` (even, as
-    /// all code is).
+    /// Decodes `bytes`, which the program has at the address `base`.
     pub fn new(base: u64, bytes: &[u8]) -> Self {
         Code::from_segments([(base, bytes)])
     }
 
     /// Decodes the executable segments of a program: addresses and bytes.
     pub fn from_segments<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
-        let blocks = segments
-            .into_iter()
-            .filter(|(_, bytes)| bytes.len() >= 2)
-            .map(|(base, bytes)| Block::decoded(base, bytes))
-            .collect();
-        Code { blocks }
+        Code {
+            blocks: segments.into_iter().filter_map(|(base, bytes)| Block::decoded(base, bytes)).collect(),
+        }
     }
 
     /// No code: everything is decoded when it is executed.
@@ -107,12 +118,14 @@ pub(crate) struct CodeView {
     decoded: BTreeMap<u64, u32>,
     /// The port's count of writes to code when the pages were decoded.
     version: Option<u64>,
+    /// Its count of removals of code.
+    removals: u64,
 }
 
 impl CodeView {
     /// A view on `shared` without own pages.
     pub fn new(shared: std::sync::Arc<Code>) -> Self {
-        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), version: None }
+        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), version: None, removals: 0 }
     }
 
     /// The block that has the code at `pc`.
@@ -127,29 +140,43 @@ impl CodeView {
     pub fn decode(&mut self, pc: u64, bits: u32) {
         let Some(block) = self.pages.get_mut(&page(pc)) else { return };
         let addresses = block.addresses();
-        let slot = (pc - block.base) / 2;
+        let slot = pc.wrapping_sub(block.base) / 2;
         block.operations[slot as usize] = decode(bits, pc, &addresses);
         self.decoded.insert(pc, bits);
     }
 
-    /// Notes which version of the code is executed, unless that is known.
+    /// Notes which version of the code is executed, unless that is known, and
+    /// forgets what was decoded if pages of code have gone since the last run:
+    /// true then.
     #[inline]
-    pub fn executes_first(&mut self, version: u64) {
+    pub fn begins(&mut self, version: u64, removals: u64) -> bool {
         self.version.get_or_insert(version);
+        let stale = self.removals != removals;
+        if stale {
+            self.removals = removals;
+            self.forget();
+        }
+        stale
     }
 
     /// Notes which version of the code is executed from now on, and forgets
-    /// what was decoded of another one; the shared code too, because it is not
-    /// known what was written.
+    /// what was decoded of another one.
     pub fn executes_version(&mut self, version: u64) -> bool {
         let stale = self.version.is_some_and(|decoded| decoded != version);
         self.version = Some(version);
         if stale {
-            self.shared = Code::empty().into();
-            self.pages.clear();
-            self.decoded.clear();
+            self.forget();
         }
         stale
+    }
+
+    /// Forgets what was decoded; the shared code too, because it is not known
+    /// what was written.
+    #[cold]
+    fn forget(&mut self) {
+        self.shared = Code::empty().into();
+        self.pages.clear();
+        self.decoded.clear();
     }
 }
 
@@ -157,11 +184,12 @@ impl CodeView {
 /// others by now, which are executed after the next fence only.
 impl Archived for CodeView {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let CodeView { shared, pages, decoded, version } = self;
+        let CodeView { shared, pages, decoded, version, removals } = self;
         let mut is_shared = !shared.blocks.is_empty();
         archive.value(&mut is_shared)?;
         archive.value(decoded)?;
         archive.value(version)?;
+        archive.value(removals)?;
         if !is_shared {
             *shared = Code::empty().into();
         }
@@ -181,12 +209,32 @@ fn page(pc: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn an_instruction_cut_off_by_the_end_leaves_the_block() {
-        let block = Block::decoded(0x1000, &[0x13, 0x00, 0x00, 0x00, 0x13, 0x00]);
-        assert_eq!(block.addresses(), 0x1000..0x1006);
-        assert_eq!(block.operations[2].code, LEAVE);
+    fn a_block_has_whole_instructions_at_even_addresses_alone() {
+        let block = |base, bytes: &[u8]| Block::decoded(base, bytes).map(|block| block.addresses());
+        let (nop, cut) = ([0x01, 0x00], [0x13, 0x00]);
+        assert_eq!(block(0x1000, &[nop, cut].concat()), Some(0x1000..0x1002));
+        assert_eq!(block(0x1000, &[cut, nop].concat()), Some(0x1000..0x1004));
+        assert_eq!(block(0x1000, &[cut, cut].concat()), Some(0x1000..0x1002));
+        assert_eq!(block(0x1001, &[&[0xff][..], &nop, &nop].concat()), Some(0x1002..0x1006));
+        assert_eq!(block(0x1000, &[&nop[..], &[0xff]].concat()), Some(0x1000..0x1002));
+        for (base, bytes) in [(0x1000, &cut[..]), (0x1001, &nop), (0x1000, &[1]), (0x1001, &[])] {
+            assert_eq!(block(base, bytes), None, "{bytes:x?} at {base:#x}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_last_two_slots_leave_a_block(base in 0x1000u64..0x1010, bytes: Vec<u8>) {
+            if let Some(block) = Block::decoded(base, &bytes) {
+                let leaving = block.operations.iter().map(|operation| operation.code == LEAVE);
+                let last_two = (1..=block.operations.len()).map(|slot| slot > block.operations.len() - 2);
+                prop_assert!(leaving.eq(last_two));
+                prop_assert_eq!(block.base % 2, 0);
+            }
+        }
     }
 
     #[test]

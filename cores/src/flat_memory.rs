@@ -88,6 +88,7 @@ pub struct FlatMemory {
     fetch_page: u64,
     reservation: Option<u64>,
     code_version: u64,
+    code_removals: u64,
 }
 
 // SAFETY: the pointers in the entries lead into frames that the memory owns;
@@ -110,6 +111,7 @@ impl FlatMemory {
             fetch_page: NO_TAG,
             reservation: None,
             code_version: 0,
+            code_removals: 0,
         }
     }
 
@@ -183,12 +185,14 @@ impl FlatMemory {
         self.code_version += u64::from(page.is_some_and(|page| page.protection.execute));
     }
 
-    /// Forgets a page before it changes.
-    fn forget(&mut self, page: u64) {
+    /// Forgets a page before it changes; whether it stays executable.
+    fn forget(&mut self, page: u64, stays_code: bool) {
         self.readable.set(page, None);
         self.writable.set(page, None);
         self.fetch_page = NO_TAG;
         self.written(page);
+        let was_code = self.pages.get(&page).is_some_and(|page| page.protection.execute);
+        self.code_removals += u64::from(was_code && !stays_code);
     }
 }
 
@@ -323,6 +327,10 @@ impl Port for FlatMemory {
     fn code_version(&self) -> u64 {
         self.code_version
     }
+
+    fn code_removals(&self) -> u64 {
+        self.code_removals
+    }
 }
 
 impl GuestMemory for FlatMemory {
@@ -339,7 +347,7 @@ impl GuestMemory for FlatMemory {
 
     fn map(&mut self, address: u64, length: u64, protection: Protection) {
         for page in (address..address + length).step_by(PAGE_BYTES) {
-            self.forget(page);
+            self.forget(page, protection.execute);
             let page = self.pages.entry(page).or_insert(Page { protection, frame: None });
             page.protection = protection;
         }
@@ -347,7 +355,7 @@ impl GuestMemory for FlatMemory {
 
     fn unmap(&mut self, address: u64, length: u64) {
         for page in (address..address + length).step_by(PAGE_BYTES) {
-            self.forget(page);
+            self.forget(page, false);
             self.pages.remove(&page);
         }
     }

@@ -52,14 +52,20 @@ impl Operation {
 
 /// Points at the operation that is executed next.
 ///
-/// Invariant: a cursor points into the operations of a live
+/// Invariant: a cursor points at a slot of a live
 /// [`Block`](crate::code::Block). It holds because
-/// - a cursor is made only by [`Block::first`](crate::code::Block::first);
+/// - a cursor is made only by [`Block::first`](crate::code::Block::first), and
+///   [`Window::at`](crate::execute::Window::at) moves it to an address that the
+///   block has;
 /// - a block ends in two slots that leave it, and the last instruction before
 ///   them is at most two slots long, so that `advance` does not pass the end;
-/// - the decoder turns each branch whose target is outside the block into a
-///   far branch, so that `jump` stays inside;
+/// - a block begins at an even address, so that a slot has an even address and
+///   the decoder, which turns each branch whose target is outside the block
+///   into a far branch, gives `jump` a whole number of slots inside it;
 /// - blocks are dropped only between two handlers' runs.
+///
+/// Builds with debug assertions check it at each instruction; see
+/// [`Core::holds`](crate::execute::Core::holds).
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor(*const Operation);
 
@@ -72,31 +78,44 @@ impl Cursor {
     /// The operation pointed at.
     #[inline(always)]
     pub fn get(self) -> Operation {
-        // SAFETY: by the invariant the pointer is into a live block.
+        // SAFETY: by the invariant the pointer is to a slot of a live block.
         unsafe { *self.0 }
     }
 
     /// The next operation after an instruction of `bytes` bytes.
     #[inline(always)]
     pub fn advance(self, bytes: usize) -> Self {
-        // SAFETY: every block has two leaving slots behind its last
-        // instruction, so the result is inside the block.
+        // SAFETY: this slot holds an instruction of `bytes` bytes (handlers
+        // are chosen by the decoder for their length), so it is none of the two
+        // leaving slots behind the block's last instruction, and one or two
+        // slots on is inside the block.
         Cursor(unsafe { self.0.add(bytes / 2) })
     }
 
     /// The operation `distance` bytes (of operations) further on.
     #[inline(always)]
     pub fn jump(self, distance: i64) -> Self {
-        // SAFETY: the decoder checked that the target is in the same block.
+        // SAFETY: the decoder checked that the target is an address of the same
+        // block, and made a distance in whole slots of it.
         Cursor(unsafe { self.0.byte_offset(distance as isize) })
     }
 
-    /// The operation of the halfword `bytes` of code behind this one, which
-    /// the caller has checked against the block's size.
+    /// The operation of the halfword that holds the byte of code `bytes` behind
+    /// this one.
+    ///
+    /// # Safety
+    /// This is the first operation of a live block, which has more than
+    /// `bytes` bytes of code.
     #[inline(always)]
-    pub fn slot(self, bytes: u64) -> Self {
-        // SAFETY: the caller checked that the halfword belongs to the block.
-        Cursor(unsafe { self.0.byte_add((bytes * 8) as usize) })
+    pub unsafe fn slot(self, bytes: u64) -> Self {
+        // SAFETY: a block of n bytes of code has n / 2 slots for them, so the
+        // caller's promise keeps the result inside it.
+        Cursor(unsafe { self.0.add((bytes / 2) as usize) })
+    }
+
+    /// How many bytes of operations this is behind `first`, if it is.
+    pub fn behind(self, first: Cursor) -> Option<usize> {
+        self.0.addr().checked_sub(first.0.addr())
     }
 
     /// The address of the slot divided by eight: 16 bytes of operations are

@@ -9,18 +9,9 @@ use crate::access_control::{AccessControl, TrapRegisters};
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
-use crate::extensions::LEAVE;
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, Stop};
 use crate::timing::Timing;
-
-/// What a processor executes before it has looked up any code.
-static NO_CODE: [Operation; 2] = [Operation::bare(LEAVE); 2];
-
-/// No window: the code is looked up.
-fn no_window() -> Window {
-    Window { base: 0, bytes: 0, first: Cursor::at(&NO_CODE), bias: 0 }
-}
 
 /// A RISC-V processor in user mode, with timing `T`: [`Functional`] or
 /// [`InOrder`].
@@ -58,7 +49,7 @@ impl<T: Timing> Processor<T> {
         let core = Core {
             registers: [0; 256],
             until: 0,
-            window: no_window(),
+            window: Window::none(),
             host_rounds: [false; 256],
             host_fuses: [false; 256],
             slot_ps: period_ps / timing.width(),
@@ -167,7 +158,10 @@ impl<T: Timing> Processor<T> {
     /// Others may have changed caches and code since the last run.
     fn begin<P: Port>(&mut self, port: &mut P) {
         self.core.fetched_line = NO_LINE;
-        self.core.code.executes_first(port.code_version());
+        if self.core.code.begins(port.code_version(), port.code_removals()) {
+            self.core.window = Window::none();
+            self.core.entering = true;
+        }
     }
 
     /// One instruction, whatever the time.
@@ -344,7 +338,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
         [pc, t, count].into_iter().try_for_each(|word| archive.value(word))?;
         archive.value(entering)?;
         code.archive(archive)?;
-        (*window, *fetched_line, *exit) = (no_window(), NO_LINE, Exit::Continue);
+        (*window, *fetched_line, *exit) = (Window::none(), NO_LINE, Exit::Continue);
         let fcsr = *fcsr;
         self.set_fcsr(fcsr);
         Ok(())
@@ -353,14 +347,9 @@ impl<T: Timing + Archived> Archived for Core<T> {
 
 /// The operation at the program counter, in a window on its block.
 fn enter<T: Timing>(core: &mut Core<T>) -> Cursor {
-    let distance = core.pc.wrapping_sub(core.window.base);
-    if distance < core.window.bytes {
-        return core.window.first.slot(distance);
+    if let Some(cursor) = core.window.at(core.pc) {
+        return cursor;
     }
-    let block = core.code.block(core.pc);
-    let (addresses, first) = (block.addresses(), block.first());
-    let bias = addresses.start.wrapping_sub(first.position());
-    let bytes = addresses.end - addresses.start;
-    core.window = Window { base: addresses.start, bytes, first, bias };
-    first.slot(core.pc - addresses.start)
+    core.window = Window::on(core.code.block(core.pc));
+    core.window.at(core.pc).expect("the block that was looked up has the address")
 }

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{DATA, TEXT, cycles, prepared, slots};
-use narthex_cores::linux::GuestMemory;
-use narthex_cores::{Config, FlatMemory, Functional, InOrder, Processor, Stop};
+use narthex_cores::assemble::assemble;
+use narthex_cores::linux::{GuestMemory, Protection};
+use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, Outcome};
@@ -202,6 +203,9 @@ impl Port for Slow {
     fn code_version(&self) -> u64 {
         self.memory.code_version()
     }
+    fn code_removals(&self) -> u64 {
+        self.memory.code_removals()
+    }
 }
 
 #[test]
@@ -326,12 +330,11 @@ fn written_code_is_executed_after_a_fence_i() {
 #[test]
 fn code_runs_across_the_pages_in_which_it_is_decoded() {
     let program = format!("{} addi a0, a0, 1\n ecall", "addi a0, a0, 1\n".repeat(1500));
-    let code = narthex_cores::assemble::assemble(0x2002, &program).unwrap();
+    let code = assemble(0x2002, &program).unwrap();
     let mut memory = FlatMemory::new();
-    let executable = narthex_cores::linux::Protection { read: true, write: false, execute: true };
-    memory.map(0x2000, 0x3000, executable);
+    memory.map(0x2000, 0x3000, Protection { read: true, write: false, execute: true });
     memory.write(0x2002, &code).unwrap();
-    let mut processor = Processor::<Functional>::new(&Config::simple(), narthex_cores::Code::empty().into());
+    let mut processor = Processor::<Functional>::new(&Config::simple(), Code::empty().into());
     processor.set_pc(0x2002);
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
     assert_eq!((processor.x(10), processor.retired()), (1501, 1502));
@@ -345,4 +348,32 @@ fn a_step_executes_one_instruction() {
     assert_eq!((processor.x(10), processor.pc()), (1, TEXT + 4));
     assert_eq!(processor.step(&mut memory), None);
     assert_eq!(processor.step(&mut memory), Some(Stop::SystemCall));
+}
+
+#[test]
+fn code_that_is_decoded_on_the_way_may_lie_beside_code_that_is_known() {
+    let source = "
+        li a0, 1
+    known: li a1, 3
+    turn:
+        add a0, a0, a0
+        addi a1, a1, -1
+        auipc a2, 0
+        bnez a1, turn
+        bnez a3, finished
+        li a3, 1
+        j known                     # what was decoded goes back to what is known
+    finished:
+        ecall
+    ";
+    let code = assemble(TEXT, source).unwrap();
+    for known in [8, 10, 12, 14] {
+        let mut memory = FlatMemory::new();
+        memory.map(TEXT, 0x1000, Protection { read: true, write: false, execute: true });
+        memory.write(TEXT, &code).unwrap();
+        let mut processor = Processor::<InOrder>::new(&dual_issue(), Code::new(TEXT, &code[..known]).into());
+        processor.set_pc(TEXT);
+        assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall, "{known} bytes are known");
+        assert_eq!((processor.x(10), processor.x(12)), (64, TEXT + 16), "{known} bytes are known");
+    }
 }

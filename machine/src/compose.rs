@@ -65,10 +65,9 @@ impl<'a> Blueprint<'a> {
         program: Program,
         request: &RunRequest,
     ) -> Self {
-        let segments = || program.segments().iter();
-        let executable = segments().filter(|segment| segment.protection.execute);
-        let code = Code::from_segments(executable.map(|segment| (segment.address, &*segment.bytes)));
-        let image = Image::new(segments().map(|segment| (segment.address, &*segment.bytes)));
+        let code = Code::from_segments(program.code());
+        let segments = program.segments().iter();
+        let image = Image::new(segments.map(|segment| (segment.address, &*segment.bytes)));
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
             config,

@@ -125,6 +125,11 @@ impl Failure {
         Failure { exit_code: Self::USAGE, message: message.to_string(), document: None }
     }
 
+    /// The machine got nowhere.
+    pub fn no_progress(message: impl ToString) -> Self {
+        Failure { exit_code: Self::NO_PROGRESS, message: message.to_string(), document: None }
+    }
+
     /// The guest failed.
     pub fn guest(message: impl ToString) -> Self {
         Failure { exit_code: Self::GUEST, message: message.to_string(), document: None }

@@ -321,6 +321,7 @@ fn judge(
 fn failure_of(node: &Node) -> Failure {
     let message = match node.failure() {
         Some((_, _, Ended::Failed(report))) => report.clone(),
+        Some((_, _, Ended::Endless(report))) => return Failure::no_progress(report.clone()),
         Some((process, at, Ended::Exited(code))) => {
             let place = node.place(process);
             format!("{place}: the program ended with exit code {code} at simulated time {at}")

@@ -4,6 +4,8 @@
 //! its process ([`crate::translation`]). Attributes are looked up on cache misses and on
 //! uncached accesses, never on a hit.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::main_memory::PAGE_BYTES;
@@ -49,15 +51,15 @@ impl PageAttributes {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Region {
-    start: u64,
     end: u64,
     attributes: PageAttributes,
 }
 
-/// The pages of a process, as sorted regions of equal attributes.
+/// The pages of a process, as regions of equal attributes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PageTable {
-    regions: Vec<Region>,
+    /// By first address.
+    regions: BTreeMap<u64, Region>,
 }
 
 impl PageTable {
@@ -69,8 +71,7 @@ impl PageTable {
             return;
         }
         self.cut(start, end);
-        let place = self.regions.partition_point(|region| region.start < start);
-        self.regions.insert(place, Region { start, end, attributes });
+        self.regions.insert(start, Region { end, attributes });
     }
 
     /// Makes the pages that the range touches disappear.
@@ -81,9 +82,16 @@ impl PageTable {
 
     /// The attributes of the page at `address`.
     pub fn lookup(&self, address: u64) -> Option<PageAttributes> {
-        let place = self.regions.partition_point(|region| region.end <= address);
-        let region = self.regions.get(place)?;
-        (region.start <= address).then_some(region.attributes)
+        let (_, region) = self.regions.range(..=address).next_back()?;
+        (address < region.end).then_some(region.attributes)
+    }
+
+    /// The attributes of the pages that the range touches, the last ones
+    /// first, and once for neighbours that were mapped together.
+    pub fn within(&self, address: u64, length: u64) -> impl Iterator<Item = PageAttributes> {
+        let (start, end) = page_bounds(address, length);
+        let regions = self.regions.range(..end).rev().take_while(move |(_, region)| region.end > start);
+        regions.map(|(_, region)| region.attributes)
     }
 
     /// The attributes of the page at `address` if it may be loaded from.
@@ -112,16 +120,17 @@ impl PageTable {
 
     /// Removes `start..end` from every region, splitting those it falls into.
     fn cut(&mut self, start: u64, end: u64) {
-        let mut kept = Vec::with_capacity(self.regions.len() + 1);
-        for region in self.regions.drain(..) {
-            if region.start < start.min(region.end) {
-                kept.push(Region { end: region.end.min(start), ..region });
+        while let Some((&first, &region)) = self.regions.range(..end).next_back()
+            && region.end > start
+        {
+            self.regions.remove(&first);
+            if region.end > end {
+                self.regions.insert(end, region);
             }
-            if region.end > end.max(region.start) {
-                kept.push(Region { start: region.start.max(end), ..region });
+            if first < start {
+                self.regions.insert(first, Region { end: start, ..region });
             }
         }
-        self.regions = kept;
     }
 }
 

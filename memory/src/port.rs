@@ -95,6 +95,13 @@ pub trait Port {
     /// (looked at on FENCE.I only).
     fn code_version(&self) -> u64;
 
+    /// How often pages of code have ceased to be executable, or have gone. A
+    /// processor that runs again drops its decoded code when the count moved:
+    /// no fence is needed for a page that is no longer there.
+    fn code_removals(&self) -> u64 {
+        0
+    }
+
     /// Bytes in a block of the process's tagged memory; zero if it has none, as
     /// no process has where there is only plain memory.
     fn tag_block_bytes(&self) -> u64 {

@@ -143,6 +143,7 @@ pub struct ProcessorMemory {
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
     code_version: u64,
+    code_removals: u64,
     /// What was asked so far.
     pub statistics: Statistics,
 }
@@ -177,6 +178,7 @@ impl ProcessorMemory {
             finished: None,
             reservation: None,
             code_version: 0,
+            code_removals: 0,
             statistics: Statistics::default(),
         }
     }
@@ -233,7 +235,7 @@ impl ProcessorMemory {
         }
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (&self.block_buffers, &self.tags, self.code_version).hash(hasher);
+        (&self.block_buffers, &self.tags, self.code_version, self.code_removals).hash(hasher);
     }
 
     /// Feeds the data cache's blocks to `hasher`.
@@ -257,6 +259,11 @@ impl ProcessorMemory {
             cache.clear();
         }
         self.code_version += 1;
+    }
+
+    /// Pages of code are gone, or not executable any more.
+    pub fn code_removed(&mut self) {
+        self.code_removals += 1;
     }
 
     /// Whether a transaction of this traffic is needed: the node then asks for

@@ -214,10 +214,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// Goes on at the address `target`, which may be anywhere.
     #[inline(always)]
     pub fn go_to(self, at: u64, target: u64) {
-        let window = self.core.window;
-        let distance = target.wrapping_sub(window.base);
-        if distance < window.bytes {
-            return self.redirect(at, window.first.slot(distance));
+        if let Some(cursor) = self.core.window.at(target) {
+            return self.redirect(at, cursor);
         }
         self.core.t = self.core.timing.redirect(at);
         self.core.count = T::retire(self.count);

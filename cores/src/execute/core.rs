@@ -3,10 +3,11 @@
 use narthex_memory::port::{AccessFault, Outcome};
 
 use crate::access_control::TrapRegisters;
-use crate::code::CodeView;
+use crate::code::{Block, CodeView};
+use crate::extensions::LEAVE;
 use crate::float::Flags;
 use crate::float::host::host_fuses;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES};
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
 
@@ -23,13 +24,41 @@ pub(crate) enum Exit {
 pub(crate) const NO_LINE: u64 = u64::MAX;
 
 /// The addresses of the block that is executed, for register jumps.
+///
+/// Invariant: `first` is the first operation of a live block with `bytes` bytes
+/// of code from the address `base` on, or `bytes` is zero.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
-    pub base: u64,
-    pub bytes: u64,
-    pub first: Cursor,
+    base: u64,
+    bytes: u64,
+    first: Cursor,
     /// What to add to a cursor's position to get its program counter.
-    pub bias: u64,
+    bias: u64,
+}
+
+/// What a processor executes before it has looked up any code.
+static NO_CODE: [Operation; 2] = [Operation::bare(LEAVE); 2];
+
+impl Window {
+    /// No window: the code is looked up.
+    pub fn none() -> Self {
+        Window { base: 0, bytes: 0, first: Cursor::at(&NO_CODE), bias: 0 }
+    }
+
+    /// The window on a block.
+    pub fn on(block: &Block) -> Self {
+        let (base, first) = (block.base(), block.first());
+        Window { base, bytes: block.bytes(), first, bias: base.wrapping_sub(first.position()) }
+    }
+
+    /// The operation at `pc`, if the block has it.
+    #[inline(always)]
+    pub fn at(&self, pc: u64) -> Option<Cursor> {
+        let distance = pc.wrapping_sub(self.base);
+        // SAFETY: by the invariant `first` is the first operation of a live
+        // block of `bytes` bytes, and `distance` is less.
+        (distance < self.bytes).then(|| unsafe { self.first.slot(distance) })
+    }
 }
 
 // SAFETY: a window points into blocks that belong to the processor or to its
@@ -95,6 +124,15 @@ impl<T: Timing> Core<T> {
     #[inline(always)]
     pub fn fetched(&mut self, pc: u64) {
         self.fetched_line = pc & !(FETCH_BLOCK_BYTES - 1);
+    }
+
+    /// Whether a cursor keeps its invariant: it is at a slot of the block in the
+    /// window, or at one of the two that leave it.
+    pub fn holds(&self, cursor: Cursor) -> bool {
+        let slots = self.window.bytes as usize / 2 + 2;
+        let slot_bytes = size_of::<Operation>();
+        let behind = cursor.behind(self.window.first);
+        behind.is_some_and(|bytes| bytes % slot_bytes == 0 && bytes / slot_bytes < slots)
     }
 
     #[inline(always)]

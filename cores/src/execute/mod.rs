@@ -76,6 +76,7 @@ impl<P: Port, T: Timing> Table<P, T> {
     /// Executes `cursor`'s operation with this table.
     #[inline(always)]
     pub fn dispatch(&self, core: &mut Core<T>, cursor: Cursor, port: &mut P, t: u64, count: u64) {
+        debug_assert!(core.holds(cursor), "a cursor left its block");
         let code = cursor.get().code;
         self.call(code, core, cursor, port, t, count, self);
     }

@@ -86,8 +86,7 @@ fn decode_here<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P) -> Option<C
         }
         Ok(bits) => {
             core.code.decode(pc, bits);
-            let block = core.code.block(pc);
-            Some(block.first().slot(pc - block.addresses().start))
+            core.window.at(pc)
         }
         Err(why) => {
             core.fault(FaultKind::Fetch(why), pc);

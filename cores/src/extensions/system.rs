@@ -3,7 +3,7 @@
 
 use narthex_memory::Port;
 
-use crate::execute::{Context, Core, Exit, NO_LINE, horizon, instructions};
+use crate::execute::{Context, Core, Exit, NO_LINE, Window, horizon, instructions};
 use crate::operation::{Operation, SINK};
 use crate::stop::{FaultKind, Stop};
 use crate::timing::Timing;
@@ -82,7 +82,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.exit = Exit::Continue;
         let version = self.port.code_version();
         self.core.code.executes_version(version);
-        self.core.window.bytes = 0;
+        self.core.window = Window::none();
         self.core.fetched_line = NO_LINE;
     }
 }

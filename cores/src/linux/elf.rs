@@ -253,15 +253,11 @@ impl Program {
         &self.segments
     }
 
-    /// The instructions of the executable segments, with their addresses: what
-    /// can be decoded before the program starts.
+    /// The bytes of the executable segments, with their addresses: what can be
+    /// decoded before the program starts.
     pub fn code(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let executable = self.segments.iter().filter(|segment| segment.protection.execute);
-        executable.map(|segment| {
-            // Instructions begin at even addresses.
-            let skipped = segment.bytes.len().min((segment.address % 2) as usize);
-            (segment.address + skipped as u64, &segment.bytes[skipped..])
-        })
+        executable.map(|segment| (segment.address, &*segment.bytes))
     }
 
     /// The address of the first instruction.

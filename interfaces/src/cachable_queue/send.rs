@@ -174,7 +174,9 @@ impl CachableQueueSend {
         };
         if let Err(fault) = context.check(header, self.queue.entry_bytes as usize - Header::BYTES) {
             context.faults.push(fault);
+            // Nothing more is sent for this process, and nothing more is wanted.
             self.injected = self.announced;
+            self.try_head();
             return;
         }
         match self.engine_done {
@@ -259,7 +261,7 @@ impl Side for CachableQueueSend {
             let problem = "messages are announced by a store to the tail pointer on this machine";
             return Some(Err(RegisterFault(problem.into())));
         }
-        if self.announced + value - self.injected > self.queue.entries {
+        if value > self.queue.entries - (self.announced - self.injected) {
             let problem = format!("{value} more messages are announced than the send queue holds");
             return Some(Err(RegisterFault(problem)));
         }
@@ -310,17 +312,27 @@ impl Side for CachableQueueSend {
         self.job.is_none() && self.next_job().is_some()
     }
 
-    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+    fn issue(&mut self, context: &mut Context<'_>) -> Option<Transaction> {
         let job = self.next_job()?;
+        // A pointer that needs no transaction any more is looked at or written
+        // here: a job that stays wanted would be granted the bus for ever.
         let transaction = match job {
             Job::Block { address, .. } => Transaction::block(self.agent, self.copies.fetch(), address),
             Job::Tail => {
                 let tail = self.addresses.send_tail();
-                Transaction::block(self.agent, self.pointers.load(tail).err()?, tail)
+                let Err(kind) = self.pointers.load(tail) else {
+                    self.try_tail();
+                    self.advance(context);
+                    return None;
+                };
+                Transaction::block(self.agent, kind, tail)
             }
             Job::Head { shown } => {
                 let (head, pointer) = (self.addresses.send_head(), self.queue.pointer(shown));
-                let kind = self.pointers.store(head, pointer).err()?;
+                let Err(kind) = self.pointers.store(head, pointer) else {
+                    self.head_shown = shown;
+                    return None;
+                };
                 self.pointers.store_transaction(self.agent, kind, head, pointer)
             }
         };

@@ -65,6 +65,10 @@ pub(super) struct Covered {
 /// The shortest window: one instant.
 pub(super) const INSTANT: Duration = Duration::from_ps(1);
 
+/// The longest window, however long the lookahead is: the observer sees nothing,
+/// and cannot interrupt, inside a window.
+const LONGEST: Duration = Duration::from_ns(10_000);
+
 impl Stretch {
     /// Simulates window after window: `window` does one of them, on whatever
     /// threads, and says what there is to do next. `None` as soon as it has none.
@@ -84,7 +88,7 @@ impl Stretch {
 
     /// The window that starts at `start`, if that is within the stretch.
     fn window(&self, start: Time) -> Option<Window> {
-        let length = self.lookahead.max(INSTANT);
+        let length = self.lookahead.clamp(INSTANT, LONGEST);
         (start < self.bound).then(|| Window {
             end: start.saturating_add(length).min(self.bound),
             first_arrival: start.saturating_add(self.lookahead),

@@ -36,6 +36,7 @@ impl Archived for Node {
             progressed_at,
             journal: _,
             waiting,
+            instant: _,
         } = self;
         assert!(
             departures.is_empty() && timers.is_empty() && faults.is_empty(),

@@ -144,6 +144,7 @@ impl Node {
             return;
         }
         let Some(transaction) = agent.and_then(|agent| self.issue(now, agent)) else {
+            agent.into_iter().for_each(|agent| self.note_vain_grant(now, MEMORY_BUS, agent));
             self.free_bus(now);
             return;
         };

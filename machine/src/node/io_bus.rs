@@ -198,6 +198,7 @@ impl Node {
     fn start_for_device(&mut self, now: Time, agent: AgentId) {
         let again = self.io().bridge.take_refused(agent);
         let Some(transaction) = again.or_else(|| self.issue(now, agent)) else {
+            self.note_vain_grant(now, IO_BUS, agent);
             self.free_io_bus(now);
             return;
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_memory::bridge::Bridge;
-use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
+use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
 use narthex_memory::port::AccessFault;
 use narthex_memory::{ProcessorMemory, Tag};
@@ -79,11 +79,15 @@ impl<C: HasCaches> NodeMemory<'_, C> {
 
     /// Sends home what the process's cache holds of the range, and empties its
     /// lines. The range is the process's own: what it has in common with others
-    /// stays mapped.
-    fn flush(&mut self, address: u64, length: u64) {
+    /// stays mapped. `stays_code`: what is executable in it remains so.
+    fn flush(&mut self, address: u64, length: u64, stays_code: bool) {
+        let had_code = self.pages.within(address, length).any(|page| page.executable);
         let memory = self.caches[self.own].memory();
         let (main, translation) = (&mut *self.main, memory.translation().clone());
         memory.forget_instructions();
+        if had_code && !stays_code {
+            memory.code_removed();
+        }
         memory
             .data_cache()
             .flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
@@ -124,10 +128,8 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     }
 
     fn map(&mut self, address: u64, length: u64, protection: Protection) {
-        let mapped_before = (0..length.div_ceil(PAGE_BYTES))
-            .any(|page| self.pages.lookup(address + page * PAGE_BYTES).is_some());
-        if mapped_before {
-            self.flush(address, length);
+        if self.pages.within(address, length).next().is_some() {
+            self.flush(address, length, protection.execute);
         }
         let attributes = PageAttributes {
             kind: PageKind::Cachable,
@@ -139,7 +141,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     }
 
     fn unmap(&mut self, address: u64, length: u64) {
-        self.flush(address, length);
+        self.flush(address, length, false);
         self.pages.unmap(address, length);
         let place = self.translated(address);
         self.main.discard(place, length);

@@ -32,6 +32,7 @@
 
 mod archive;
 pub mod counts;
+mod endless;
 mod halves;
 mod interconnect;
 mod io_bus;
@@ -186,6 +187,8 @@ pub struct Node {
     progressed_at: Time,
     /// What it knows about the loop in which its program waits.
     waiting: Waiting,
+    /// What has happened at the present instant.
+    instant: endless::Instant,
     /// What happened here, where somebody wants to know.
     pub journal: Option<Box<Journal>>,
 }
@@ -250,6 +253,7 @@ impl Node {
             progress: 0,
             progressed_at: Time::ZERO,
             waiting: Waiting::default(),
+            instant: endless::Instant::default(),
             journal: None,
         }
     }
@@ -285,6 +289,10 @@ impl Node {
                 self.run_processor(index, horizon);
             } else if let Some((now, event)) = self.events.pop_before(until) {
                 self.handle(now, event);
+                if self.instant.is_endless() {
+                    self.stop_at_endless_instant();
+                    break;
+                }
             } else {
                 break;
             }
@@ -379,6 +387,7 @@ impl Node {
     /// Out of line, so that a processor that only runs needs none of its locals.
     #[inline(never)]
     fn handle(&mut self, now: Time, event: Event) {
+        self.instant.count(now);
         let edge = event.edge();
         self.see(&event);
         match event {

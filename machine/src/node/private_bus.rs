@@ -54,6 +54,7 @@ impl Node {
         let agent = private.bus.grant();
         let issued = agent.and_then(|agent| self.units[usize::from(agent.0)].memory.issue(Traffic::Uncached));
         let Some(transaction) = issued else {
+            agent.into_iter().for_each(|agent| self.note_vain_grant(now, PRIVATE_BUS, agent));
             self.free_private_bus(now);
             return;
         };

@@ -49,6 +49,8 @@ pub enum Ended {
     Exited(u8),
     /// It did something wrong; the text says what, where, and in which state.
     Failed(String),
+    /// Its node came to an instant that does not end; the text says why.
+    Endless(String),
 }
 
 /// Something that a program wrote.

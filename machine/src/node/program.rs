@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// A process ends: its processor stops.
-    fn end(&mut self, now: Time, index: usize, ended: Ended) {
+    pub(super) fn end(&mut self, now: Time, index: usize, ended: Ended) {
         // A device may still find a mistake in what the program left behind.
         if self.processes[index].failure().is_none() {
             self.processes[index].ended = Some((now, ended));

@@ -121,7 +121,7 @@ impl Node {
             place: self.place(index),
             ended: self.processes[index].ended.as_ref().map(|(at, ended)| match ended {
                 Ended::Exited(code) => (*at, *code),
-                Ended::Failed(_) => (*at, u8::MAX),
+                Ended::Failed(_) | Ended::Endless(_) => (*at, u8::MAX),
             }),
             activity: unit.activities.current(),
             access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),

@@ -146,51 +146,54 @@ fn a_processor_faults_at_the_access_and_not_behind_it() {
     assert_says(&text, &[&format!("  at          {:#x}", CODE + 8)]);
 }
 
+/// The report of a program whose node 0 sends `good` packets and then one with
+/// the header `wrong`.
+fn report_of_packet(interface: &str, good: u64, wrong: u64) -> String {
+    let source = format!(
+        "
+        call start
+        bnez s8, well
+        li   s0, {good}
+    send_good:
+        beqz s0, send_wrong
+        li   a0, {right}
+        li   a1, {DATA}
+        call send
+        addi s0, s0, -1
+        j    send_good
+    send_wrong:
+        li   a0, {wrong}
+        li   a1, {DATA}
+        call send
+        li   a0, {DATA}
+        call receive
+    well:
+        exit 0
+    {LIBRARY}",
+        right = header(1, 8)
+    );
+    report(interface, &source)
+}
+
 #[test]
-fn a_packet_to_a_node_that_does_not_exist_names_that_node() {
-    for interface in crate::INTERFACES {
-        let text = report(
-            interface,
-            &format!(
-                "
-            call start
-            bnez s8, well
-            li   a0, {header}
-            li   a1, {DATA}
-            call send
-            li   a0, {DATA}
-            call receive
-        well:
-            exit 0
-        {LIBRARY}",
-                header = header(2, 8)
-            ),
-        );
-        assert_says(&text, &["to node 2, which does not exist"]);
+fn a_wrong_packet_is_refused_and_named_wherever_it_stands() {
+    for interface in crate::INTERFACES.into_iter().chain(["CNI16Q", "CNI16Qm"]) {
+        for good in [0, 1, 3] {
+            let text = report_of_packet(interface, good, header(2, 8));
+            assert_says(&text, &["to node 2, which does not exist"]);
+            let text = report_of_packet(interface, good, header(1, 249));
+            assert_says(&text, &["249 payload bytes", "248"]);
+        }
     }
 }
 
 #[test]
-fn a_packet_with_more_payload_than_fits_names_the_limit() {
-    for interface in crate::INTERFACES {
-        let text = report(
-            interface,
-            &format!(
-                "
-            call start
-            bnez s8, well
-            li   a0, {header}
-            li   a1, {DATA}
-            call send
-            li   a0, {DATA}
-            call receive
-        well:
-            exit 0
-        {LIBRARY}",
-                header = header(1, 249)
-            ),
-        );
-        assert_says(&text, &["249 payload bytes", "248"]);
+fn more_messages_announced_than_the_queue_holds_are_a_failure() {
+    for count in [3, u64::MAX] {
+        let announce = format!("li s0, {}\n li s1, 0x50001000\n sd s0, 24(s1)\n exit 0", count as i64);
+        let Failure { exit_code, message, .. } = failure(&request("isca96", "CNI8Q"), &announce);
+        assert_eq!(exit_code, Failure::GUEST);
+        assert_says(&message, &[&format!("{count} more messages are announced than the send queue holds")]);
     }
 }
 

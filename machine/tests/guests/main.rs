@@ -8,6 +8,7 @@ mod attachments;
 mod bad_requests;
 mod cachable_registers;
 mod checkpoints;
+mod code;
 mod coherence;
 mod determinism;
 mod dma;

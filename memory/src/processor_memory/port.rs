@@ -346,8 +346,14 @@ impl Port for ProcessorPort<'_> {
         Outcome::Done(())
     }
 
+    #[inline]
     fn code_version(&self) -> u64 {
         self.own.code_version
+    }
+
+    #[inline]
+    fn code_removals(&self) -> u64 {
+        self.own.code_removals
     }
 
     fn tag_block_bytes(&self) -> u64 {

@@ -1,0 +1,100 @@
+//! Instants that do not end.
+//!
+//! Whatever happens at a node, time goes on after some of it. It does not if a
+//! model wants a bus, is granted it, issues nothing and wants it again: events
+//! then follow each other at one instant for ever, inside a window, where no
+//! patience and no observer ends them. So the node counts the events of an
+//! instant, and stops when there are more than any machine has.
+
+use std::fmt;
+
+use narthex_interfaces::Interface;
+use narthex_kernel::Time;
+use narthex_memory::AgentId;
+
+use super::{Agent, Ended, Node};
+
+/// More events at one instant than a node of any machine has: a thousand nodes
+/// that each send it a full window of packets cause some ten thousand.
+const MOST_EVENTS: u32 = 1_000_000;
+
+/// The present instant of a node.
+#[derive(Debug, Default)]
+pub struct Instant {
+    at: Time,
+    /// Events that have happened at it.
+    events: u32,
+    /// The grant after which nothing was issued last, if there was one.
+    vain: Option<Vain>,
+}
+
+/// A grant after which nothing was issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Vain {
+    at: Time,
+    bus: &'static str,
+    agent: Agent,
+}
+
+impl Instant {
+    /// Counts an event.
+    #[inline]
+    pub fn count(&mut self, now: Time) {
+        if now != self.at {
+            (self.at, self.events) = (now, 0);
+        }
+        self.events += 1;
+    }
+
+    /// Whether it has had more events than there can be.
+    #[inline]
+    pub fn is_endless(&self) -> bool {
+        self.events > MOST_EVENTS
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Agent::Unit(index) => write!(f, "processor {index}"),
+            Agent::Side(side) => {
+                let half = if side == Interface::send_half(0) % 2 { "send" } else { "receive" };
+                write!(f, "the {half} half of process {}'s interface", Interface::process_of(side))
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Notes that an agent was granted a bus and issued nothing.
+    #[cold]
+    pub(super) fn note_vain_grant(&mut self, at: Time, bus: &'static str, agent: AgentId) {
+        self.instant.vain = Some(Vain { at, bus, agent: self.agent(agent) });
+    }
+
+    /// Ends the run at an instant that does not end, and says why.
+    #[cold]
+    pub(super) fn stop_at_endless_instant(&mut self) {
+        let at = self.instant.at;
+        let what = match self.instant.vain.filter(|vain| vain.at == at) {
+            Some(Vain { bus, agent, .. }) => {
+                format!("{agent} is granted the {bus} again and again and issues nothing")
+            }
+            None => format!("more than {MOST_EVENTS} events happen"),
+        };
+        let text = format!(
+            "no progress: node {}: {what} at the instant {at}, which therefore does not end. This is a mistake \
+             in a model, not in the program",
+            self.id.0
+        );
+        self.end(at, 0, Ended::Endless(text));
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/support/elf.rs"]
+#[allow(dead_code, reason = "the tests of whole machines use all of it")]
+mod elf;
+
+#[cfg(test)]
+mod tests;
