@@ -70,8 +70,10 @@ bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earl
 identity: setup ## Run every program over every interface on threads and with wait loops executed: the same bytes.
 	$(BIN)/pytest python/tests/test_identity.py -m long
 
-fuzz: setup ## Compare processors with an independent implementation on random programs.
-	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"
+fuzz: setup ## Try random programs, files, accesses and checkpoints: SECONDS=300 for each class, CLASS=elf, SEED=1.
+	@mkdir -p results
+	cargo run --locked --release -p narthex-fuzz -- $(or $(CLASS),all) --seconds $(or $(SECONDS),300) \
+		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

@@ -1,23 +1,29 @@
-//! Differential testing: random programs run on the simulator's processor and
-//! on an independent implementation, and everything they leave behind must be
-//! equal to the last bit.
+//! Fuzzing: random input of many classes, and what must come of it.
 //!
-//! Reading order: [`generate`] draws a [`program`] out of instructions that
-//! [`encode`] knows and [`values`] on which implementations differ; [`elf`]
-//! makes a file of it. [`simulator`] and [`mod@reference`] (QEMU in user mode) run
-//! the file; [`compare`] finds the first record that differs, and [`shrink`]
-//! removes whatever is not needed for the difference.
+//! | class | input | what must come of it |
+//! | --- | --- | --- |
+//! | [`instructions`] | random programs | the processor leaves behind what QEMU does |
+//! | [`elf_files`] | crafted and damaged ELF files | a refusal, or a run that ends |
+//! | [`machine_files`] | damaged machine files | a refusal with file and key, or a run that ends |
+//! | [`registers`] | programs with random accesses to a device | a run that ends |
+//! | [`checkpoints`] | damaged checkpoints, some signed again | a refusal, or a run that ends |
 //!
-//! A fixed set of programs, `fixed.txt`, holds the reference's outputs as
-//! hashes, so that `cargo test` repeats the comparison without QEMU.
+//! A case follows from the number of its [`class`](mod@class) and its seed alone ([`choice`]), so it can be
+//! repeated. [`campaign`] runs cases one after the other in a process of their
+//! own, so that a crash, a hang or a flood of memory names its seed.
 
+pub mod campaign;
+pub mod catalogue;
+pub mod checkpoints;
 pub mod choice;
-pub mod compare;
-pub mod elf;
-pub mod encode;
-pub mod generate;
-pub mod program;
-pub mod reference;
-pub mod shrink;
-pub mod simulator;
-pub mod values;
+pub mod class;
+pub mod elf_files;
+pub mod instructions;
+pub mod machine_files;
+pub mod mutation;
+pub mod registers;
+pub mod runs;
+
+/// Guest programs without a compiler, as the tests of whole machines write them.
+#[path = "../../machine/tests/support/mod.rs"]
+mod guest;

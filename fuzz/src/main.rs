@@ -1,54 +1,67 @@
-//! `narthex-fuzz`: compares the simulator's processor with QEMU on random
-//! programs, or records QEMU's outputs for the fixed set.
+//! `narthex-fuzz`: random input of a class, and whether what must come of it
+//! comes; or QEMU's outputs for the fixed set of programs.
 
-use narthex_fuzz::compare::{Difference, first_difference};
-use narthex_fuzz::program::Program;
-use narthex_fuzz::reference::{Reference, ReferenceError};
-use narthex_fuzz::{generate, shrink, simulator};
-use std::fmt;
-use std::io::Write as _;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-const HELP: &str = "\
-Compares the simulator's processor with QEMU on random programs.
+use clap::{Parser, ValueEnum as _};
+use narthex_fuzz::campaign::{Campaign, run_cases};
+use narthex_fuzz::class::Name;
+use narthex_fuzz::instructions::Instructions;
 
-usage: narthex-fuzz [--instructions N] [--seed N] [--qemu FILE] [--keep FOLDER]
-       narthex-fuzz --record N [--qemu FILE] > fuzz/fixed.txt
-
-  --instructions N  stop after N instructions without a difference (default 10000000)
-  --seed N          seed of the first program; the next has N + 1 (default 1)
-  --qemu FILE       the reference (default: qemu-riscv64 on the PATH)
-  --keep FOLDER     where a program that shows a difference is kept (default: the current one)
-  --record N        print the fixed set: N seeds with the hash of QEMU's output";
-
+/// Feeds the simulator with random input, and looks for crashes, hangs and
+/// differences. The exit code is 1 if there was one.
+#[derive(Parser)]
 struct Options {
-    instructions: u64,
+    /// The class of input, or `all` for one after the other.
+    #[arg(value_parser = classes)]
+    class: Classes,
+    /// Seed of the first case; the next has one more.
+    #[arg(long, default_value_t = 1)]
     seed: u64,
-    qemu: Option<PathBuf>,
+    /// Time for each class.
+    #[arg(long, default_value_t = 60, conflicts_with = "cases")]
+    seconds: u64,
+    /// Cases of each class, instead of a time.
+    #[arg(long)]
+    cases: Option<u64>,
+    /// Where the input of a finding is kept.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
     keep: PathBuf,
+    /// The reference of the class `instructions` [default: qemu-riscv64 on the PATH].
+    #[arg(long, value_name = "FILE")]
+    qemu: Option<PathBuf>,
+    /// Print the fixed set instead: so many seeds with the hash of QEMU's output.
+    #[arg(long, value_name = "N")]
     record: Option<u64>,
+    /// Run the cases here, with files in this folder.
+    #[arg(long, hide = true)]
+    child: Option<PathBuf>,
+}
+
+#[derive(Clone)]
+struct Classes(Vec<Name>);
+
+fn classes(text: &str) -> Result<Classes, String> {
+    match text {
+        "all" => Ok(Classes(Name::value_variants().to_vec())),
+        name => Ok(Classes(vec![Name::from_str(name, false).map_err(|_| {
+            let names: Vec<String> = Name::value_variants().iter().map(ToString::to_string).collect();
+            format!("expected all or one of {}", names.join(", "))
+        })?])),
+    }
 }
 
 fn main() -> ExitCode {
-    let options = match options(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(message) => return failure(2, &message),
+    let options = Options::parse();
+    let outcome = match (&options.child, options.record) {
+        (Some(scratch), _) => return child(&options, scratch.clone()),
+        (None, Some(count)) => record(&options, count),
+        (None, None) => fuzz(&options),
     };
-    let reference = match Reference::find(options.qemu.clone(), &std::env::temp_dir()) {
-        Ok(reference) => reference,
-        Err(error) => return failure(2, &error.to_string()),
-    };
-    let outcome = match options.record {
-        Some(count) => record(&reference, count),
-        None => fuzz(&reference, &options),
-    };
-    outcome.unwrap_or_else(|error| failure(1, &error.to_string()))
+    outcome.unwrap_or_else(|message| failure(2, &message))
 }
 
 fn failure(code: u8, message: &str) -> ExitCode {
@@ -56,104 +69,59 @@ fn failure(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-    let keep = PathBuf::from(".");
-    let mut options = Options { instructions: 10_000_000, seed: 1, qemu: None, keep, record: None };
-    while let Some(name) = arguments.next() {
-        if name == "--help" || name == "-h" {
-            return Ok(None);
-        }
-        let mut value = || arguments.next().ok_or(format!("{name} needs a value; see --help"));
-        match name.as_str() {
-            "--instructions" => options.instructions = number(&name, &value()?)?,
-            "--seed" => options.seed = number(&name, &value()?)?,
-            "--qemu" => options.qemu = Some(value()?.into()),
-            "--keep" => options.keep = value()?.into(),
-            "--record" => options.record = Some(number(&name, &value()?)?),
-            _ => return Err(format!("unknown option {name:?}; see --help")),
-        }
-    }
-    Ok(Some(options))
-}
-
-fn number(name: &str, text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("{name} is {text:?}; it must be a whole number"))
-}
-
 /// Prints seeds and hashes for the fixed set.
-fn record(reference: &Reference, count: u64) -> Result<ExitCode, ReferenceError> {
+fn record(options: &Options, count: u64) -> Result<ExitCode, String> {
+    let text = |error: &dyn ToString| error.to_string();
+    let instructions =
+        Instructions::open(options.qemu.clone(), &std::env::temp_dir()).map_err(|error| text(&error))?;
     for seed in 1..=count {
-        let output = reference.run(&generate::program(seed).file())?;
-        println!("{seed} {}", simulator::hash(&output));
+        println!("{}", instructions.record(seed).map_err(|error| text(&error))?);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs programs until enough instructions agreed, or one did not.
-fn fuzz(reference: &Reference, options: &Options) -> Result<ExitCode, ReferenceError> {
+/// Runs cases of each class that was asked for.
+fn fuzz(options: &Options) -> Result<ExitCode, String> {
+    let mut findings = 0;
+    for &class in &options.class.0 {
+        class.open(options.qemu.clone(), &std::env::temp_dir()).map_err(|error| error.to_string())?;
+        findings += campaign(options, class).map_err(|error| error.to_string())?;
+    }
+    Ok(ExitCode::from(u8::from(findings > 0)))
+}
+
+/// Runs cases of a class, and says what came of them; the number of findings.
+fn campaign(options: &Options, class: Name) -> io::Result<usize> {
     let begin = Instant::now();
-    let (mut instructions, mut seed) = (0, options.seed);
-    while instructions < options.instructions {
-        let program = generate::program(seed);
-        match compare(reference, &program)? {
-            Ok(executed) => instructions += executed,
-            Err(finding) => return Ok(explain(reference, options, &program, &finding)),
-        }
-        seed += 1;
-        eprint!("\r{} programs, {instructions} instructions", seed - options.seed);
-        let _ = std::io::stderr().flush();
-    }
-    eprintln!();
-    let programs = seed - options.seed;
-    let seconds = begin.elapsed().as_secs_f64();
-    println!("{programs} programs, {instructions} instructions, no difference ({seconds:.1} s)");
-    Ok(ExitCode::SUCCESS)
+    let campaign = Campaign {
+        class,
+        seed: options.seed,
+        cases: options.cases.unwrap_or(u64::MAX),
+        time: options.cases.is_none().then(|| Duration::from_secs(options.seconds)),
+        keep: options.keep.clone(),
+        qemu: options.qemu.clone(),
+    };
+    let tally = campaign.run()?;
+    let findings = match tally.findings {
+        0 => "no finding".to_owned(),
+        1 => "1 finding".to_owned(),
+        more => format!("{more} findings"),
+    };
+    println!("{class}: {} cases, {findings} ({:.0} s)", tally.cases, begin.elapsed().as_secs_f64());
+    Ok(tally.findings)
 }
 
-/// One of our processors that differs from the reference.
-struct Finding {
-    processor: &'static str,
-    difference: Difference,
-    /// Why the program did not end well, if it did not.
-    problem: Option<String>,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} processor: {}", self.processor, self.difference)?;
-        self.problem.iter().try_for_each(|problem| writeln!(f, "{problem}"))
-    }
-}
-
-/// The number of instructions that a program executed, or what differs.
-fn compare(reference: &Reference, program: &Program) -> Result<Result<u64, Finding>, ReferenceError> {
-    let file = program.file();
-    let theirs = reference.run(&file)?;
-    let functional = simulator::run_functional(&file);
-    let instructions = functional.instructions;
-    for (processor, ours) in [("functional", functional), ("in-order", simulator::run_in_order(&file))] {
-        if let Some(difference) = first_difference(program, &ours.output, &theirs) {
-            return Ok(Err(Finding { processor, difference, problem: ours.problem }));
+/// The part of a child: runs the cases of one class.
+fn child(options: &Options, scratch: PathBuf) -> ExitCode {
+    let class = match options.class.0[0].open(options.qemu.clone(), &scratch) {
+        Ok(class) => class,
+        Err(error) => return failure(2, &error.to_string()),
+    };
+    match run_cases(&*class, options.seed, options.cases.unwrap_or(u64::MAX), &scratch) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::from(1)
         }
     }
-    Ok(Ok(instructions))
-}
-
-/// Shrinks a program that shows a difference, keeps it, and prints all of it.
-fn explain(reference: &Reference, options: &Options, program: &Program, found: &Finding) -> ExitCode {
-    println!("\nseed {}, {found}\nshrinking ...", program.seed);
-    let differs = |candidate: &Program| matches!(compare(reference, candidate), Ok(Err(_)));
-    let small = shrink::shrink(program, differs);
-    if let Ok(Err(finding)) = compare(reference, &small) {
-        println!("{finding}");
-    }
-    for (index, block) in small.blocks.iter().enumerate() {
-        println!("block {index}, {} turns:\n{}", block.turns, small.listing(index));
-    }
-    let path = options.keep.join(format!("difference-{}.elf", program.seed));
-    match std::fs::write(&path, small.file()) {
-        Ok(()) => println!("kept as {}", path.display()),
-        Err(error) => println!("cannot keep it as {}: {error}", path.display()),
-    }
-    ExitCode::from(1)
 }

@@ -1,7 +1,7 @@
 //! The fixed set: programs whose outputs QEMU computed when `fixed.txt` was
-//! recorded (`narthex-fuzz --record`), so that no QEMU is needed here.
+//! recorded (`narthex-fuzz instructions --record`), so that no QEMU is needed here.
 
-use narthex_fuzz::{encode, generate, simulator};
+use narthex_fuzz::instructions::{encode, generate, simulator};
 use std::collections::BTreeSet;
 
 const FIXED: &str = include_str!("../fixed.txt");
@@ -20,7 +20,7 @@ fn every_program_of_the_fixed_set_leaves_what_it_leaves_on_qemu() {
         for run in [simulator::run_functional(&file), simulator::run_in_order(&file)] {
             assert_eq!(run.problem, None, "seed {seed}");
             let found = simulator::hash(&run.output);
-            assert_eq!(found, expected, "seed {seed}: run `narthex-fuzz --seed {seed}`");
+            assert_eq!(found, expected, "seed {seed}: run `narthex-fuzz instructions --seed {seed}`");
         }
     }
 }

@@ -141,7 +141,7 @@ pub(crate) fn simulate(
     let mut tracer = request.trace.as_ref().map(trace).transpose()?;
     let simulation = Simulation::new(nodes, lookahead).with_threads(threads);
     let threads = simulation.thread_count();
-    let mut running = Running { simulation, written: Written::default() };
+    let mut running = Running::new(simulation);
     let keep =
         |checkpoint| Keeper::new(checkpoint, Identity::new(request, elf, interface, machine.resolved()));
     let mut keeper = request.checkpoint.as_ref().map(keep).transpose()?;
@@ -188,7 +188,7 @@ pub(crate) fn simulate(
 }
 
 /// A run that goes on: all that a checkpoint holds.
-pub(crate) struct Running {
+pub struct Running {
     simulation: Simulation<Node>,
     written: Written,
 }
@@ -202,6 +202,11 @@ impl Archived for Running {
 }
 
 impl Running {
+    /// A run whose programs have written nothing yet.
+    pub fn new(simulation: Simulation<Node>) -> Self {
+        Running { simulation, written: Written::default() }
+    }
+
     /// Goes on until there is an ending, with a checkpoint whenever one is due
     /// and one more when the observer ends the run.
     fn run(

@@ -27,6 +27,8 @@ pub enum End {
     Failed(String),
     /// It did what no program may do.
     Fault(Fault),
+    /// Its time was over.
+    Horizon,
     /// It waits for something that never happens. Plain memory never makes a
     /// processor wait, so this is a mistake of the simulator.
     Stuck,
@@ -56,9 +58,14 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
 
     /// Runs the program to its end. What its system calls do to the outside,
     /// apart from ending it, goes to `outside`.
-    pub fn run(&mut self, mut outside: impl FnMut(&Effect)) -> End {
+    pub fn run(&mut self, outside: impl FnMut(&Effect)) -> End {
+        self.run_until(Time::NEVER, outside)
+    }
+
+    /// The same up to an instant of the processor's time.
+    pub fn run_until(&mut self, until: Time, mut outside: impl FnMut(&Effect)) -> End {
         loop {
-            match self.processor.run(&mut self.memory, Time::NEVER) {
+            match self.processor.run(&mut self.memory, until) {
                 Stop::SystemCall => {
                     let effect = self.call().effect;
                     if let Some(end) = effect.as_ref().and_then(ended_by) {
@@ -68,7 +75,8 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
                 }
                 Stop::Marker(_) => {}
                 Stop::Fault(fault) => return End::Fault(fault),
-                Stop::Wait | Stop::Horizon => return End::Stuck,
+                Stop::Horizon => return End::Horizon,
+                Stop::Wait => return End::Stuck,
             }
         }
     }
@@ -156,6 +164,12 @@ mod tests {
         });
         assert_eq!((end, written.as_slice()), (End::Exit(5), b"hello".as_slice()));
         assert_eq!(process.retired(), 8);
+    }
+
+    #[test]
+    fn a_program_that_turns_for_ever_is_left_at_the_instant_that_was_asked_for() {
+        let program = Program::parse("prog", image("again: j again")).expect("sound");
+        assert_eq!(process(&program).run_until(Time::from_ps(1_000_000), |_| {}), End::Horizon);
     }
 
     #[test]

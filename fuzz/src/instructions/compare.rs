@@ -1,6 +1,6 @@
 //! Where two runs of a program part.
 
-use crate::program::{Program, RECORD_BYTES};
+use crate::instructions::program::{Program, RECORD_BYTES};
 use std::fmt;
 
 /// The first byte at which two outputs differ, in terms of the program.
@@ -78,7 +78,7 @@ impl fmt::Display for Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate;
+    use crate::instructions::generate;
 
     #[test]
     fn a_flipped_bit_is_found_in_its_register() {

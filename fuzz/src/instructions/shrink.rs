@@ -1,6 +1,6 @@
 //! A smaller program that still shows a difference.
 
-use crate::program::{Block, Program};
+use crate::instructions::program::{Block, Program};
 
 /// Removes blocks, turns and items from `program` as long as `differs` says
 /// that what is left still shows the difference.
@@ -62,9 +62,9 @@ fn reduce_turns(best: &mut Program, block: usize, differs: &mut impl FnMut(&Prog
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::{Instruction, addi};
-    use crate::generate;
-    use crate::program::Item;
+    use crate::instructions::encode::{Instruction, addi};
+    use crate::instructions::generate;
+    use crate::instructions::program::Item;
 
     #[test]
     fn one_guilty_instruction_is_all_that_stays() {

@@ -19,9 +19,9 @@
 //! | x31 | where the next record goes |
 
 use crate::choice::Choice;
-use crate::elf::{self, Segment};
-use crate::encode::{self, Instruction, Register, addi, compressed};
-use crate::values::interesting;
+use crate::guest::elf::{self, Segment};
+use crate::instructions::encode::{self, Instruction, Register, addi, compressed};
+use crate::instructions::values::interesting;
 use std::fmt::Write as _;
 
 const CODE: u64 = 0x1_0000;

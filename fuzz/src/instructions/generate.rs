@@ -7,8 +7,10 @@
 //! rounding modes, alignments, values.
 
 use crate::choice::Choice;
-use crate::encode::{self, Instruction, Register, addi, compressed};
-use crate::program::{self, Block, FCSR, FFLAGS, FRM, Item, JumpKind, MOST_POOL_OFFSET, Program};
+use crate::instructions::encode::{self, Instruction, Register, addi, compressed};
+use crate::instructions::program::{
+    self, Block, FCSR, FFLAGS, FRM, Item, JumpKind, MOST_POOL_OFFSET, Program,
+};
 
 /// Loops in a program.
 const BLOCKS: usize = 12;

@@ -1,0 +1,89 @@
+//! Machines, and the interfaces that they can have, wherever those are attached.
+
+use narthex_interfaces::models::MODELS;
+use narthex_interfaces::side::Driver;
+use narthex_interfaces::{Attached, Attachment};
+use narthex_machine::{RunRequest, config};
+use std::sync::LazyLock;
+
+use crate::choice::Choice;
+use crate::guest::{request, with};
+use crate::runs::PATIENCE;
+
+/// Every machine that is built in, with each of its interfaces at each place.
+static ALL: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
+    let examples = || MODELS.iter().flat_map(|model| model.examples);
+    let hybrids = examples().flat_map(|send| examples().map(move |receive| format!("({send})S({receive})R")));
+    let names: Vec<String> = examples().map(ToString::to_string).chain(hybrids).collect();
+    let machines = config::preset_names().into_iter();
+    let fitting = |machine: &'static str| {
+        let config = config::load(machine).expect("it is built in").config;
+        let places = |name: &String| Attachment::ALL.map(|(_, place)| format!("{name} on {place}"));
+        let attached = names.iter().flat_map(places);
+        let fits = |name: &String| {
+            name.parse::<Attached>().is_ok_and(|interface| config.build_interface(&interface).is_ok())
+        };
+        attached.filter(fits).map(|name| (machine, name)).collect::<Vec<_>>()
+    };
+    machines.flat_map(fitting).collect()
+});
+
+/// A run of two nodes on any machine over any of its interfaces, which is ended
+/// soon when nothing moves.
+pub fn any(choice: &mut Choice) -> RunRequest {
+    let (machine, interface) = &ALL[choice.below(ALL.len() as u64) as usize];
+    with(request(machine, interface), PATIENCE)
+}
+
+/// Settings that make nodes crowded, buffers scarce, and time tight.
+const VARIANTS: [&str; 4] = [
+    "machine.processors_per_node=2",
+    "flow_control.buffers=1",
+    "flow_control.window=1",
+    "network.latency=0ns",
+];
+
+/// The same, half of them with a change to the machine.
+pub fn any_varied(choice: &mut Choice) -> RunRequest {
+    let request = any(choice);
+    let varied = with(request.clone(), choice.of(&VARIANTS));
+    if choice.once_in(2) && is_sound(&varied) { varied } else { request }
+}
+
+/// Whether the machine takes its settings and has the interface.
+fn is_sound(request: &RunRequest) -> bool {
+    let machine = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
+    let interface: Attached = request.interface.parse().expect("a name");
+    machine.is_ok_and(|machine| machine.config.build_interface(&interface).is_ok())
+}
+
+/// A run over an interface that the library of [`crate::guest::messages`] drives.
+pub fn any_with_library(choice: &mut Choice) -> RunRequest {
+    loop {
+        let request = any(choice);
+        let interface: Attached = request.interface.parse().expect("a name");
+        let config = config::load(&request.machine).expect("it is built in").config;
+        let layouts = config.build_interface(&interface).expect("it fits").layouts(0);
+        if layouts.iter().all(|half| half.driver != Driver::CachableRegister) {
+            return request;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_and_every_place_is_there() {
+        let all: Vec<Attached> = ALL.iter().map(|(_, name)| name.parse().expect("a name")).collect();
+        for (place, name) in Attachment::ALL {
+            assert!(all.iter().any(|interface| interface.attachment == place), "{name}");
+        }
+        for model in MODELS {
+            let claimed = |(_, name): &(&str, String)| model.examples.iter().any(|own| name.starts_with(own));
+            assert!(ALL.iter().any(claimed), "{}", model.family);
+        }
+        assert!(ALL.len() > 50, "{}", ALL.len());
+    }
+}

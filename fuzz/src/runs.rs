@@ -1,0 +1,67 @@
+//! Runs of whole machines that must end, whatever their input is.
+
+use narthex_kernel::Time;
+use narthex_machine::{Failure, Progress, RunRequest, run};
+use serde_json::Value;
+
+/// A run that has come to this instant is ended; nothing here needs as long.
+const LONGEST: Time = Time::from_ps(20_000_000_000);
+
+/// Simulated time after which a run is told that nothing moves.
+pub const PATIENCE: &str = "machine.time_without_progress=100us";
+
+/// What came of a run.
+#[derive(PartialEq, Debug)]
+pub enum Outcome {
+    /// It ended by itself.
+    Ended(Result<Value, Failure>),
+    /// It goes on and on.
+    Endless,
+}
+
+/// Runs a program until it ends, has come to an instant that no sensible run
+/// reaches, or was observed `observations` times (ten times a second).
+///
+/// # Errors
+/// If it fails without a message or with a code that there is not.
+pub fn bounded(request: &RunRequest, elf: &[u8], observations: u32) -> Result<Outcome, String> {
+    let mut left = observations;
+    let mut endless = false;
+    let result = run(request, elf, &mut |progress| {
+        if let Progress::Time(now) = progress {
+            left = left.saturating_sub(1);
+            endless = left == 0 || now >= LONGEST;
+        }
+        !endless
+    });
+    match result {
+        Err(failure) if endless && failure.message.contains("interrupted") => Ok(Outcome::Endless),
+        Err(failure) if !(1..=3).contains(&failure.exit_code) || failure.message.trim().is_empty() => {
+            Err(format!("a failure that says nothing: {failure:?}"))
+        }
+        result => Ok(Outcome::Ended(result)),
+    }
+}
+
+/// The same on one thread and on two: what comes of it must be the same.
+///
+/// # Errors
+/// If it is not, or as [`bounded`].
+pub fn on_threads(request: &RunRequest, elf: &[u8], observations: u32) -> Result<Outcome, String> {
+    let one = bounded(request, elf, observations)?;
+    if one == Outcome::Endless || request.nodes == Some(1) {
+        return Ok(one);
+    }
+    let two = bounded(&RunRequest { threads: 2, ..request.clone() }, elf, observations)?;
+    match one == two || two == Outcome::Endless {
+        true => Ok(two),
+        false => Err(format!("one thread and two differ:\n{}", difference(&one, &two))),
+    }
+}
+
+/// The first lines that differ.
+fn difference(one: &Outcome, two: &Outcome) -> String {
+    let (one, two) = (format!("{one:#?}"), format!("{two:#?}"));
+    let pairs = one.lines().zip(two.lines()).filter(|(one, two)| one != two);
+    pairs.take(5).map(|(one, two)| format!("  {}\n  {}\n", one.trim(), two.trim())).collect()
+}
