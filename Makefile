@@ -8,6 +8,8 @@ NARTHEX := $(BIN)/narthex
 PYTHON ?= $(shell for each in python3.11 python3 python3.12 python3.13; do \
 	"$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$each" && break; done)
 C_FILES = $(shell find guest -name '*.[ch]')
+# All of them: cargo does not see models and protocols, which build scripts find.
+RUST_FILES = $(shell find . \( -name target -o -name .venv \) -prune -o -name '*.rs' -print)
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
@@ -50,7 +52,7 @@ experiments: setup ## Run every experiment; results into results/experiments.jso
 test: lint rust-test python-test ## Run every check and test.
 
 lint: $(VENV)/.packages ## Check formats, run clippy, ruff and mypy.
-	cargo fmt --all -- --check
+	@rustfmt --check $(RUST_FILES)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -90,7 +92,7 @@ guide: setup ## Run every command of the guide, those that take long too.
 	NARTHEX_GUIDE=long $(BIN)/pytest python/tests/test_guide.py
 
 fmt: $(VENV)/.packages ## Format all sources.
-	cargo fmt --all
+	rustfmt $(RUST_FILES)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(C_FILES)
