@@ -65,7 +65,7 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
-use journal::{Edge, FrameNote, Journal};
+use journal::{Edge, Journal};
 
 use io_bus::IoBus;
 use private_bus::PrivateBus;
@@ -416,7 +416,7 @@ impl Node {
     }
 
     fn frame(&mut self, now: Time, frame: Frame) {
-        let note = self.journal.is_some().then(|| FrameNote::new(&frame));
+        let note = self.journal.is_some().then(|| frame.summary());
         let arrival = self.network.arrive(now, frame);
         if let (Some(journal), Some(note)) = (&mut self.journal, note) {
             journal.record(now, journal::Event::Arrival(note, arrival.packet.is_some()));
