@@ -17,6 +17,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use narthex_machine::host_memory::LIMIT_VARIABLE;
+
 use crate::class::{Class, Name};
 
 /// The name of the file with a case's input, without its ending.
@@ -103,6 +105,8 @@ impl Campaign {
         if let Some(qemu) = &self.qemu {
             command.arg("--qemu").arg(qemu);
         }
+        // What is refused must not depend on what else the host does.
+        command.env(LIMIT_VARIABLE, "1GiB");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 

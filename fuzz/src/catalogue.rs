@@ -43,9 +43,8 @@ const VARIANTS: [&str; 4] = [
     "network.latency=0ns",
 ];
 
-/// The same, half of them with a change to the machine.
-pub fn any_varied(choice: &mut Choice) -> RunRequest {
-    let request = any(choice);
+/// The run, half of the times with a change to the machine.
+pub fn varied(request: RunRequest, choice: &mut Choice) -> RunRequest {
     let varied = with(request.clone(), choice.of(&VARIANTS));
     if choice.once_in(2) && is_sound(&varied) { varied } else { request }
 }

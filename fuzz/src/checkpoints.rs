@@ -105,7 +105,7 @@ impl Run {
     /// The run of a case.
     fn of(seed: u64) -> Self {
         let choice = &mut Choice::from_seed(!seed);
-        let request = catalogue::any_varied(choice);
+        let request = catalogue::varied(catalogue::any_with_library(choice), choice);
         let bytes = choice.below(31) * 8;
         let source = if choice.once_in(2) { ping_pong(6, bytes) } else { both_ways(6, bytes, 2) };
         Run { request: with(RunRequest { nodes: None, ..request }, "machine.nodes=2"), elf: program(&source) }
@@ -177,17 +177,16 @@ fn damage(state: &mut Vec<u8>, other: impl Fn() -> Vec<u8>, choice: &mut Choice)
     }
 }
 
-/// A byte among others; most of a state is memory that is zero.
+/// Any byte where something is written; most of a state is memory that is zero,
+/// and cache lines that are all alike.
 fn place(state: &[u8], choice: &mut Choice) -> usize {
-    let mut at = 0;
-    for _ in 0..100 {
-        at = choice.below(state.len() as u64) as usize;
-        let around = &state[at.saturating_sub(8)..(at + 8).min(state.len())];
-        if around.iter().any(|&byte| byte != 0) {
-            break;
-        }
-    }
-    at
+    let repeats = |at: usize, period: usize| {
+        let piece = |at: usize| state.get(at..at + 16);
+        at.checked_sub(period).is_some_and(|before| piece(before) == piece(at))
+    };
+    let places = std::iter::repeat_with(|| choice.below(state.len() as u64) as usize);
+    let mut places = places.take(1000).skip_while(|&at| (1..=16).any(|period| repeats(at, period)));
+    places.next().unwrap_or(0)
 }
 
 /// Puts another number of variable length in place of the one at `at`: postcard

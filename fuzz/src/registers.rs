@@ -55,7 +55,8 @@ fn described(request: &RunRequest) -> String {
 
 /// The run of a case.
 fn request_of(seed: u64) -> RunRequest {
-    catalogue::any_varied(&mut Choice::from_seed(!seed))
+    let choice = &mut Choice::from_seed(!seed);
+    catalogue::varied(catalogue::any(choice), choice)
 }
 
 /// The program of a case, with the library behind it.

@@ -115,7 +115,11 @@ impl Clone for Interface {
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Interface { sides, homes: _, concern: _ } = self;
-        sides.iter_mut().try_for_each(|side| side.archive(archive))
+        sides.iter_mut().try_for_each(|side| {
+            let layout = side.layout();
+            side.archive(archive)?;
+            archive.ensure(side.layout() == layout, "an interface's half is another than the machine's")
+        })
     }
 }
 

@@ -87,7 +87,7 @@ pub struct HomeReply {
 
 /// What a half tells the node's composer and the guest's messaging library
 /// about itself. Both halves' answers are joined.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The driver that the messaging library needs.
     pub driver: Driver,

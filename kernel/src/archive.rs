@@ -43,10 +43,17 @@
 //!
 //! The same state gives the same bytes, so they also tell whether two
 //! simulations are in the same state.
+//!
+//! **What is read is not believed.** Bytes that were not written by a simulation
+//! may say anything. Plain data on whose lengths, indices or sums code relies is
+//! [`checked_when_read!`](crate::checked_when_read); what must fit to something
+//! else is checked where both are known, by [`Archive::ensure`].
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+pub use serde::de::Error as DeserializeError;
+pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -67,6 +74,9 @@ pub enum Damage {
         /// In what was built.
         built: usize,
     },
+    /// Parts of the state do not fit to each other, or to the machine.
+    #[error("{0}")]
+    Contradiction(&'static str),
     /// The archive goes on behind the state's end.
     #[error("{0} bytes are left over")]
     LeftOver(usize),
@@ -165,6 +175,15 @@ impl Archive<'_> {
         Ok(())
     }
 
+    /// Refuses a state in which something does not hold that has to: parts that do
+    /// not fit to each other, or to the machine that was built.
+    ///
+    /// # Errors
+    /// If it does not hold, with `what` is wrong.
+    pub fn ensure(&self, holds: bool, what: &'static str) -> Result<(), Damage> {
+        if holds { Ok(()) } else { Err(Damage::Contradiction(what)) }
+    }
+
     /// Saves or fills in each of the things of which a machine has a fixed number.
     ///
     /// # Errors
@@ -182,6 +201,43 @@ impl Archive<'_> {
         }
         items.try_for_each(|item| item.archive(self))
     }
+}
+
+/// Serde for plain data that derives it with `#[serde(remote = "Self")]`: what is
+/// read must satisfy its `is_sound`, else it is no such value.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// #[serde(remote = "Self")]
+/// struct Part { whole: Vec<u64>, position: usize }
+///
+/// impl Part {
+///     fn is_sound(&self) -> bool { self.position < self.whole.len() }
+/// }
+///
+/// narthex_kernel::checked_when_read!(Part);
+/// assert!(serde_json::from_str::<Part>(r#"{ "whole": [1, 2], "position": 1 }"#).is_ok());
+/// assert!(serde_json::from_str::<Part>(r#"{ "whole": [1, 2], "position": 2 }"#).is_err());
+/// ```
+#[macro_export]
+macro_rules! checked_when_read {
+    ($type:ty $(, $generic:ident: $bound:path)?) => {
+        impl$(<$generic: $bound>)? $crate::archive::Serialize for $type {
+            fn serialize<S: $crate::archive::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                <$type>::serialize(self, serializer)
+            }
+        }
+
+        impl<'de $(, $generic: $bound)?> $crate::archive::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::archive::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let read = <$type>::deserialize(deserializer)?;
+                let problem = || <D::Error as $crate::archive::DeserializeError>::custom("it contradicts itself");
+                if read.is_sound() { Ok(read) } else { Err(problem()) }
+            }
+        }
+    };
 }
 
 /// For fields that are arrays of any length, which serde has up to 32 only:

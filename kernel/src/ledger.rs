@@ -116,7 +116,7 @@ macro_rules! categories {
 
 /// Divides a stretch of time among categories, without gap or overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", remote = "Self")]
 pub struct Ledger<C> {
     opened: Time,
     since: Time,
@@ -124,6 +124,8 @@ pub struct Ledger<C> {
     totals: Box<[Duration]>,
     categories: PhantomData<C>,
 }
+
+crate::checked_when_read!(Ledger<C>, C: Category);
 
 /// What a [`Ledger`] books in each of many equal turns; nothing if no category
 /// ends in them.
@@ -162,8 +164,19 @@ impl<C: Category> Ledger<C> {
     /// If the totals do not add up to the elapsed time.
     pub fn close(&mut self, now: Time) {
         self.settle(now);
-        let booked: Duration = self.totals.iter().copied().sum();
-        assert_eq!(booked, self.elapsed(), "the ledger lost time");
+        assert_eq!(self.booked(), Some(self.elapsed()), "the ledger lost time");
+    }
+
+    /// The sum of the totals, unless it is no time at all.
+    fn booked(&self) -> Option<Duration> {
+        let mut totals = self.totals.iter();
+        let sum = totals.try_fold(0, |sum: u64, total| sum.checked_add(total.as_ps()));
+        sum.map(Duration::from_ps)
+    }
+
+    fn is_sound(&self) -> bool {
+        let fits = self.totals.len() == C::COUNT && self.current < C::COUNT && self.opened <= self.since;
+        fits && self.booked() == Some(self.elapsed())
     }
 
     /// Starts again at `now` with totals of zero, in the current category:
@@ -281,6 +294,29 @@ mod tests {
         assert_eq!(ledger.elapsed(), Duration::from_ps(10));
         assert_eq!(ledger.total(Test::Think), Duration::ZERO);
         assert_eq!(ledger.total(Test::Type), Duration::from_ps(10));
+    }
+
+    #[test]
+    fn a_ledger_that_lost_time_or_categories_is_not_read() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        ledger.switch(at(50), Test::Type);
+        let read = |ledger: &Ledger<Test>| {
+            let bytes = postcard::to_stdvec(ledger).expect("plain data");
+            postcard::from_bytes::<Ledger<Test>>(&bytes)
+        };
+        assert_eq!(read(&ledger), Ok(ledger.clone()));
+        let damages: [fn(&mut Ledger<Test>); 5] = [
+            |ledger| ledger.totals[1] = Duration::from_ps(1),
+            |ledger| ledger.totals = vec![Duration::from_ps(50)].into(),
+            |ledger| ledger.current = 3,
+            |ledger| ledger.opened = at(51),
+            |ledger| ledger.totals.fill(Duration::MAX),
+        ];
+        for damage in damages {
+            let mut damaged = ledger.clone();
+            damage(&mut damaged);
+            assert!(read(&damaged).is_err(), "{damaged:?}");
+        }
     }
 
     #[test]

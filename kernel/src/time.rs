@@ -95,9 +95,12 @@ impl Duration {
 
 /// A clock: edges at whole multiples of its period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Clock {
     period: Duration,
 }
+
+crate::checked_when_read!(Clock);
 
 impl Clock {
     /// A clock with this period.
@@ -107,6 +110,10 @@ impl Clock {
     pub fn with_period(period: Duration) -> Self {
         assert!(!period.is_zero(), "a clock needs a period");
         Clock { period }
+    }
+
+    fn is_sound(&self) -> bool {
+        !self.period.is_zero()
     }
 
     /// The time between two edges.

@@ -236,21 +236,21 @@ impl Running {
             };
             let until = tracer.as_ref().map_or(limits.until, |tracer| tracer.next_stop(simulation.now()));
             let mut ending = simulation.run(&Limits { until, ..*limits }, &mut look);
-            if ending == Ending::TimeLimit {
+            let works = matches!(ending, Ending::NoProgress(_)) && somebody_works(simulation);
+            if works {
+                simulation.be_patient();
+            }
+            if works || ending == Ending::TimeLimit {
                 let now = simulation.now();
                 let mut nodes: Vec<&mut Node> = simulation.partitions_mut().collect();
-                if look(now, &mut nodes).is_break() {
-                    ending = Ending::Interrupted;
+                let interrupted = look(now, &mut nodes).is_break();
+                if ending == Ending::TimeLimit {
+                    self.trace(tracer.as_deref_mut());
                 }
-                self.trace(tracer.as_deref_mut());
-            }
-            match ending {
-                Ending::TimeLimit => continue,
-                Ending::NoProgress(_) if somebody_works(&mut self.simulation) => {
-                    self.simulation.be_patient();
+                if !interrupted {
                     continue;
                 }
-                _ => {}
+                ending = Ending::Interrupted;
             }
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
             let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };

@@ -88,12 +88,15 @@ pub enum TagError {
 
 /// The tags of a process's tagged memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct AccessTags {
     range: Range<u64>,
     block_bytes: u64,
     /// None: every tag in it is `none`.
     chunks: Vec<Option<Box<Chunk>>>,
 }
+
+narthex_kernel::checked_when_read!(AccessTags);
 
 /// Tags of consecutive blocks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -103,16 +106,22 @@ impl AccessTags {
     /// Tags for the pages in `range`, all of them `none`; nothing if the range
     /// or the block is none that can be tagged.
     pub fn new(range: Range<u64>, block_bytes: u64) -> Option<Self> {
+        let chunks = Self::chunks_of(&range, block_bytes)?;
+        Some(AccessTags { range, block_bytes, chunks: vec![None; chunks] })
+    }
+
+    fn is_sound(&self) -> bool {
+        Self::chunks_of(&self.range, self.block_bytes) == Some(self.chunks.len())
+    }
+
+    /// Chunks for the pages in `range`; nothing if that cannot be tagged.
+    fn chunks_of(range: &Range<u64>, block_bytes: u64) -> Option<usize> {
         let possible = SMALLEST_BLOCK_BYTES..=LARGEST_BLOCK_BYTES;
         let sound = block_bytes.is_power_of_two()
             && possible.contains(&block_bytes)
             && [range.start, range.end].iter().all(|bound| bound.is_multiple_of(PAGE_BYTES))
             && range.start < range.end;
-        sound.then(|| {
-            let blocks = (range.end - range.start) / block_bytes;
-            let chunks = blocks.div_ceil(CHUNK as u64) as usize;
-            AccessTags { range, block_bytes, chunks: vec![None; chunks] }
-        })
+        sound.then(|| ((range.end - range.start) / block_bytes).div_ceil(CHUNK as u64) as usize)
     }
 
     /// Gives the pages in `range` tags, for a process that has none so far; false

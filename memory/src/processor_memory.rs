@@ -184,6 +184,14 @@ impl ProcessorMemory {
         }
     }
 
+    /// What of it never changes.
+    pub fn fixed(&self) -> impl PartialEq + use<> {
+        let buffers = self.block_buffers.as_ref();
+        let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
+        let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry));
+        (self.agent, self.translation.clone(), caches, self.posted_limit, buffers, self.supply_time)
+    }
+
     /// The same for a processor whose process has this translation.
     pub fn with_translation(self, translation: Translation) -> Self {
         ProcessorMemory { translation, ..self }

@@ -15,6 +15,7 @@ use crate::side::HomeReply;
 
 /// The memory of an interface that is the home of its blocks.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct DeviceMemory {
     address: u64,
     block_bytes: usize,
@@ -25,6 +26,8 @@ pub struct DeviceMemory {
     /// A processor has fetched the block since it was last invalidated.
     fetched: Vec<bool>,
 }
+
+narthex_kernel::checked_when_read!(DeviceMemory);
 
 impl DeviceMemory {
     /// Zeroed memory behind `range`.
@@ -38,6 +41,12 @@ impl DeviceMemory {
             latest: vec![true; length / block_bytes],
             fetched: vec![false; length / block_bytes],
         }
+    }
+
+    fn is_sound(&self) -> bool {
+        let blocks = self.latest.len();
+        let ends = self.address.checked_add(self.bytes.len() as u64).is_some();
+        ends && self.fetched.len() == blocks && blocks.checked_mul(self.block_bytes) == Some(self.bytes.len())
     }
 
     /// Serves a transaction on one of its blocks that no cache supplied.

@@ -69,6 +69,7 @@ pub struct Parts {
 
 /// Where a queue lies and how it is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct QueueShape {
     /// The address of the first entry.
     pub address: u64,
@@ -79,6 +80,8 @@ pub struct QueueShape {
     /// Bytes of a coherence block.
     pub block_bytes: u64,
 }
+
+narthex_kernel::checked_when_read!(QueueShape);
 
 impl QueueShape {
     /// A queue of `blocks` blocks. Errors say why there cannot be such a queue.
@@ -102,6 +105,16 @@ impl QueueShape {
             ));
         }
         Ok(QueueShape { address, entries: blocks / blocks_of_entry, entry_bytes, block_bytes })
+    }
+
+    fn is_sound(&self) -> bool {
+        let blocks = self
+            .entry_bytes
+            .checked_div(self.block_bytes)
+            .and_then(|of_entry| of_entry.checked_mul(self.entries));
+        blocks.is_some_and(|blocks| {
+            blocks > 0 && Self::new(self.address, blocks, self.entry_bytes, self.block_bytes) == Ok(*self)
+        })
     }
 
     /// The addresses of the queue.

@@ -207,11 +207,13 @@ impl Statistic for Histogram {
 
 /// One count for each member of a category: transactions by kind, or time by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", remote = "Self")]
 pub struct Tally<C> {
     counts: Box<[u64]>,
     categories: PhantomData<C>,
 }
+
+crate::checked_when_read!(Tally<C>, C: Category);
 
 impl<C: Category> Default for Tally<C> {
     fn default() -> Self {
@@ -230,6 +232,10 @@ impl<C: Category> Tally<C> {
     #[inline]
     pub fn add(&mut self, category: C, amount: u64) {
         self.counts[category.index()] += amount;
+    }
+
+    fn is_sound(&self) -> bool {
+        self.counts.len() == C::COUNT
     }
 
     /// How many of `category` so far.

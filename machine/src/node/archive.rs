@@ -49,7 +49,7 @@ impl Archived for Node {
         archive.each(processes)?;
         archive.value(bus)?;
         archive.value(underway)?;
-        archive.value(private)?;
+        archive.each(private.as_mut_slice())?;
         archive.each(io.as_mut_slice())?;
         main.archive(archive)?;
         interface.archive(archive)?;
@@ -65,7 +65,9 @@ impl Archived for Unit {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Unit { processor, memory, ledger, activities, state } = self;
         processor.archive(archive)?;
+        let fixed = memory.fixed();
         archive.value(memory)?;
+        archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
         archive.value(activities)?;
         archive.value(state)

@@ -1,11 +1,11 @@
 //! A run in which nobody gets anywhere ends with exit code 3 and says who waits
 //! for whom.
 
-use narthex_machine::{Failure, RunRequest};
+use narthex_machine::{Failure, Progress, RunRequest, run};
 use serde_json::Value;
 
 use crate::support::messages::{LIBRARY, header};
-use crate::support::{DATA, failure, request, with};
+use crate::support::{DATA, alone, failure, program, request, with};
 use crate::{INTERFACES, MACHINES};
 
 /// The failure of a run that gets stuck, found out soon.
@@ -236,4 +236,12 @@ fn a_program_that_computes_for_longer_than_the_patience_is_left_alone() {
     ] {
         crate::support::result(&request, &format!("{work}\n exit 0"));
     }
+}
+
+#[test]
+fn a_program_that_works_on_its_own_is_interrupted_however_short_the_patience() {
+    let request = with(alone("isca96"), "machine.time_without_progress=50us");
+    let count = "li t0, 200000000\n again: addi t0, t0, -1\n bnez t0, again\n exit 0";
+    let interrupted = run(&request, &program(count), &mut |progress| !matches!(progress, Progress::Time(_)));
+    assert!(interrupted.expect_err("it was interrupted").message.contains("interrupted"));
 }

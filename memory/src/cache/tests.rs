@@ -1,6 +1,7 @@
 //! What a cache keeps, gives up and answers.
 
 use super::*;
+use narthex_kernel::Archive;
 use proptest::prelude::*;
 
 fn cache(lines: usize, ways: usize) -> Cache {
@@ -110,6 +111,33 @@ fn a_direct_mapped_cache_replaces_the_block_of_the_same_set() {
     let _ = cache.access(0x40, Access::Store);
     assert_eq!(cache.victim_for(0x140), Some(Victim { block: 0x40, dirty: true }));
     assert_eq!(cache.victim_for(0x80), None);
+}
+
+#[test]
+fn a_cache_whose_tables_contradict_each_other_is_not_read() {
+    let mut whole = cache(8, 2);
+    fill(&mut whole, 64, Request::ReadExclusive);
+    let restored = |saved: &mut Cache| {
+        let bytes = Archive::save(saved).expect("plain data");
+        Archive::restore(&bytes, &mut cache(8, 2))
+    };
+    assert!(restored(&mut whole).is_ok());
+    let damages: [fn(&mut Cache); 9] = [
+        |cache| cache.ways = 0,
+        |cache| cache.ways = 8,
+        |cache| cache.set_mask = 7,
+        |cache| cache.block_bytes = 48,
+        |cache| cache.data.truncate(8),
+        |cache| cache.lost = vec![0; 3],
+        |cache| cache.states[3] = 5,
+        |cache| cache.recency[2] = 0x11,
+        |cache| cache.front[FRONT_WORDS + 2] = 1 << 40,
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut damaged = whole.clone();
+        damage(&mut damaged);
+        assert!(restored(&mut damaged).is_err(), "damage {number}");
+    }
 }
 
 proptest! {
