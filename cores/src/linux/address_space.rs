@@ -585,7 +585,10 @@ mod tests {
                     0 => space.map(&mut memory, Wanted::Exactly(address), length, Protection::READ).map(drop),
                     1 => space.unmap(&mut memory, address, length),
                     2 => space.protect(&mut memory, address, length, Protection::READ_WRITE),
-                    _ => Ok(drop(space.set_break(&mut memory, 0x20_0000 + page * PAGE_BYTES))),
+                    _ => {
+                        space.set_break(&mut memory, 0x20_0000 + page * PAGE_BYTES);
+                        Ok(())
+                    }
                 };
                 let sum: u64 = space.regions.iter().map(|(start, region)| region.end - start).sum();
                 prop_assert_eq!(space.taken_bytes, sum);
