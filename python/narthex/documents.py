@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-from narthex import _native, arguments
+from narthex import _native, arguments, files
 from narthex.errors import NarthexError
-from narthex.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,7 @@ class Saved:
         cannot be written.
         """
         file = Path(arguments.text("path", path))
-        try:
-            write_whole(file, text(self.document).encode())
-        except OSError as error:
-            raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+        files.write(file, text(self.document).encode())
         return file
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
-from narthex.errors import USAGE, NarthexError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,28 +90,13 @@ class JsonTarget:
         text = documents.text(document)
         if self._file is None:
             sys.stdout.write(text)
-            return
-        try:
-            self._file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise NarthexError(f"cannot write '{self._file}': {error.strerror}") from error
+        else:
+            files.write(self._file, text.encode())
 
 
 def check_writable(file: Path, option: str) -> None:
     """Refuse a file that cannot be written, without touching it; `option` named it."""
-    folder = file.parent
-    remedy = f"; choose another place for {option}"
-    if file.is_dir():
-        raise NarthexError(f"'{file}' is a folder{remedy}", USAGE)
-    if not folder.is_dir():
-        raise NarthexError(f"the folder '{folder}' does not exist{remedy}", USAGE)
-    if not os.access(file if file.exists() else folder, os.W_OK) or _read_only(folder):
-        raise NarthexError(f"cannot write '{file}': '{folder}' is read-only{remedy}", USAGE)
-
-
-def _read_only(folder: Path) -> bool:
-    """Tell whether a folder's mode forbids everybody to write, root included by intent."""
-    return not folder.stat().st_mode & 0o222
+    files.check_writable(file, f"choose another place for {option}")
 
 
 def console() -> "Console":

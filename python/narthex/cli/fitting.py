@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
@@ -83,7 +84,7 @@ def logp(
     g), 95 % confidence intervals, and where the model does not fit (docs/logp.md).
     """
     from narthex import fitting
-    from narthex.fitting import output as files
+    from narthex.fitting import output as outputs
     from narthex.fitting.measurement import PROGRAM, SIZES
     from narthex.programs import find
 
@@ -107,12 +108,11 @@ def logp(
                 f"{done} of {total} runs", done, total, left_s
             ),
         )
-    target.write(files.document(fits))
+    target.write(outputs.document(fits))
     if output:
         for each, name in zip(fits, names, strict=True):
-            Path(output.replace(INTERFACE, name)).write_text(
-                files.loggopsim(each).arguments + "\n", encoding="utf-8"
-            )
+            text = outputs.loggopsim(each).arguments + "\n"
+            files.write(Path(output.replace(INTERFACE, name)), text.encode())
     if not target.to_stdout:
         show(fits)
 

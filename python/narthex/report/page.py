@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from narthex import _native
+from narthex import _native, files
 from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found, needed_whole
 from narthex.errors import NarthexError
 from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
@@ -21,10 +21,7 @@ Machines = list[tuple[str, dict[str, Any]]]
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
     """Write the page of results into a file; returns its size in bytes."""
     text = page(found, left_out).encode()
-    try:
-        file.write_bytes(text)
-    except OSError as error:
-        raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+    files.write(file, text)
     return len(text)
 
 
