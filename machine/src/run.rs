@@ -1,5 +1,6 @@
 //! A run from request to result.
 
+mod number;
 mod written;
 
 use std::ops::ControlFlow;
@@ -24,6 +25,7 @@ use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
 use crate::trace::{Subject, Tracer};
+use number::number;
 use written::Written;
 
 /// The version of the results' layout.
@@ -44,6 +46,8 @@ pub enum Progress<'a> {
     },
     /// Something about the run that its result does not tell, but its user should know.
     Notice(&'a str),
+    /// Something that was asked for besides the result, and is not there.
+    Loss(&'a str),
     /// So much time was simulated; comes several times a second.
     Time(Time),
 }
@@ -168,8 +172,10 @@ pub(crate) fn simulate(
     written.collect(nodes.iter_mut(), observer);
     let end = if let Ending::NoProgress(_) = ending { stopped_at } else { end_of(&nodes) };
     nodes.iter_mut().for_each(|node| node.close(end));
-    if let Some(notice) = tracer.and_then(|tracer| tracer.finish(end, &mut nodes)) {
-        observer(Progress::Notice(&notice));
+    match tracer.map(|tracer| tracer.finish(end, &mut nodes)) {
+        Some(Ok(notice)) => drop(observer(Progress::Notice(&notice))),
+        Some(Err(loss)) => drop(observer(Progress::Loss(&loss))),
+        None => {}
     }
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
@@ -382,7 +388,8 @@ fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Va
 }
 
 fn reports_of(process: &Process) -> Vec<Value> {
-    let report = |report: &Report| json!({ "name": report.name, "value": report.value, "unit": report.unit });
+    let report =
+        |report: &Report| json!({ "name": report.name, "value": number(report.value), "unit": report.unit });
     process.reports.iter().map(report).collect()
 }
 

@@ -12,6 +12,7 @@ from narthex.cli.console import (
     Waiting,
     compile_program,
     examples,
+    finish,
     print_table,
     warn_of_idle,
 )
@@ -67,9 +68,11 @@ def explain(
         found = explanation.explain(
             interface, bytes_, machine=machine, set=set_, seed=seed, program=guest
         )
-    target.write(found.document)
-    if not target.to_stdout:
-        show(found.document)
+    document = found.document
+    finish(
+        lambda: target.write(document),
+        lambda: None if target.to_stdout else show(document),
+    )
 
 
 def show(document: dict[str, Any]) -> None:

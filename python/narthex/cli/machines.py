@@ -15,6 +15,7 @@ from narthex.cli.console import (
     JsonTarget,
     check_writable,
     examples,
+    machine_file,
     print_table,
     warn,
 )
@@ -27,7 +28,10 @@ machine = typer.Typer(
 )
 
 NAME = typer.Argument(
-    ..., help="A preset, or a machine's TOML file.", autocompletion=completion.machines
+    ...,
+    help="A preset, or a machine's TOML file.",
+    autocompletion=completion.machines,
+    callback=machine_file,
 )
 
 
@@ -79,7 +83,9 @@ def show(
 )
 def diff(
     one: str = NAME,
-    other: str = typer.Argument(..., help="Another.", autocompletion=completion.machines),
+    other: str = typer.Argument(
+        ..., help="Another.", autocompletion=completion.machines, callback=machine_file
+    ),
     set_: list[str] = typer.Option(
         [],
         "--set",

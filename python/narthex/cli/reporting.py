@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples
+from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
 from narthex.errors import NarthexError
 
 REPORT_OPTION = typer.Option(
@@ -93,6 +93,9 @@ class ReportTarget:
         """Write a page of one document, if a page is wanted."""
         if self._file is None:
             return
-        from narthex.documents import identify
+        from narthex import documents
 
-        self.write([identify(document, str(self._file))], [])
+        try:
+            self.write([documents.identify(document, str(self._file))], [])
+        except NarthexError as error:
+            raise kept(error, documents.text(document), self._file.stem) from error
