@@ -308,7 +308,7 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("half.json", '{"schema": 3, "nodes": [', "not whole JSON.*line 1"),
+        ("half.json", '{"schema": 3, "nodes": [', "not whole JSON.*truncated"),
         ("list.json", "[1, 2]", "is no result"),
         ("other.json", '{"name": "hpca98", "toml": ""}', "is no result .it has name, toml"),
         (
@@ -316,7 +316,7 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
             '{"schema": 1, "version": "0.0.9", "nodes": []}',
             "schema 1.*0.0.9.*reads schema 3",
         ),
-        ("bytes.json", b"\xff\xfe\x00", "is no text"),
+        ("bytes.json", b"\xff\xfe\x00", "not whole JSON.*byte 0"),
         ("empty.json", "", "not whole JSON"),
     ],
 )

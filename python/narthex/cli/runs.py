@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from narthex import notation
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
@@ -247,16 +248,22 @@ class Printer:
 
 def show(document: dict[str, Any]) -> None:
     """Print a run's reports and where the time went, of the whole run and of its regions."""
-    from narthex.results import ledger_rows, ledger_shares, place, region_ledger_rows
+    from narthex.results import (
+        ledger_rows,
+        ledger_shares,
+        place,
+        region_ledger_rows,
+        reports_of,
+    )
 
     reports = [
         (
             place(report["node"], report["process"]),
             report["name"],
-            f"{report['value']:,.2f}",
+            notation.text(report["value"]),
             report["unit"],
         )
-        for report in document["reports"]
+        for report in reports_of(document)
     ]
     if reports:
         print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
@@ -335,7 +342,7 @@ def compare(
 def _show_ranking(found: "Comparison", machine: str) -> None:
     """Print the interfaces, best first."""
     rows = [
-        (row["rank"], row["interface"], f"{row['value']:,.2f}", row["unit"], _ratio(row))
+        (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
         for row in found.rows()
     ]
     columns = ["rank", "interface", found.measure, "unit", "from the best"]

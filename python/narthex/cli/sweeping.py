@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
     JsonTarget,
@@ -235,7 +236,7 @@ def _print_rest(rows: int) -> None:
 def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
     if value is None:
         return ""
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return notation.text(value) if isinstance(value, float) else str(value)
 
 
 def _tell_failures(failed: "polars.DataFrame") -> None:
