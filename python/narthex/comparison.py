@@ -35,9 +35,15 @@ class Comparison(Loaded):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
-        """Make a comparison of its document."""
+        """Make a comparison of its document; raises `ValueError` for one that ranks nothing."""
         first = document["rows"][0]
-        return cls(first["measure"], first["unit"], [Result(run) for run in document["runs"]])
+        results = [Result(run) for run in document["runs"]]
+        for result in results:
+            names = {SIMULATED_TIME, *(report["name"] for report in result.document["reports"])}
+            if first["measure"] not in names:
+                told = f"the run on {result.interface} reported no '{first['measure']}'"
+                raise ValueError(told)
+        return cls(first["measure"], first["unit"], results)
 
     @property
     def title(self) -> str:

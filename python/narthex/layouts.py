@@ -3,7 +3,9 @@
 What a document has, its reader relies on: lists that are not empty, numbers
 that a column of 64 bits holds, texts where texts are. `msgspec` checks a file
 against the layout of its kind and names the place of the first mistake. Keys
-that no layout knows stay as they are. Layouts of experiments are their classes.
+that no layout knows stay as they are, and so does all of a machine but its
+name: the present simulator says what it does not know of one. Layouts of
+experiments are their classes.
 
 Nothing is imported from here before a file is read.
 """
@@ -18,19 +20,29 @@ from narthex.validation.rows import Row
 Made = TypeVar("Made")
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Signed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 Ledger = dict[str, Positive]
 Statistic = float | dict[str, float | str | list[Any] | None]
-Machine = dict[str, Any]
-"""Resolved. The present simulator says what it does not know of it."""
 
 
-class MachineOfRun(TypedDict):
-    """What every machine has that is shown."""
+class Named(TypedDict):
+    """What a machine is called."""
 
-    machine: Machine
-    messages: Machine
+    name: str
+
+
+class OfNamed(TypedDict):
+    """A machine that has a name."""
+
+    machine: Named
+
+
+class OfMachine(TypedDict):
+    """What names its machine."""
+
+    machine: OfNamed
 
 
 class Report(TypedDict):
@@ -66,7 +78,7 @@ class Region(TypedDict):
 class Processor(TypedDict):
     """A processor of a node."""
 
-    exit_code: int | None
+    exit_code: Signed | None
     retired: Whole
     cycles: Whole
     ledger_ps: Annotated[Ledger, msgspec.Meta(min_length=1)]
@@ -105,7 +117,7 @@ class Run(TypedDict):
     arguments: list[str]
     binary_sha256: str
     interface: str
-    machine: MachineOfRun
+    machine: OfNamed
     simulated_ps: Whole
     reports: list[Report]
     regions: list[Region]
@@ -143,6 +155,12 @@ class CellLedger(TypedDict):
     ledger_ps: Ledger
 
 
+class ExperimentMachines(TypedDict):
+    """What summaries of experiments say about their machines."""
+
+    summaries: list[OfMachine]
+
+
 class Experiments(TypedDict):
     """The document of experiments."""
 
@@ -166,7 +184,7 @@ class Rounds(TypedDict):
 class Transaction(TypedDict):
     """A row of a message's life."""
 
-    time_ps: int
+    time_ps: Signed
     node: Literal[0, 1]
     agent: str
     kind: str
@@ -194,7 +212,7 @@ class Explanation(TypedDict):
 
     version: str
     interface: str
-    machine: MachineOfRun
+    machine: OfNamed
     bytes: Whole
     packets: Whole
     latency_ps: Positive
@@ -204,12 +222,12 @@ class Explanation(TypedDict):
 
 
 LAYOUTS = {
-    "run": Run,
-    "comparison": Comparison,
-    "experiments": Experiments,
-    "explanation": Explanation,
+    "run": [Run],
+    "comparison": [Comparison],
+    "experiments": [Experiments, ExperimentMachines],
+    "explanation": [Explanation],
 }
-"""By kind of document."""
+"""By kind of document: all of them hold."""
 
 
 def decoded(data: bytes) -> object:
@@ -219,7 +237,8 @@ def decoded(data: bytes) -> object:
 
 def check(document: object, kind: str) -> None:
     """Check a document against the layout of its kind; raises `ValueError` that names the place."""
-    msgspec.convert(document, LAYOUTS[kind])
+    for layout in LAYOUTS[kind]:
+        msgspec.convert(document, layout)
 
 
 def made(kind: type[Made], entry: object) -> Made:

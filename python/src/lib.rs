@@ -118,13 +118,16 @@ fn write(
 
 /// One message's life and the parts of its latency, from a real run.
 ///
-/// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs.
+/// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs, `observer`
+/// as for `run`.
 #[pyfunction]
-fn explain(py: Python<'_>, request: &str, elf: &[u8]) -> PyResult<String> {
+#[pyo3(signature = (request, elf, observer=None))]
+fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>>) -> PyResult<String> {
     let request: ExplainRequest = serde_json::from_str(request)
         .map_err(|error| PyValueError::new_err(format!("explain request: {error}")))?;
-    let document = py.detach(|| narthex_machine::explain(&request, elf));
-    text(py, document)
+    observed(py, observer, |tell| {
+        narthex_machine::explain(&request, elf, &mut |now| tell(now.as_ps() as usize))
+    })
 }
 
 /// Explores every state of a coherence protocol; the report's document.
@@ -169,7 +172,7 @@ fn check_shared_memory(
     observed(py, observer, |tell| narthex_machine::check_shared_memory(table, nodes, without, limit, tell))
 }
 
-/// Runs a check whose number of states is told to a Python function.
+/// Runs what tells a Python function how far it is: states of a check, simulated time.
 fn observed(
     py: Python<'_>,
     observer: Option<Py<PyAny>>,

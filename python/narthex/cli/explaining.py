@@ -64,9 +64,14 @@ def explain(
     compile_program(guest)
     warn_of_idle(machine, set_, [interface])
     with Waiting(f"Explaining {interface}") as waiting:
-        waiting.update("simulating round trips")
         found = explanation.explain(
-            interface, bytes_, machine=machine, set=set_, seed=seed, program=guest
+            interface,
+            bytes_,
+            machine=machine,
+            set=set_,
+            seed=seed,
+            program=guest,
+            observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
         )
     document = found.document
     finish(

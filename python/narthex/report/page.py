@@ -14,9 +14,6 @@ from narthex.report.parts import Chart, Mark, Paragraph, Section
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-Machines = list[tuple[str, dict[str, Any]]]
-"""What used a machine, and the machine."""
-
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
     """Write the page of results into a file; returns its size in bytes."""
@@ -30,7 +27,7 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
 
     Raises `NarthexError` for a document that lacks something of its kind.
     """
-    used: Machines = []
+    used: list[machines.Used] = []
     sections: list[Section] = []
     for each in found:
         with needed_whole(each):
@@ -50,13 +47,14 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
     )
 
 
-def _sections(found: Found, used: Machines) -> list[Section]:
+def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
     """Return what a document has to show, and note the machines that it used."""
     document = found.document
     if found.kind == EXPERIMENTS:
-        used += [(each["experiment"], each["machine"]) for each in document["summaries"]]
+        summaries = document["summaries"]
+        used += [machines.used(each["experiment"], each["machine"]) for each in summaries]
         return experiments.sections(document)
-    used.append((found.place, _machine_of(found)))
+    used.append(machines.used(found.place, _machine_of(found)))
     if found.kind == RUN:
         section = runs.section(document)
         section.sections.append(_life(document))
