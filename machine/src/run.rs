@@ -52,8 +52,10 @@ pub enum Progress<'a> {
     Time(Time),
 }
 
-/// How often a run reports to whoever started it.
+/// How often a run reports to whoever started it, and looks for a shortage of memory.
 const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
+/// It does so earlier when programs have touched so many more pages: 16 MiB.
+const REPORT_PAGES: usize = 4_096;
 
 /// Runs a program on a machine. `observer` sees what happens and returns false
 /// to end the run early.
@@ -159,7 +161,8 @@ pub(crate) fn simulate(
     let mut shortage = None;
     let ending = running.run(&limits, keeper.as_mut(), tracer.as_mut(), &mut |progress| {
         if let Progress::Time(_) = progress {
-            shortage = host_memory::shortage(host_memory::available());
+            shortage = host_memory::shortage(host_memory::available())
+                .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
         }
         shortage.is_none() && observer(progress)
     });
@@ -218,14 +221,16 @@ impl Running {
         observer: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> Ending {
         let mut last = Instant::now();
+        let mut touched = 0;
         self.trace(tracer.as_deref_mut());
         loop {
             let mut goes_on = true;
             let Running { simulation, written } = self;
             let mut look = |now, nodes: &mut [&mut Node]| {
                 written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
-                if last.elapsed() >= REPORT_EVERY {
-                    last = Instant::now();
+                let pages = nodes.iter().map(|node| node.touched_pages()).sum::<usize>();
+                if last.elapsed() >= REPORT_EVERY || pages >= touched + REPORT_PAGES {
+                    (last, touched) = (Instant::now(), pages);
                     goes_on = observer(Progress::Time(now));
                 }
                 let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());

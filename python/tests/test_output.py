@@ -171,3 +171,53 @@ def test_waiting_for_a_pipe_can_be_interrupted(tmp_path):
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in told
+
+
+# --- limits of the process --------------------------------------------------------
+
+
+EATS = """
+#include <stdlib.h>
+int main(void) {
+    for (;;) {
+        volatile char *block = malloc(1 << 20);
+        for (int i = 0; i < 1 << 20; i += 4096)
+            block[i] = 1;
+    }
+}
+"""
+
+
+def test_a_guest_that_takes_all_addresses_is_ended_with_a_message(tmp_path):
+    (tmp_path / "eats.c").write_text(EATS)
+    done = shell(
+        "narthex cc eats.c -o eats; ulimit -v 500000; narthex run ./eats --nodes 1", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "out of the addresses that it may have (ulimit -v) at simulated time" in done.stderr
+    done = shell("ulimit -v 500000; narthex run hello --nodes 4000")
+    assert done.returncode == 2
+    assert "not enough memory for the machine" in done.stderr
+
+
+def test_a_page_is_refused_where_charts_cannot_be_drawn_and_made_once_they_could(tmp_path):
+    shell(f"narthex {RUN} --json r.json --report once.html", cwd=tmp_path)
+    limited = "ulimit -v 4000000; narthex report r.json --output page.html"
+    done = shell(limited, cwd=tmp_path, env={**os.environ, "NARTHEX_CACHE": str(tmp_path)})
+    assert done.returncode == 2
+    assert "charts cannot be drawn here" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+    assert shell(limited, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "page.html").read_text() == (tmp_path / "once.html").read_text()
+
+
+def test_an_explanation_can_be_interrupted():
+    slow = ["--set", "interfaces.cni_iqm.engine_time=10000s"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "narthex", "explain", "CNI32Qm", *slow],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert "ms simulated" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130

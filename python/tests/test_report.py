@@ -302,6 +302,14 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
     assert any("It cannot be shown" in text for text in texts(tree, "p"))
 
 
+def test_a_message_that_would_take_for_ever_costs_only_the_life(run, monkeypatch):
+    monkeypatch.setattr(again, "LONGEST_S", 0.5)
+    other = json.loads(json.dumps(run))
+    other["machine"]["interfaces"]["cni_iqm"]["engine_time"] = "10000s"
+    tree = parsed(report.page([identify(other, "x.json")]))
+    assert any("takes over 0.5 s on this machine" in text for text in texts(tree, "p"))
+
+
 # --- files ----------------------------------------------------------------------
 
 

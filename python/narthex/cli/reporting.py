@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from narthex import engine
 from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
 from narthex.errors import NarthexError
 
@@ -80,6 +81,10 @@ class ReportTarget:
         if file.suffix not in SUFFIXES:
             raise NarthexError(f"'{file}' is no page: its name must end in {' or '.join(SUFFIXES)}")
         check_writable(file, option)
+        if engine.is_limited():
+            from narthex.report import charts
+
+            charts.library()
 
     def write(self, found: list[Any], left_out: list[str]) -> dict[str, Any]:
         """Write a page of documents that were read; returns its place and size."""

@@ -17,7 +17,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narthex import files
+from narthex import engine, files
 from narthex.errors import NarthexError
 from narthex.validation.outcome import Outcome
 from narthex.validation.sampling import SEPARATOR
@@ -75,6 +75,7 @@ def check_file(file: Path) -> None:
     if file.suffix not in FORMATS:
         raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
     files.check_writable(file, "choose another place for --plot")
+    engine.check()
 
 
 def write(outcome: Outcome, file: Path) -> None:
@@ -84,6 +85,7 @@ def write(outcome: Outcome, file: Path) -> None:
 
 def save(made: "altair.TopLevelMixin", file: Path) -> None:
     """Draw a chart with a description into a file: self-contained HTML, SVG or PNG."""
+    engine.check()
     if file.suffix == ".png":
         image = BytesIO()
         made.save(image, format="png", scale_factor=PNG_SCALE)
