@@ -76,6 +76,7 @@ fuzz: setup ## Try random programs, files, accesses and checkpoints: SECONDS=300
 	@mkdir -p results
 	cargo run --locked --release -p narthex-fuzz -- $(or $(CLASS),all) --seconds $(or $(SECONDS),300) \
 		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
+	$(BIN)/pytest -s python/tests/test_damaged_results.py -m long
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

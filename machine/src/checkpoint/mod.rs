@@ -66,13 +66,13 @@ impl Keeper {
             written: 0,
         };
         let name = keeper.name();
+        file::check_place(&request.file)
+            .map_err(|error| Failure::usage(format!("{name} cannot be written: {error}")))?;
         if !request.resume && request.file.exists() {
             return Err(Failure::usage(format!(
                 "{name} is there already: resume it (--resume), or delete it to start at the beginning"
             )));
         }
-        file::check_place(&request.file)
-            .map_err(|error| Failure::usage(format!("{name} cannot be written: {error}")))?;
         Ok(keeper)
     }
 

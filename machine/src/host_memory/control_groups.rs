@@ -1,5 +1,4 @@
-//! Limits on this process's memory, besides what the host has: control groups
-//! and the address space (`ulimit -v`).
+//! Control groups: limits on this process's memory besides what the host has.
 //!
 //! ```text
 //!   /proc/self/cgroup     which group:   4:memory:/jobs/17/step     (version 1)
@@ -17,25 +16,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{LimitValue, MountInfo, MountInfos, Process};
+use procfs::process::{MountInfo, MountInfos, Process};
 use procfs::{ProcResult, ProcessCGroup, ProcessCGroups};
 
 /// What the least limit of all leaves; none without limits.
 pub fn left() -> Option<u64> {
-    let process = Process::myself().ok()?;
-    let groups = control_groups(&process).unwrap_or_default().into_iter().filter_map(|group| group.left());
-    groups.chain(left_of_address_space(&process)).min()
-}
-
-/// What the limit of the address space leaves.
-fn left_of_address_space(process: &Process) -> Option<u64> {
-    let LimitValue::Value(limit) = process.limits().ok()?.max_address_space.soft_limit else { return None };
-    let used = process.statm().ok()?.size * procfs::page_size();
-    Some(limit.saturating_sub(used))
+    own().unwrap_or_default().iter().filter_map(ControlGroup::left).min()
 }
 
 /// All control groups that this process is in.
-fn control_groups(process: &Process) -> ProcResult<Vec<ControlGroup>> {
+fn own() -> ProcResult<Vec<ControlGroup>> {
+    let process = Process::myself()?;
     Ok(groups_of(&process.cgroups()?, &process.mountinfo()?))
 }
 
@@ -144,7 +135,7 @@ mod tests {
 
     impl Groups {
         fn new(name: &str) -> Self {
-            let top = std::env::temp_dir().join(format!("narthex-limits-{name}-{}", std::process::id()));
+            let top = std::env::temp_dir().join(format!("narthex-groups-{name}-{}", std::process::id()));
             fs::create_dir_all(&top).expect("a folder");
             Groups(top)
         }
