@@ -6,7 +6,6 @@ nobody has asked for in a month are deleted.
 """
 
 import contextlib
-import gzip
 import json
 import os
 import time
@@ -16,6 +15,7 @@ from typing import Any
 from narthex.compiler import cache_folder
 from narthex.files import write_whole
 from narthex.identity import machine_of, run_key
+from narthex.packed import packed, unpacked
 from narthex.programs import Program
 from narthex.results import Result
 
@@ -33,17 +33,17 @@ class FinishedRuns:
         """Return a finished run; a file that cannot be read is as good as none."""
         file = self._file(request, program)
         try:
-            document = json.loads(gzip.decompress(file.read_bytes()))
+            document = unpacked(file.read_bytes())
             os.utime(file)
-        except (OSError, EOFError, ValueError):
+        except OSError:
             return None
-        return Result(document)
+        return None if document is None else Result(document)
 
     def keep(self, request: dict[str, Any], program: Program, result: Result) -> None:
         """Keep a run; a folder that cannot be written keeps none, and no harm is done."""
         file = self._file(request, program)
         with contextlib.suppress(OSError):
-            write_whole(file, gzip.compress(json.dumps(result.document).encode()))
+            write_whole(file, packed(json.dumps(result.document)))
 
     def _file(self, request: dict[str, Any], program: Program) -> Path:
         return self._folder / f"{run_key(request, machine_of(request), program)}.json.gz"

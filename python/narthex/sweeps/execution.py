@@ -111,7 +111,7 @@ def sweep(
     _check_choice(planned, jobs, dask, slurm)
     if restart or not (path / IDENTITY).exists():
         try_interfaces(planned)
-    with opened(path, planned, restart=restart, keep_documents=keep_documents) as folder:
+    with opened(path, planned, restart=restart, keep_documents=keep_documents, note=note) as folder:
         status = folder.finished(note)
         redone = {key for key, each in status.items() if each == "failed" and retry_failed}
         there = {key: status[key] for key in status.keys() - redone}

@@ -8,12 +8,11 @@ files of many runs are one table for any reader. `results` is both together:
 runs with a column for each report.
 """
 
-import gzip
-import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from narthex.packed import unpacked
 from narthex.results import Result, measurements_schema
 from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
 
@@ -88,7 +87,9 @@ def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
 
 def result_of(made: "Made") -> Result:
     """Return a finished run's result."""
-    return Result(json.loads(gzip.decompress(made.document)))
+    document = unpacked(made.document)
+    assert document is not None, "it has just been made"
+    return Result(document)
 
 
 def _kind(axis: Axis) -> type[pl.DataType]:
