@@ -9,9 +9,9 @@
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
 use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A document as text, or a failure as an exception.
@@ -30,6 +30,15 @@ fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
+}
+
+/// A request of a kind as its type; what is wrong with it names its key.
+fn parse<T: DeserializeOwned>(py: Python<'_>, kind: &str, request: &str) -> PyResult<T> {
+    let mut reader = serde_json::Deserializer::from_str(request);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let problem = format!("the request for a {kind} is wrong at '{}': {}", error.path(), error.inner());
+        raise(py, &Failure::usage(problem))
+    })
 }
 
 /// The named things of a kind, as a JSON document: `interfaces` or `machines`.
@@ -56,8 +65,7 @@ fn run(
     output: Option<Py<PyAny>>,
     notice: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: RunRequest = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
+    let request: RunRequest = parse(py, "run", request)?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
         narthex_machine::run(&request, elf, &mut |progress| {
@@ -116,8 +124,7 @@ fn write(
 /// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs.
 #[pyfunction]
 fn explain(py: Python<'_>, request: &str, elf: &[u8]) -> PyResult<String> {
-    let request: ExplainRequest = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("explain request: {error}")))?;
+    let request: ExplainRequest = parse(py, "message's life", request)?;
     let document = py.detach(|| narthex_machine::explain(&request, elf));
     text(py, document)
 }
@@ -142,8 +149,7 @@ fn check_interface(
     elf: &[u8],
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: InterfaceCheck = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("check request: {error}")))?;
+    let request: InterfaceCheck = parse(py, "check", request)?;
     observed(py, observer, |tell| narthex_machine::check_interface(&request, elf, tell))
 }
 

@@ -405,7 +405,10 @@ def test_the_command_prints_and_writes_json(here, capsys):
     [
         (["none.toml"], "the sweep 'none.toml' does not exist"),
         (["short.toml", "--jobs", "2", "--dask", "tcp://x:1"], "choose one of --jobs, --dask and"),
-        (["short.toml", "--jobs", "99999"], "--jobs must be from 1 to 1024, not 99999"),
+        (
+            ["short.toml", "--jobs", "99999"],
+            "--jobs must be a whole number from 1 to 1024, not 99999",
+        ),
         (["short.toml", "--slurm"], r"--slurm needs a table \[slurm\] in the file"),
         (["short.toml", "--x", "byte"], "did you mean 'bytes'"),
         (["short.toml", "--plot", "x.gif"], "must end in .html, .svg, .png"),

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from narthex.cli import completion
-from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples
+from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples, within
 
 LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
@@ -80,7 +80,9 @@ def shared_memory(
         metavar="STATE:EVENT",
         help="Leave out a row of the table, to see what goes wrong.",
     ),
-    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    states: int = typer.Option(
+        LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Explore every interleaving of loads, stores and messages of shared memory's protocol.
@@ -130,7 +132,7 @@ def interface(
     evictions: int = typer.Option(
         1,
         "--evictions",
-        min=0,
+        **within("evictions"),
         help="Blocks that the processor's cache loses at most, at any moments.",
     ),
     without: str | None = typer.Option(
@@ -140,7 +142,9 @@ def interface(
         help="Leave out a rule of the interface, to see what goes wrong: sense-reverse,"
         " header-last, invalidation, dead-messages or empty-entries.",
     ),
-    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    states: int = typer.Option(
+        LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Explore every interleaving of processor, interface, bus and network.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from narthex import arguments
 from narthex.cli import completion
 from narthex.errors import USAGE, NarthexError
 
@@ -37,6 +38,11 @@ SET_OPTION = typer.Option(
     help="Change a parameter of the machine; may be repeated.",
     autocompletion=completion.keys,
 )
+
+
+def within(name: str) -> dict[str, Any]:
+    """Return the check of an option that is a whole number, as the package checks it."""
+    return {"callback": lambda given: arguments.whole_number_or_none(f"--{name}", given)}
 
 
 def examples(*lines: str) -> str:

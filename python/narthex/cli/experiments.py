@@ -17,6 +17,7 @@ from narthex.cli.console import (
     print_table,
     split_names,
     warn,
+    within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.errors import CLAIM_FAILED, NarthexError
@@ -57,7 +58,7 @@ def experiment(
         autocompletion=completion.several_interfaces,
     ),
     set_: list[str] = SET_OPTION,
-    jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
     plot: Path | None = typer.Option(

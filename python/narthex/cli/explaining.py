@@ -14,6 +14,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     warn_of_idle,
+    within,
 )
 from narthex.cli.runs import MACHINE, SEED
 
@@ -48,7 +49,7 @@ def explain(
     interface: str = typer.Argument(
         ..., help="The network interface.", autocompletion=completion.interfaces
     ),
-    bytes_: int = typer.Option(64, "--bytes", "-b", min=0, help="Bytes of payload."),
+    bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of payload."),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
     seed: int | None = SEED,

@@ -17,6 +17,7 @@ from narthex.cli.console import (
     print_table,
     split_names,
     warn_of_idle,
+    within,
 )
 from narthex.cli.runs import MACHINE, WHERE
 from narthex.errors import NarthexError
@@ -66,7 +67,7 @@ def logp(
     burst: int = typer.Option(
         64, "--burst", help="Messages of the longest burst: a power of two from 4 to 1024."
     ),
-    jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
     output: str | None = typer.Option(

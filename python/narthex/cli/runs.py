@@ -19,6 +19,7 @@ from narthex.cli.console import (
     print_table,
     split_names,
     warn_of_idle,
+    within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.errors import NarthexError
@@ -38,12 +39,13 @@ MACHINE = typer.Option(
     help="A preset, or a machine's TOML file.",
     autocompletion=completion.machines,
 )
-NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
+NODES = typer.Option(
+    None, "--nodes", "-n", **within("nodes"), help="Nodes, instead of the machine's number."
+)
 THREADS = typer.Option(
     1,
     "--threads",
-    min=1,
-    max=1024,
+    **within("threads"),
     help="Host threads that a run may use, as far as there are processors and nodes and as "
     "they pay. They never change a result.",
 )
@@ -68,7 +70,7 @@ RESUME = typer.Option(
     "--resume",
     help="Go on from the checkpoint, if there is one; start at the beginning if not.",
 )
-SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
+SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
 EXECUTE_WAIT_LOOPS = typer.Option(
     False,
     "--execute-wait-loops",

@@ -14,6 +14,7 @@ from narthex.cli.console import (
     examples,
     print_table,
     warn,
+    within,
 )
 from narthex.errors import GUEST_FAILED, NarthexError
 
@@ -55,7 +56,11 @@ def _print_schema(wanted: bool) -> None:
 def sweep(
     file: Path = typer.Argument(..., help="The sweep: a TOML file (docs/sweeps.md)."),
     jobs: int | None = typer.Option(
-        None, "--jobs", "-j", min=1, help="Runs at a time; as many as this machine has cores."
+        None,
+        "--jobs",
+        "-j",
+        **within("jobs"),
+        help="Runs at a time; as many as this machine has cores.",
     ),
     dask: str | None = typer.Option(
         None, metavar="ADDRESS", help="Run on the Dask cluster there: tcp://host:8786."

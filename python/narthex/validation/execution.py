@@ -58,7 +58,7 @@ def experiment(
     """
     definition = only(load(name), arguments.names("interfaces", interfaces))
     settings = arguments.settings(set)
-    jobs = arguments.whole_number("jobs", jobs, 1)
+    jobs = arguments.whole_number("jobs", jobs)
     check(definition, settings)
     cells = list(_cells(definition))
     runs = _Runs(definition, settings, fresh)
