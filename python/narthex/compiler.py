@@ -11,6 +11,7 @@ The cache folder is `$NARTHEX_CACHE`, or `~/.cache/narthex`. Zig keeps its own
 cache in it: its first use compiles the C library, which takes about a minute.
 """
 
+import errno
 import hashlib
 import importlib.metadata
 import os
@@ -18,7 +19,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,13 +65,21 @@ class Compiler:
 def cache_folder() -> Path:
     """Return the folder for compiled libraries and programs."""
     named = os.environ.get("NARTHEX_CACHE")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "narthex"
+    try:
+        return Path(named).expanduser() if named else Path.home() / ".cache" / "narthex"
+    except RuntimeError as error:
+        place = f"the environment's NARTHEX_CACHE is '{named}'" if named else "there is no HOME"
+        raise NarthexError(f"{place}: {error} Set NARTHEX_CACHE to a folder.") from error
 
 
 def find_compiler(command: str | None = None) -> Compiler:
     """Return the compiler `command`, else that of `CC`, else ziglang."""
     command = command or os.environ.get("CC")
-    return _named_compiler(shlex.split(command)) if command else _zig()
+    try:
+        words = shlex.split(command) if command else None
+    except ValueError as error:
+        raise NarthexError(f"CC is '{command}': {error}; {REMEDY}") from error
+    return _zig() if words is None else _named_compiler(words)
 
 
 def compile_program(
@@ -122,6 +132,7 @@ def program_path(
     if not output.exists():
         library = _library(chosen, progress)
         _say(progress, f"compiling {name}")
+        _make_folder(output.parent)
         _link(chosen, programs[name], output, library, ())
     return output
 
@@ -204,18 +215,28 @@ def _link(
     extra_flags: Sequence[str],
 ) -> Path:
     """Compile and link into a scratch folder beside the output, then move it into place."""
-    if output.is_dir():
-        raise NarthexError(f"cannot write the program {output}: it is a folder")
-    _make_folder(output.parent)
     shipped = all(source.is_relative_to(GUEST) for source in sources)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".narthex-") as scratch:
-        unfinished = (Path(scratch) / output.name).absolute()
-        names = [_relative(source) if shipped else str(source) for source in sources]
-        command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
+    names = [_relative(source) if shipped else str(source) for source in sources]
+    command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
+    with _beside(output) as unfinished:
         _run([*command, str(library.absolute()), "-lm", "-o", str(unfinished)],
              GUEST if shipped else None)  # fmt: skip
-        unfinished.replace(output)
     return output
+
+
+@contextmanager
+def _beside(output: Path) -> Iterator[Path]:
+    """Offer a place beside a program; what is there at the end is moved to the program's."""
+    try:
+        if output.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=output.parent, prefix=".narthex-") as scratch:
+            unfinished = (Path(scratch) / "program").absolute()
+            yield unfinished
+            unfinished.replace(output)
+    except OSError as error:
+        raise NarthexError(f"cannot write the program '{output}': {error.strerror}") from error
 
 
 def _includes() -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from narthex import arguments
 from narthex.errors import NarthexError, shown, unknown
 
 Made = TypeVar("Made")
@@ -70,7 +71,9 @@ def check(given: object, place: str) -> None:
             raise NarthexError(
                 f"{place}: '{key}' must be a whole number of 64 bits, not {shown(value)}"
             )
-        if isinstance(value, list):
+        if isinstance(value, str):
+            arguments.text(f"{place}: '{key}'", value)
+        elif isinstance(value, list):
             left += [(each, key, depth + 1) for each in value]
         elif isinstance(value, dict):
             for name, each in value.items():

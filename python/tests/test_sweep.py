@@ -122,6 +122,14 @@ def test_a_run_that_fails_has_its_error_and_stops_no_other(here, made, capsys):
     assert len(made) == 6
 
 
+def test_a_run_on_a_machine_without_its_interface_names_the_machine(here):
+    table = narthex.sweep({
+        "program": "roundtrip", "args": "8 4 1", "nodes": 2, "interface": "NI16w+Blkbuf",
+        "parameters": {"machine": ["hpca98", "isca96"]},
+    })  # fmt: skip
+    assert table["error"][1].startswith("isca96: the machine's file has no [interfaces.ni_iw_b")
+
+
 # --- interrupted, killed, damaged ------------------------------------------------------
 
 

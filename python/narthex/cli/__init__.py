@@ -7,11 +7,13 @@ found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
 claim did not hold.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 import typer
 
+from narthex.arguments import is_unicode
 from narthex.cli import (
     catalogue,
     checking,
@@ -26,7 +28,11 @@ from narthex.cli import (
     sweeping,
 )
 from narthex.cli.console import examples, fail
-from narthex.errors import USAGE, NarthexError
+from narthex.cli.terminal import show_what_cannot_be_encoded
+from narthex.errors import USAGE, NarthexError, shown
+
+UTF_8_REMEDY = "choose a locale of UTF-8, or set PYTHONUTF8=1"
+"""For names beyond ASCII where Python takes the system's for ASCII."""
 
 app = typer.Typer(
     name="narthex",
@@ -73,7 +79,9 @@ def narthex(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    show_what_cannot_be_encoded()
     try:
+        _check_encoding(given)
         code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)
     except NarthexError as error:
         code = fail(str(error), error.exit_code)
@@ -82,12 +90,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 0
+    except OSError as error:
+        code = fail(_file_message(error), USAGE)
+    except UnicodeEncodeError as error:
+        code = fail(f"{shown(error.object)} is beyond {error.encoding}; {UTF_8_REMEDY}", USAGE)
     except Exception as error:
         usage = _usage_message(error)
         if usage is None:
             raise
         code = fail(usage, USAGE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_encoding(given: Sequence[str]) -> None:
+    """Refuse an argument that is no text; the simulator reads UTF-8, whatever the locale."""
+    encoding = sys.getfilesystemencoding()
+    remedy = "choose another name" if encoding == "utf-8" else UTF_8_REMEDY
+    for argument in given:
+        if not is_unicode(argument):
+            raise NarthexError(f"{shown(os.fsencode(argument))} is not {encoding}; {remedy}")
+
+
+def _file_message(error: OSError) -> str:
+    """Return what is wrong with a file that no command has thought of."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"'{error.filename}': {reason}"
 
 
 def _usage_message(error: Exception) -> str | None:

@@ -7,6 +7,8 @@ import typer
 
 from narthex.cli import completion
 from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples, within
+from narthex.cli.terminal import say, tell
+from narthex.errors import USAGE, NarthexError
 
 LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
@@ -151,37 +153,54 @@ def interface(
 
     The interface's model, the processor's cache and the compiled driver are those of the
     simulator, with queues of a few entries. Exits with 1 if a property is violated, with a shortest
-    counter-example, and if there are more states than allowed.
+    counter-example, and if there are more states than allowed. Of 'all', those that the machine
+    cannot have, or that do not follow the rule that is left out, are named and not checked.
     """
     from narthex import _native
 
     target = JsonTarget(json_file)
-    reports = []
-    for each in _interfaces(name):
-        request = {
-            "interface": each,
-            "machine": machine,
-            "set": set_,
-            "without": without,
-            "evictions": evictions,
-            "limit": states,
-        }
-        reports.append(_check_interface(request))
-        if not target.to_stdout:
-            print(reports[-1]["text"])
-    document = {"interfaces": reports} if name.casefold() == "all" else reports[0]
+    request = {
+        "machine": machine,
+        "set": set_,
+        "without": without,
+        "evictions": evictions,
+        "limit": states,
+    }
+    shown = not target.to_stdout
+    if name.casefold() == "all":
+        reports, left_out = _check_all(request, shown=shown)
+        document = {"interfaces": reports, "left_out": left_out}
+    else:
+        reports = [_check_interface({"interface": name, **request}, shown=shown)]
+        document = reports[0]
     target.write({"schema": 1, "version": _native.__version__, **document})
     if any(report["counter_example"] or not report["complete"] for report in reports):
         raise typer.Exit(1)
 
 
-def _interfaces(name: str) -> list[str]:
+def _check_all(
+    request: dict[str, Any], *, shown: bool
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Check every interface; returns the reports, and why the others cannot be checked."""
     from narthex.comparison import interface_names
 
-    return interface_names() if name.casefold() == "all" else [name]
+    reports, left_out = [], {}
+    for name in interface_names():
+        try:
+            reports.append(_check_interface({"interface": name, **request}, shown=shown))
+        except NarthexError as error:
+            if error.exit_code != USAGE:
+                raise
+            left_out[name] = str(error)
+    if not reports:
+        raise NarthexError(next(iter(left_out.values())))
+    for name, reason in left_out.items():
+        tell(f"{name} is not checked: {reason}")
+    return reports, left_out
 
 
-def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
+def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
+    """Check an interface and, if that is asked for, print the report."""
     from narthex import _native
     from narthex.cli.console import compile_program
     from narthex.programs import find
@@ -189,13 +208,16 @@ def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
     guest = find("interface")
     compile_program(guest)
     with Waiting(f"Checking {request['interface']}") as waiting:
-        return json.loads(
+        report = json.loads(
             _native.check_interface(
                 json.dumps(request),
                 guest.elf(),
                 lambda states: waiting.update(f"{states:,} states"),
             )
         )
+    if shown:
+        say(report["text"])
+    return report
 
 
 def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
@@ -204,6 +226,6 @@ def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
 
     target.write({"schema": 1, "version": _native.__version__, **report})
     if not target.to_stdout:
-        print(report["text"])
+        say(report["text"])
     if report["counter_example"] is not None or not report.get("complete", True):
         raise typer.Exit(1)

@@ -13,11 +13,10 @@ import typer
 
 from narthex import arguments
 from narthex.cli import completion
+from narthex.cli.terminal import console, printable, tell
 from narthex.errors import USAGE, NarthexError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from narthex.programs import Program
 
 PATIENCE_S = 2.0
@@ -57,14 +56,14 @@ def split_names(text: str) -> list[str]:
 
 def fail(message: str, code: int) -> int:
     """Print an error; returns the exit code."""
-    print(f"narthex: {message}", file=sys.stderr)
+    tell(message)
     return code
 
 
 def warn(warnings: Iterable[str]) -> None:
     """Print warnings, each on a line of its own."""
     for warning in warnings:
-        print(f"narthex: warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
 
 
 def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
@@ -83,8 +82,8 @@ class JsonTarget:
         """Whether there is a `--json` at all."""
         self.to_stdout = place == STDOUT
         """Whether standard output belongs to the document alone."""
-        self._file = Path(place) if place and not self.to_stdout else None
-        if self._file:
+        self._file = Path(place) if place is not None and not self.to_stdout else None
+        if self._file is not None:
             check_writable(self._file, "--json")
 
     def write(self, document: object) -> None:
@@ -120,32 +119,25 @@ def _read_only(folder: Path) -> bool:
     return not folder.stat().st_mode & 0o222
 
 
-def console() -> "Console":
-    """Return a console for tables on standard output."""
-    from rich.console import Console
-
-    wide = None if sys.stdout.isatty() else max(100, int(os.environ.get("COLUMNS", "100")))
-    return Console(width=wide, highlight=False, markup=False)
-
-
 def print_table(
     title: str,
-    columns: Sequence[str],
+    names: Sequence[str],
     rows: Iterable[Sequence[Any]],
     right: Sequence[str] = (),
     styles: Sequence[str] = (),
 ) -> None:
-    """Print a table; the columns named in `right` hold numbers, `styles` are the rows'."""
+    """Print a table of columns; those that `right` names hold numbers, `styles` are the rows'."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for name in names:
+        justify = "right" if name in right else "left"
+        table.add_column(printable(name), justify=justify, overflow="fold")
     for row, style in zip_longest(rows, styles):
-        table.add_row(*(str(cell) for cell in row), style=style)
+        table.add_row(*(printable(str(cell)) for cell in row), style=style)
     screen = console()
-    screen.print(title, style="bold")
+    screen.print(printable(title), style="bold")
     screen.print(table)
 
 
@@ -159,7 +151,7 @@ class Waiting:
     LINE_EVERY_S = 10.0
 
     def __init__(self, what: str) -> None:
-        self._what = what
+        self._what = printable(what)
         self._start = time.monotonic()
         self._last_line = self._start
         self._bar: Any = None
@@ -192,6 +184,7 @@ class Waiting:
         now = time.monotonic()
         if now - self._start < PATIENCE_S:
             return True
+        detail = printable(detail)
         if sys.stderr.isatty():
             self._show(detail, done, total, left_s)
         elif now - self._last_line >= self.LINE_EVERY_S or self._last_line == self._start:
@@ -202,13 +195,17 @@ class Waiting:
 
     def _show(self, detail: str, done: int | None, total: int | None, left_s: float | None) -> None:
         if self._bar is None:
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
             from rich.progress import TimeElapsedColumn as Elapsed
 
-            columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Elapsed()]
-            columns.append(TextColumn("{task.fields[left]}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            parts = [
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                Elapsed(),
+            ]
+            parts.append(TextColumn("{task.fields[left]}", markup=False))
+            self._bar = Progress(*parts, console=console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._what, total=total, left="")
             self._bar.start()
         self._bar.update(
@@ -235,4 +232,4 @@ def _duration(seconds: float) -> str:
 
 def compile_program(program: "Program") -> None:
     """Compile a program before it runs; says so where that is slow."""
-    program.elf(lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True))
+    program.elf(tell)

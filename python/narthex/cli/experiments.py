@@ -1,6 +1,5 @@
 """`narthex experiment`: measured beside published, and the paper's claims."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.terminal import say, tell
 from narthex.errors import CLAIM_FAILED, NarthexError
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def _leave(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) 
     for outcome in outcomes:
         for failure in outcome.failures:
             place = f"{failure.experiment}: {failure.interface}, {failure.workload}"
-            print(f"narthex: {place}, seed {failure.seed}: {failure.reason}", file=sys.stderr)
+            tell(f"{place}, seed {failure.seed}: {failure.reason}")
             codes.append(failure.exit_code)
     for name, error in problems:
-        print(f"narthex: {name}: {error}", file=sys.stderr)
+        tell(f"{name}: {error}")
         codes.append(error.exit_code)
     if codes:
         raise typer.Exit(codes[0])
@@ -171,11 +171,11 @@ def show(outcome: "Outcome") -> None:
             [_derived_cells(row) for row in derived],
             ["measured", "published", "error"],
         )
-    print(wording.summary_line(outcome.summary))
+    say(wording.summary_line(outcome.summary))
     for name in outcome.summary.without_value:
-        print(f"  has no value where the paper prints one: {name}")
+        say(f"  has no value where the paper prints one: {name}")
     for name in outcome.summary.outside_limits:
-        print(f"  outside its limit: {name}")
+        say(f"  outside its limit: {name}")
     if outcome.claims:
         rows = [
             (wording.verdict(claim), _told(claim, outcome), claim.source)

@@ -17,6 +17,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.runs import MACHINE, SEED
+from narthex.cli.terminal import say
 
 COLOURS = {
     "sender": "cyan",
@@ -78,7 +79,7 @@ def show(document: dict[str, Any]) -> None:
     _show_transactions(document)
     _show_breakdown(document)
     rounds = document["rounds"]
-    print(
+    say(
         f"The message with the median latency of {rounds['count']} rounds, which differ by the"
         f" phase of the receiver's polls\n({_ns(rounds['minimum_ps'])} to"
         f" {_ns(rounds['maximum_ps'])} ns). Rows marked 'beside' are not on the critical path."

@@ -20,6 +20,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.runs import MACHINE, WHERE
+from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def show(fits: "list[Fit]") -> None:
         print_table(table.title, table.columns, table.rows, table.numbers)
     sizes = {each.size for each in fits[0].measurements}
     seeds = {each.seed for each in fits[0].measurements}
-    print(
+    say(
         "One way of k bytes takes L + o_s + o_r + (k-1) G_T, where G_T = L_byte + O_s + O_r;"
         "\na stream sends one message every g + (k-1) G. Behind ± is half the 95 % confidence"
         f"\ninterval, from {len(sizes)} sizes; runs of each: {len(seeds)}.\n"

@@ -22,6 +22,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.terminal import say, tell
 from narthex.errors import NarthexError
 
 PROGRAM = typer.Argument(
@@ -178,7 +179,7 @@ def run(
                 guest,
                 lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
                 printer.write,
-                lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
+                tell,
             )
     except NarthexError as error:
         printer.finish()
@@ -193,7 +194,7 @@ def run(
         show(result.document)
     if trace:
         viewer = "GTKWave" if ".vcd" in trace.suffixes else "ui.perfetto.dev"
-        print(f"The timeline is in {trace}; open it in {viewer}", file=sys.stderr)
+        tell(f"the timeline is in {trace}; open it in {viewer}")
 
 
 class Printer:
@@ -254,7 +255,7 @@ def show(document: dict[str, Any]) -> None:
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
-    print(
+    say(
         f"{document['program']} on {document['interface']}, {len(document['nodes'])} nodes:"
         f" {time_us:,.3f} us simulated, {retired:,} instructions"
     )
@@ -291,7 +292,11 @@ def compare(
 
     target, page = JsonTarget(json_file), ReportTarget(report)
     every = interface.casefold() == "all"
-    names = comparison.interface_names() if every else split_names(interface)
+    names, left_out = split_names(interface), dict[str, str]()
+    if every:
+        names, left_out = comparison.interfaces_of(machine, set_)
+    for name, reason in left_out.items():
+        tell(f"{name} is left out: {reason}")
     guest = find(program)
     compile_program(guest)
     warn_of_idle(machine, set_, names)

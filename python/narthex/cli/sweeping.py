@@ -1,6 +1,5 @@
 """`narthex sweep`: many runs over parameters, into one table."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from narthex.cli.console import (
     warn,
     within,
 )
+from narthex.cli.terminal import say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class _Told:
                 retry_failed=retry_failed,
                 keep_documents=keep_documents,
                 progress=update,
-                note=lambda text: print(f"narthex: {text}", file=sys.stderr),
+                note=tell,
             )
 
     def what_is_there(self) -> str:
@@ -198,12 +198,12 @@ def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
         planned.definition.title or planned.definition.name, columns, rows, ["run", "nodes"]
     )
     _print_rest(len(planned.runs))
-    print(f"{len(planned.runs)} runs")
+    say(f"{len(planned.runs)} runs")
     if slurm and planned.definition.slurm:
         from narthex.sweeps.cluster import slurm_jobs
 
         with slurm_jobs(planned.definition.slurm) as jobs:
-            print(f"\nEach Slurm job:\n\n{jobs.job_script()}")
+            say(f"\nEach Slurm job:\n\n{jobs.job_script()}")
 
 
 def _document(planned: "Plan", **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -225,12 +225,12 @@ def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:
     numbers = [name for name in columns if table[name].dtype.is_numeric()]
     print_table(planned.definition.title or planned.definition.name, columns, rows, numbers)
     _print_rest(table.height)
-    print(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
+    say(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
 
 
 def _print_rest(rows: int) -> None:
     if rows > MOST_ROWS:
-        print(f"and {rows - MOST_ROWS} more")
+        say(f"and {rows - MOST_ROWS} more")
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
@@ -243,8 +243,8 @@ def _leave(table: "polars.DataFrame") -> None:
     """Tell which runs failed, and exit with the code of the first."""
     failed = table.filter(status="failed")
     for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
-        print(f"narthex: {name}: {error}", file=sys.stderr)
+        tell(f"{name}: {error}")
     if failed.height > MOST_ROWS:
-        print(f"narthex: and {failed.height - MOST_ROWS} more failed", file=sys.stderr)
+        tell(f"and {failed.height - MOST_ROWS} more failed")
     if failed.height:
         raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)

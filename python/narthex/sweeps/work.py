@@ -78,7 +78,11 @@ def _simulated(task: Task, observer: Observer | None) -> str:
         machine.write(task.machine_toml)
         machine.flush()
         asked = {**task.request, "machine": machine.name, "set": [], "nodes": None, "seed": None}
-        return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
+        try:
+            return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
+        except NarthexError as error:  # which names the machine
+            told = str(error).replace(machine.name, task.request["machine"])
+            raise NarthexError(told, error.exit_code) from error
 
 
 def serve(pipe: int) -> None:

@@ -1,0 +1,77 @@
+"""What reaches the terminal.
+
+Names come from guests, files and arguments, and may hold anything: an escape
+sequence, half a character. What Narthex says goes through `say`, `tell` or
+`print_table` (`console`), which show such characters by their numbers. What a
+guest writes is its own and passes as it is.
+"""
+
+import codecs
+import io
+import json
+import shutil
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LEAST_COLUMNS = 100
+"""Of tables that go into a file or a pipe."""
+
+_AS_NUMBERS = "narthex-numbers"
+
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Controls, formats (which turn the direction of writing), halves, line ends."""
+
+
+def printable(text: str) -> str:
+    """Return a text with what a terminal would obey as numbers, as JSON and TOML write them."""
+    if text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def say(text: str) -> None:
+    """Print what is asked for, on standard output."""
+    print(printable(text))
+
+
+def tell(text: str) -> None:
+    """Print a message, on standard error."""
+    print(f"narthex: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def show_what_cannot_be_encoded() -> None:
+    """Print a character that the locale cannot encode as its number, instead of an error."""
+    codecs.register_error(_AS_NUMBERS, _numbers)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_AS_NUMBERS)
+
+
+def _numbers(error: UnicodeError) -> tuple[str, int]:
+    """Write what cannot be encoded so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a console for tables on standard output, or for what goes on on standard error.
+
+    Its size is that of the terminal, or of COLUMNS and LINES where they are
+    numbers; Rich, which would read them itself, takes other words for numbers too.
+    """
+    from rich.console import Console
+
+    size = shutil.get_terminal_size((LEAST_COLUMNS, 24))
+    wide = size.columns if sys.stdout.isatty() else max(LEAST_COLUMNS, size.columns)
+    return Console(stderr=stderr, width=wide, height=size.lines, highlight=False, markup=False)
+
+
+def _shown(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _UNPRINTABLE:
+        return character
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"
