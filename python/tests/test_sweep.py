@@ -19,7 +19,7 @@ import pytest
 import narthex
 from narthex import NarthexError, seals
 from narthex.cli import main
-from narthex.sweeps import execution, folder, processes
+from narthex.sweeps import execution, folder, processes, tables
 
 SHORT = """
 program = "roundtrip"
@@ -103,6 +103,17 @@ def test_the_measurements_are_those_of_the_document(here):
         assert region_rows["value"].sum() == in_regions > 0
         assert rows.filter(kind="report").height == len(document["reports"])
         assert rows.filter(kind="statistic", name="messages_sent").height >= 2
+
+
+def test_a_report_that_is_called_like_a_column_has_a_column_of_its_own():
+    runs = pl.DataFrame({"key": ["a", "b"], "status": ["finished"] * 2})
+    names = ["key", "status", "status (reported)", ""]
+    measured = pl.DataFrame({"key": "a", "kind": "report", "name": names, "unit": "", "value": 1.0})
+    made = tables.results(runs, measured)
+    assert made.columns[2:] == [
+        "key (reported)", "status (reported)", "status (reported) (reported)", "",
+    ]  # fmt: skip
+    assert made["key"].to_list() == ["a", "b"]
 
 
 def test_a_run_that_fails_has_its_error_and_stops_no_other(here, made, capsys):

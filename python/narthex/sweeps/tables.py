@@ -8,6 +8,7 @@ files of many runs are one table for any reader. `results` is both together:
 runs with a column for each report.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -69,7 +70,8 @@ def measurement_rows(run: "Run", made: "Made") -> pl.DataFrame:
 def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     """Join runs with what they reported: a column for each report, its mean over the processes.
 
-    A column is called "NAME (UNIT)". The rows are in the order of `runs`.
+    A column is called "NAME (UNIT)", with " (reported)" behind it where the runs have a column
+    of that name. The rows are in the order of `runs`.
     """
     reports = measurements.filter(kind="report").with_columns(
         column=pl.when(pl.col("unit") == "")
@@ -78,11 +80,24 @@ def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     )
     if reports.is_empty():
         return runs
-    wide = reports.pivot(
+    columns = _free_columns(reports["column"].unique(maintain_order=True), runs.columns)
+    wide = reports.with_columns(pl.col("column").replace(columns)).pivot(
         "column", index="key", values="value", aggregate_function="mean", maintain_order=True
     )
-    taken = {name: f"{name} (reported)" for name in wide.columns[1:] if name in runs.columns}
-    return runs.join(wide.rename(taken), on="key", how="left", maintain_order="left")
+    return runs.join(wide, on="key", how="left", maintain_order="left")
+
+
+def _free_columns(labels: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
+    """Return a column for each label, none of them twice or one of `columns`."""
+    found: dict[str, str] = {}
+    taken = set(columns)
+    for label in labels:
+        column = label
+        while column in taken:
+            column += " (reported)"
+        found[label] = column
+        taken.add(column)
+    return found
 
 
 def result_of(made: "Made") -> Result:
