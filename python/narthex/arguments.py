@@ -23,6 +23,9 @@ RANGES = {
 }
 """The whole numbers that each of these can be. Those of a machine's file are TOML's, of 63 bits."""
 
+UTF_8_REMEDY = "choose a locale of UTF-8, or set PYTHONUTF8=1"
+"""For names beyond ASCII where Python takes the system's for ASCII."""
+
 Settings = Mapping[str, object] | Sequence[str]
 """Parameters of the machine: {"bus.clock": "125MHz"}, or ["bus.clock=125MHz"]."""
 
@@ -62,9 +65,13 @@ def text(argument: str, given: Path) -> str:
 
 
 def file(argument: str, given: Path) -> str:
-    """Return the name of a file, which is not empty."""
+    """Return the name of a file, which is not empty and can be given to the system."""
     if not (name := text(argument, given)):
         raise NarthexError(f"{argument} must be the name of a file, not an empty text")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise NarthexError(f"{shown(name)} is beyond {error.encoding}; {UTF_8_REMEDY}") from error
     return name
 
 

@@ -41,7 +41,7 @@ def find(program: "str | arguments.Path | Program") -> Program:
     """Find a program by its name or its path; one that is found already is itself."""
     if isinstance(program, Program):
         return program
-    program = arguments.text("program", program)
+    program = arguments.file("program", program)
     known = {name.casefold(): name for name in compiler.program_names()}
     path = Path(program)
     if program.casefold() in known:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import typer
 
-from narthex.arguments import is_unicode
+from narthex.arguments import UTF_8_REMEDY, is_unicode
 from narthex.cli import (
     catalogue,
     checking,
@@ -30,9 +30,6 @@ from narthex.cli import (
 from narthex.cli.console import examples, fail
 from narthex.cli.terminal import show_what_cannot_be_encoded
 from narthex.errors import USAGE, NarthexError, shown
-
-UTF_8_REMEDY = "choose a locale of UTF-8, or set PYTHONUTF8=1"
-"""For names beyond ASCII where Python takes the system's for ASCII."""
 
 app = typer.Typer(
     name="narthex",

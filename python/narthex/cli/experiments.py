@@ -11,6 +11,7 @@ from narthex.cli.console import (
     SET_OPTION,
     JsonTarget,
     Waiting,
+    check_writable,
     compile_program,
     examples,
     print_table,
@@ -84,6 +85,7 @@ def experiment(
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
     if plot:
         plots.check(plot, names)
+        check_writable(plot, "--plot")
     for name in names:  # every name is checked before the first run
         definition = validation.only(validation.load(name), interfaces)
         validation.check(definition, set_)

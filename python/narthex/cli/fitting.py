@@ -22,6 +22,7 @@ from narthex.cli.console import (
 from narthex.cli.runs import MACHINE, WHERE
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
+from narthex.files import write_whole
 
 if TYPE_CHECKING:
     from narthex.fitting import Fit
@@ -112,9 +113,8 @@ def logp(
     target.write(files.document(fits))
     if output:
         for each, name in zip(fits, names, strict=True):
-            Path(output.replace(INTERFACE, name)).write_text(
-                files.loggopsim(each).arguments + "\n", encoding="utf-8"
-            )
+            text = files.loggopsim(each).arguments + "\n"
+            write_whole(Path(output.replace(INTERFACE, name)), text.encode())
     if not target.to_stdout:
         show(fits)
 

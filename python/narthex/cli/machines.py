@@ -19,6 +19,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.terminal import say
 from narthex.errors import USAGE, NarthexError
+from narthex.files import write_whole
 
 machine = typer.Typer(
     help="Show, compare, check and begin machines' files.",
@@ -190,10 +191,10 @@ def new(
     if file.exists() and not force:
         raise NarthexError(f"'{file}' exists; --force writes over it", USAGE)
     text = starter.text(file, base, set_, schema=schema)
-    file.write_text(text, encoding="utf-8")
+    write_whole(file, text.encode())
     beside = file.parent / schemas.MACHINE_SCHEMA
     if schema and not beside.exists():
-        beside.write_text(json.dumps(schemas.machine(), indent=2) + "\n", encoding="utf-8")
+        write_whole(beside, (json.dumps(schemas.machine(), indent=2) + "\n").encode())
         say(f"{beside}: the schema with which editors complete and check machines' files")
     say(f"{file}: a machine like {base}; to run it: --machine {_as_machine(file)}")
 

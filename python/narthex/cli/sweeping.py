@@ -9,6 +9,7 @@ from narthex.cli.console import (
     JSON_OPTION,
     JsonTarget,
     Waiting,
+    check_writable,
     compile_program,
     examples,
     print_table,
@@ -111,6 +112,7 @@ def sweep(
     warn(warnings.of_requests(run.request for run in planned.runs))
     if plot:
         check_file(plot)
+        check_writable(plot, "--plot")
     if list_:
         _list(planned, target, slurm)
         return

@@ -73,8 +73,6 @@ def check_file(file: Path) -> None:
     """Refuse a file that cannot hold a plot."""
     if file.suffix not in FORMATS:
         raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
-    if not file.parent.is_dir():
-        raise NarthexError(f"the folder '{file.parent}' does not exist; choose another for --plot")
 
 
 def write(outcome: Outcome, file: Path) -> None:
