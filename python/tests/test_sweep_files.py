@@ -41,6 +41,12 @@ def values(text):
         ('{ from = 16, to = 500, step = 2, scale = "log" }', [16, 32, 64, 128, 256]),
         ('{ from = 16, to = 512, count = 6, scale = "log" }', [16, 32, 64, 128, 256, 512]),
         ("{ values = [3, 4] }", [3, 4]),
+        ("{ from = 0, to = 9223372036854775807, count = 2 }", [0, (1 << 63) - 1]),
+        ('{ from = 1, to = 9223372036854775807, step = 1e9, scale = "log" }', [1.0, 1e9, 1e18]),
+        (
+            '{ from = 1, to = 9223372036854775807, step = 2, scale = "log" }',
+            [1 << power for power in range(63)],
+        ),
     ],
 )
 def test_lists_and_ranges(text, expected):
@@ -145,6 +151,18 @@ B = P + "bytes = [8]\n"
             P + "bytes = { from = 8, to = nan, step = 1 }",
             "'to' must be finite, and at most 1e.300, not nan",
         ),
+        (P + "bytes = { from = 8, to = 1e301, step = 1 }", "at most 1e.300, not 1e.301"),
+        (P + "bytes = { from = 0, to = 1e300, step = 1e-300 }", "inf values are too many"),
+        (
+            P + 'bytes = { from = 1e-300, to = 1e300, count = 3, scale = "log" }',
+            "'to' must be at most 1e.300 times 'from'",
+        ),
+        (
+            P + "bytes = { from = 8, to = 9, count = 9999999999 }",
+            "9,999,999,999 values are too many",
+        ),
+        ("name = '" + "é" * 101 + "'\n" + B, "'name' must be at most 200 bytes long, not 202"),
+        (WHOLE + "[[zip]]", r"\[\[zip\]\] needs parameters that vary together"),
         (P + "bytes = { from = 8, to = 9, step = 1, count = 2 }", "'step' or 'count', not both"),
         (P + "bytes = { from = 8, to = 9, count = 1 }", "'count' must be 2 or more"),
         (P + "bytes = { from = 8, to = 9, count = 9 }", "not 9 different whole numbers"),
@@ -200,6 +218,20 @@ def test_a_sweep_of_more_runs_than_anybody_wants_is_refused_at_once():
     many = {"from": 1, "to": 90_000, "step": 1}
     with pytest.raises(NarthexError, match="8,100,000,000 runs are too many"):
         planned_of({**BASE, "parameters": {"bytes": many, "seed": many}})
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ({"points": 1_000_001}, "1,000,001 points are too many"),
+        ({"points": 1, "over": ["bytes"]}, "8,100,000,000 runs are too many"),
+    ],
+)
+def test_a_sweep_that_is_too_large_is_refused_before_there_is_a_list_of_it(sample, message):
+    many = {"from": 1, "to": 90_000, "step": 1}
+    parameters = {"bytes": [8], "seed": many, "nodes2": many}
+    with pytest.raises(NarthexError, match=message):
+        planned_of({**BASE, "set": ["{nodes2}"], "parameters": parameters, "sample": sample})
 
 
 def test_what_decides_a_run_decides_its_key():
