@@ -70,8 +70,9 @@ bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earl
 identity: setup ## Run every program over every interface on threads and with wait loops executed: the same bytes.
 	$(BIN)/pytest python/tests/test_identity.py -m long
 
-fuzz: setup ## Compare processors with an independent implementation on random programs.
+fuzz: setup ## Compare processors with another implementation on random programs; damage sweeps and their results.
 	cargo run --locked --release -p narthex-fuzz -- --qemu "$$(bash fuzz/reference.sh)"
+	$(BIN)/pytest python/tests/test_sweep_fuzz.py -m long
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

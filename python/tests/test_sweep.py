@@ -360,7 +360,7 @@ def test_a_folder_of_another_sweep_or_version_is_refused_and_nothing_is_lost(her
 
     def sealed(text):
         there = json.loads(text) | {"seal": seals.BLANK}
-        return seals.seal(json.dumps(there).encode())
+        return seals.seal("sweep.json", json.dumps(there).encode())
 
     def refused(message):
         with pytest.raises(NarthexError, match=message) as raised:

@@ -94,7 +94,7 @@ class Folder:
         if self._keep_documents and made.document:
             self._write(self.path / "documents" / f"{run.key}.json.gz", made.document)
         for table in TABLES:
-            self._write(self.path / table / f"{run.key}.parquet", _parquet(frames[table]))
+            self._write_table(self._file(run, table), frames[table])
 
     def results(self) -> pl.DataFrame:
         """Join all that is finished to one table, in the sweep's order; writes it too."""
@@ -104,7 +104,7 @@ class Folder:
         runs = pl.concat([self._kept(run, "runs") for run in there])
         reports = [self._kept(run, "measurements").filter(kind="report") for run in there]
         table = tables.results(runs, pl.concat(reports))
-        self._write(self.path / "results.parquet", _parquet(table))
+        self._write_table(self.path / "results.parquet", table)
         return table
 
     def identify(self, identity: dict[str, Any], note: Note) -> None:
@@ -115,7 +115,8 @@ class Folder:
         if file.exists():
             self._set_aside(file, note, "is damaged and written again; the runs are this sweep's")
         sealed = {**identity, "seal": seals.BLANK}
-        self._write(file, seals.seal(json.dumps(sealed, indent=2, ensure_ascii=False).encode()))
+        text = json.dumps(sealed, indent=2, ensure_ascii=False)
+        self._write(file, seals.seal(IDENTITY, text.encode()))
 
     def _is_there(self, run: Run) -> bool:
         return all(self._file(run, table).exists() for table in TABLES)
@@ -137,12 +138,10 @@ class Folder:
         schema = tables.runs_schema(self._plan.definition) if is_run else tables.MEASUREMENTS
         try:
             data = file.read_bytes()
-            rows = pl.read_parquet(BytesIO(data)) if seals.is_whole(data) else None
+            rows = pl.read_parquet(BytesIO(data)) if seals.is_whole(_name(file), data) else None
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             return None
-        if rows is None or dict(rows.schema) != schema or (rows["key"] != file.stem).any():
-            return None
-        return rows if rows.height == 1 or not is_run else None
+        return None if rows is None or dict(rows.schema) != schema else rows
 
     def _damaged_documents(self, note: Note) -> set[str]:
         """Set damaged documents aside, if any are to be kept; returns their runs' keys."""
@@ -158,6 +157,11 @@ class Folder:
             aside.parent.mkdir(exist_ok=True)
             file.rename(aside)
         note(f"'{file}' {told}; it is now '{aside}'")
+
+    def _write_table(self, file: Path, table: pl.DataFrame) -> None:
+        data = BytesIO()
+        table.write_parquet(data, compression="zstd", metadata={"narthex": seals.BLANK})
+        self._write(file, seals.seal(_name(file), data.getvalue()))
 
     def _write(self, file: Path, data: bytes) -> None:
         with _writing(file):
@@ -240,7 +244,7 @@ def identity_of(data: bytes) -> dict[str, Any] | None:
         there = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    damaged = seals.is_sealed(data) and not seals.is_whole(data)
+    damaged = seals.is_sealed(data) and not seals.is_whole(IDENTITY, data)
     return there if isinstance(there, dict) and not damaged else None
 
 
@@ -284,7 +288,6 @@ def _free(path: Path) -> Path:
     return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
-    data = BytesIO()
-    table.write_parquet(data, compression="zstd", metadata={"narthex": seals.BLANK})
-    return seals.seal(data.getvalue())
+def _name(file: Path) -> str:
+    """Return a table's name in its folder, by which it is sealed."""
+    return f"{file.parent.name}/{file.name}"
