@@ -219,6 +219,18 @@ def test_what_a_sweep_cannot_find_is_told_with_its_file(here, capsys):
     assert "slow.toml: run '': --set bus.clok" in refused(["sweep", "slow.toml"], capsys)
 
 
+def test_what_an_experiment_cannot_find_is_told_with_its_file(here, capsys):
+    text = (
+        'title = "Mine"\nsource = "here"\nprogram = "roundtrip"\nreport = "x"\nunit = "us"\n'
+        'interfaces = ["NI2w"]\n[[workload]]\nname = "8"\nargs = ["8"]\n'
+    )
+    (here / "mine.toml").write_text('machine = "hpca97"\n' + text)
+    told = refused(["experiment", "mine.toml"], capsys)
+    assert 'mine.toml: unknown machine "hpca97"' in told
+    (here / "mine.toml").write_text('machine = "hpca98"\nset = ["bus.clok=1"]\n' + text)
+    assert "mine.toml: --set bus.clok=1: " in refused(["experiment", "mine.toml"], capsys)
+
+
 def test_an_interface_that_a_machine_cannot_have_is_told_with_the_machines_file(here, capsys):
     (here / "mine.toml").write_text('base = "isca96"\n')
     words = ["--machine", "mine.toml", "--interface", "NI16w+Blkbuf"]

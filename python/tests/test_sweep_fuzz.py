@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from narthex import NarthexError, assets, validation
-from narthex.sweeps import execution, planning, points, tables
+from narthex.sweeps import execution, folder, planning, points, tables
 from narthex.sweeps.work import Made, make
 
 FEW = settings(
@@ -327,6 +327,36 @@ def damaged(whole, damage):
 
 def flipped(data, bit):
     return data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :]
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+def test_a_kill_at_any_write_loses_nothing(swept, monkeypatch):
+    """Whatever was written before is there, and what was being written is made again."""
+    whole = folder.write_whole
+    for last in range(len(swept.files) - 1):  # the lock is not written
+        written = []
+
+        def write(file, data, last=last, written=written):
+            if len(written) == last:
+                file.parent.mkdir(exist_ok=True)
+                (file.parent / f"{file.name}.x.unfinished").write_bytes(data[: len(data) // 2])
+                raise Killed
+            written.append(file)
+            whole(file, data)
+
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "s"
+            monkeypatch.setattr(folder, "write_whole", write)
+            with pytest.raises(Killed):
+                _sweep(swept.planned, path)
+            monkeypatch.setattr(folder, "write_whole", whole)
+            kept = {file: file.read_bytes() for file in written if file.name != "results.parquet"}
+            assert _sweep(swept.planned, path).equals(swept.table)
+            assert {file: file.read_bytes() for file in kept} == kept
+            assert contents(path).keys() == swept.files.keys()
 
 
 # --- a few each time, many for `make fuzz` ---------------------------------------------

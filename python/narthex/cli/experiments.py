@@ -88,7 +88,7 @@ def experiment(
         check_writable(plot, "--plot")
     for name in names:  # every name is checked before the first run
         definition = validation.only(validation.load(name), interfaces)
-        validation.check(definition, set_)
+        validation.check(definition, name, set_)
         warn(warnings.of_requests(validation.choices(definition, set_)))
     outcomes: list[Outcome] = []
     problems: list[tuple[str, NarthexError]] = []
