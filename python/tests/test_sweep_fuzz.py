@@ -6,6 +6,7 @@ sweep goes on and ends with the same table, or is refused; no byte that was ther
 is gone. `make fuzz` tries many more, other ones each time.
 """
 
+import json
 import tempfile
 from concurrent.futures import Future
 from io import BytesIO
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from narthex import NarthexError, assets, validation
+from narthex.packed import unpacked
 from narthex.sweeps import execution, folder, planning, points, tables
 from narthex.sweeps.work import Made, make
 
@@ -26,7 +28,7 @@ FEW = settings(
 )
 """For each run of the tests: the same ones each time."""
 
-MANY = settings(FEW, max_examples=6_000, derandomize=False)
+MANY = settings(FEW, max_examples=12_000, derandomize=False)
 """For `make fuzz`: about ten minutes in all."""
 
 # --- files -----------------------------------------------------------------------------
@@ -292,10 +294,16 @@ def _goes_on_or_is_refused(swept, damage):
             return
         assert again.equals(table)
         after = contents(path)
-        lost = {data for name, data in before.items() if is_kept(name)} - {*after.values()}
-        assert not lost
+        there = {*map(meaning, after.values())}
+        assert not [name for name in before if is_kept(name) and meaning(before[name]) not in there]
         assert _sweep(planned, path).equals(table)
         assert contents(path) == after, "what goes on twice does nothing twice"
+
+
+def meaning(data):
+    """Return a document's content; a bit of its wrapping may mean nothing."""
+    document = unpacked(data)
+    return data if document is None else json.dumps(document)
 
 
 def is_kept(name):

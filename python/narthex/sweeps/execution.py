@@ -104,7 +104,9 @@ def sweep(
     """
     jobs = arguments.whole_number_or_none("jobs", jobs)
     planned = what if isinstance(what, Plan) else planned_of(what)
-    path = Path(output) if output else Path("results") / planned.definition.name
+    path = Path("results") / planned.definition.name
+    if output is not None:
+        path = Path(arguments.file("output", output))
     _check_choice(planned, jobs, dask, slurm)
     if restart or not (path / IDENTITY).exists():
         try_interfaces(planned)

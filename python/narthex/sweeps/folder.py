@@ -146,7 +146,7 @@ class Folder:
     def _damaged_documents(self, note: Note) -> set[str]:
         """Set damaged documents aside, if any are to be kept; returns their runs' keys."""
         files = (self.path / "documents").glob("*.json.gz") if self._keep_documents else ()
-        damaged = [file for file in sorted(files) if unpacked(file.read_bytes()) is None]
+        damaged = [file for file in sorted(files) if not _is_document(file)]
         for file in damaged:
             self._set_aside(file, note)
         return {file.name.partition(".")[0] for file in damaged}
@@ -199,7 +199,8 @@ def opened(
         except OSError as error:
             raise NarthexError(f"another sweep is writing to '{path}'") from error
         for unfinished in path.rglob(f"*{UNFINISHED}"):
-            unfinished.unlink()  # was being written when its sweep was killed
+            with _writing(unfinished):
+                unfinished.unlink()  # was being written when its sweep was killed
         folder = Folder(path, plan, keep_documents)
         folder.identify(identity, note)
         yield folder
@@ -286,6 +287,13 @@ def _free(path: Path) -> Path:
     """Return a name beside a path that nothing has: itself, or with a number."""
     numbered = (path.with_name(f"{path.name}-{number}") for number in range(1, sys.maxsize))
     return path if not path.exists() else next(each for each in numbered if not each.exists())
+
+
+def _is_document(file: Path) -> bool:
+    try:
+        return unpacked(file.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _name(file: Path) -> str:
