@@ -7,6 +7,7 @@ is gone. `make fuzz` tries many more, other ones each time.
 """
 
 import json
+import re
 import tempfile
 from concurrent.futures import Future
 from io import BytesIO
@@ -24,7 +25,7 @@ from narthex.sweeps import execution, folder, planning, points, tables
 from narthex.sweeps.work import Made, make
 
 FEW = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 """For each run of the tests: the same ones each time."""
 
@@ -95,6 +96,15 @@ TOKENS = [
 ]  # fmt: skip
 """What a value or a key is replaced by."""
 
+USUAL = ["1", "2", "3", "64", "2.5", '"8"', "'NI2w'", "'a'", "[1, 2]", "['NI2w', 'CNI4']"]
+"""Values that fit into many places."""
+
+VALUES = TOKENS.index("from")
+"""So many of them are values."""
+
+VALUE = re.compile(rb"(?<=[\[ ])[^\s\[\]{},=]+(?=[\n\],}])")
+"""Where a value stands, or part of one."""
+
 EXPERIMENTS = [
     (assets.EXPERIMENTS / f"{name}.toml").read_text() for name in assets.experiment_names()
 ]
@@ -104,10 +114,10 @@ EXPERIMENTS = [
 def damaged_texts(draw, texts):
     """Return a file's text of which some parts are cut, doubled, replaced or flipped."""
     data = draw(st.sampled_from(texts)).encode()
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(data)))
         until = min(len(data), at + draw(st.integers(0, 12)))
-        kind = draw(st.sampled_from(["cut", "double", "token", "value", "flip", "end"]))
+        kind = draw(st.sampled_from(["value"] * 9 + ["cut", "double", "token", "flip", "end"]))
         if kind == "cut":
             data = data[:at] + data[until:]
         elif kind == "double":
@@ -115,9 +125,10 @@ def damaged_texts(draw, texts):
         elif kind == "token":
             data = data[:at] + draw(st.sampled_from(TOKENS)).encode() + data[until:]
         elif kind == "value":
-            begin = data.find(b"=", at) + 1
-            end = data.find(b"\n", begin)
-            data = data[:begin] + draw(st.sampled_from(TOKENS)).encode() + data[end:]
+            spans = [found.span() for found in VALUE.finditer(data)] or [(at, at)]
+            begin, end = draw(st.sampled_from(spans))
+            value = draw(st.sampled_from(USUAL) | st.sampled_from(TOKENS[:VALUES]))
+            data = data[:begin] + value.encode() + data[end:]
         elif kind == "flip" and at < len(data):
             data = flipped(data, 8 * at + draw(st.integers(0, 7)))
         elif kind == "end":
@@ -125,33 +136,38 @@ def damaged_texts(draw, texts):
     return data
 
 
-NUMBERS = st.one_of(st.integers(-10, 70), st.integers(), st.floats())
+NUMBERS = st.one_of(st.integers(-2, 70), st.integers(), st.floats())
+SMALL = st.integers(0, 9).flatmap(lambda seldom: NUMBERS if not seldom else st.integers(1, 4))
 LEAVES = st.one_of(NUMBERS, st.booleans(), st.text(max_size=4), st.sampled_from(["NI2w", "CNI4"]))
+LISTS = st.lists(SMALL, min_size=1, max_size=4) | st.lists(LEAVES, min_size=1, max_size=4)
 RANGES = st.fixed_dictionaries(
-    {"from": NUMBERS, "to": NUMBERS},
+    {"from": SMALL, "to": SMALL, "step": SMALL},
     optional={
-        "step": NUMBERS,
-        "count": NUMBERS,
+        "count": SMALL,
         "scale": st.sampled_from(["log", "linear"]),
         "unit": st.sampled_from(["ns", "MHz", "\0", "/"]),
     },
 )
-AXES = st.one_of(st.lists(LEAVES, max_size=4), RANGES, LEAVES)
-NAMES = st.sampled_from(["x", "nodes", "seed", "args", "bus.clock", "interface", "status", "é", ""])
-PARAMETERS = st.dictionaries(NAMES, AXES, max_size=3)
+AXES = st.integers(0, 9).flatmap(lambda seldom: LEAVES if not seldom else LISTS | RANGES)
+NAMES = st.sampled_from(["nodes", "seed", "bus.clock", "interface", "status", "é", ""])
+PARAMETERS = st.dictionaries(NAMES, AXES, max_size=2)
 DICTIONARIES = st.fixed_dictionaries(
-    {"program": st.just("roundtrip")},
+    {
+        "program": st.just("roundtrip"),
+        "args": st.sampled_from(["{x} 4 1", "a{x}b", "{x}{x}", "'{x}'", "'{x}", "{x}{"]),
+        "parameters": st.builds(lambda axis, others: {"x": axis, **others}, AXES, PARAMETERS),
+    },
     optional={
-        "args": st.sampled_from(["8 4 1", "{x} 4 1", "'{x}", "{x}{x}{"]),
-        "set": st.lists(st.sampled_from(["bus.clock={x}MHz", "=", "a=b"]), max_size=2),
+        "set": st.lists(
+            st.sampled_from(["bus.clock={x}00MHz", "machine.seed={x}", "="]), max_size=2
+        ),
         "interface": st.sampled_from(["NI2w", "CNI{x}Q"]),
-        "nodes": LEAVES,
-        "seed": LEAVES,
-        "threads": LEAVES,
-        "parameters": PARAMETERS,
+        "nodes": SMALL,
+        "seed": SMALL,
+        "threads": SMALL,
         "zip": st.lists(PARAMETERS, max_size=2),
         "sample": st.fixed_dictionaries(
-            {"points": NUMBERS}, optional={"seed": LEAVES, "over": st.lists(NAMES, max_size=2)}
+            {"points": SMALL}, optional={"seed": SMALL, "over": st.lists(NAMES, max_size=2)}
         ),
     },
 )
