@@ -28,7 +28,7 @@ from narthex.cli import (
     sweeping,
 )
 from narthex.cli.console import examples, fail
-from narthex.cli.terminal import show_what_cannot_be_encoded
+from narthex.cli.terminal import forget_sizes_that_are_no_numbers, show_what_cannot_be_encoded
 from narthex.errors import USAGE, NarthexError, shown
 
 app = typer.Typer(
@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     show_what_cannot_be_encoded()
+    forget_sizes_that_are_no_numbers()
     try:
         _check_encoding(given)
         code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)

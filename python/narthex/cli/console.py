@@ -195,6 +195,7 @@ class Waiting:
 
     def _show(self, detail: str, done: int | None, total: int | None, left_s: float | None) -> None:
         if self._bar is None:
+            from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
             from rich.progress import TimeElapsedColumn as Elapsed
 
@@ -205,7 +206,7 @@ class Waiting:
                 Elapsed(),
             ]
             parts.append(TextColumn("{task.fields[left]}", markup=False))
-            self._bar = Progress(*parts, console=console(stderr=True), transient=True)
+            self._bar = Progress(*parts, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._what, total=total, left="")
             self._bar.start()
         self._bar.update(

@@ -9,7 +9,8 @@ guest writes is its own and passes as it is.
 import codecs
 import io
 import json
-import shutil
+import os
+import re
 import sys
 import unicodedata
 from typing import TYPE_CHECKING
@@ -57,17 +58,19 @@ def _numbers(error: UnicodeError) -> tuple[str, int]:
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-def console(*, stderr: bool = False) -> "Console":
-    """Return a console for tables on standard output, or for what goes on on standard error.
+def forget_sizes_that_are_no_numbers() -> None:
+    """Leave out a COLUMNS or LINES that would end Rich, or us."""
+    for name in ("COLUMNS", "LINES"):
+        if not re.fullmatch("[0-9]{1,5}", os.environ.get(name, "0")):
+            del os.environ[name]
 
-    Its size is that of the terminal, or of COLUMNS and LINES where they are
-    numbers; Rich, which would read them itself, takes other words for numbers too.
-    """
+
+def console() -> "Console":
+    """Return a console for tables on standard output."""
     from rich.console import Console
 
-    size = shutil.get_terminal_size((LEAST_COLUMNS, 24))
-    wide = size.columns if sys.stdout.isatty() else max(LEAST_COLUMNS, size.columns)
-    return Console(stderr=stderr, width=wide, height=size.lines, highlight=False, markup=False)
+    wide = max(LEAST_COLUMNS, int(os.environ.get("COLUMNS", LEAST_COLUMNS)))
+    return Console(width=None if sys.stdout.isatty() else wide, highlight=False, markup=False)
 
 
 def _shown(character: str) -> str:
