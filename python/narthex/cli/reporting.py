@@ -7,6 +7,7 @@ import typer
 
 from narthex import engine
 from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
+from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
 REPORT_OPTION = typer.Option(
@@ -55,8 +56,8 @@ def report(
     target.write({"schema": 1, "version": _native.__version__, **made, "left_out": left_out})
     if not target.to_stdout:
         for reason in left_out:
-            print(f"left out: {reason}")
-        print(f"{made['page']}: {made['bytes']:,} bytes")
+            say(f"left out: {reason}")
+        say(f"{made['page']}: {made['bytes']:,} bytes")
     if open_:
         typer.launch(str(made["page"]))
 
