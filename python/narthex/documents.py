@@ -4,9 +4,9 @@
                                                                     └─ read ──> a page
 
 The documents say their schema's number but not their kind; each kind has a key
-that no other has. What is no result is refused. A folder is read file by file:
-what is no result there is left out and named, so that one broken file costs no
-other its place.
+that no other has. What is no result is refused, and so is one that has not the
+layout of its kind (`layouts`). A folder is read file by file: what is no result
+there is left out and named, so that one broken file costs no other its place.
 """
 
 import json
