@@ -47,7 +47,7 @@ LARGEST_MACHINE_BYTES = 64 << 10
 
 def machine_file(name: str) -> str:
     """Return a machine's name; what comes through a pipe is kept in a file, to be read again."""
-    if not Path(name).is_fifo():
+    if not files.is_pipe(Path(name)):
         return name
     import atexit
     import tempfile

@@ -1,5 +1,6 @@
 """`narthex report`, and `--report` of the commands that make results."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def default_output(results: Path) -> Path:
     absolute = results.absolute()
     return (
         absolute.with_name(f"{absolute.stem}.html")
-        if results.is_file()
+        if os.path.isfile(results)
         else (absolute.parent / f"{absolute.name}.html")
     )
 

@@ -31,6 +31,7 @@ from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
+    from narthex.programs import Program
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
@@ -186,9 +187,23 @@ def run(
         sys.stderr if target.to_stdout else sys.stdout,
         goes_on=bool(report or trace or target.is_file),
     )
+    _simulate(wanted, guest, printer, target, page)
+    running.forget_checkpoint(wanted)
+
+
+def _simulate(
+    wanted: dict[str, Any],
+    guest: "Program",
+    printer: "Printer",
+    target: JsonTarget,
+    page: ReportTarget,
+) -> None:
+    """Make a run, show it, and write what is wanted of it."""
+    from narthex import running
+
     lost: list[str] = []
     try:
-        with Waiting(f"Running {guest.name} on {interface}") as waiting:
+        with Waiting(f"Running {guest.name} on {wanted['interface']}") as waiting:
             document = running.simulate(
                 wanted,
                 guest,
@@ -207,7 +222,6 @@ def run(
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
-    running.forget_checkpoint(wanted)
 
 
 class Printer:

@@ -128,15 +128,13 @@ def sweep(
         if told.progress is None:
             raise
         raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
-    failed = table.filter(status="failed")
     finish(
         lambda: target.write(_document(planned, rows=table.to_dicts())),
         lambda: None if target.to_stdout else _show(planned, table, folder),
         lambda: plots.write(table, planned.definition, plot, x, color) if plot else None,
-        lambda: _tell_failures(failed),
+        lambda: _tell_failures(table),
     )
-    if failed.height:
-        raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)
+    raise typer.Exit(_exit_code(table))
 
 
 class _Told:
@@ -246,8 +244,15 @@ def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
     return notation.text(value) if isinstance(value, float) else str(value)
 
 
-def _tell_failures(failed: "polars.DataFrame") -> None:
+def _exit_code(table: "polars.DataFrame") -> int:
+    """Return the exit code of the first run that failed."""
+    failed = table.filter(status="failed")
+    return (failed["exit_code"][0] or GUEST_FAILED) if failed.height else 0
+
+
+def _tell_failures(table: "polars.DataFrame") -> None:
     """Tell which runs failed."""
+    failed = table.filter(status="failed")
     for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
         tell(f"{name}: {error}")
     if failed.height > MOST_ROWS:
