@@ -48,6 +48,10 @@ pub enum Progress<'a> {
     Time(Time),
 }
 
+/// The end of simulated time, some hundred days: no sum of instants and times
+/// overflows before it.
+const LAST: Time = Time::from_ps(u64::MAX / 2);
+
 /// How often a run reports to whoever started it.
 const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
 
@@ -151,7 +155,7 @@ pub(crate) fn simulate(
         observer(Progress::Notice(&notice));
     }
     let patience = machine.config.machine.time_without_progress;
-    let limits = Limits { patience, ..Limits::default() };
+    let limits = Limits { until: LAST, patience, ..Limits::default() };
     let mut shortage = None;
     let ending = running.run(&limits, keeper.as_mut(), tracer.as_mut(), &mut |progress| {
         if let Progress::Time(_) = progress {
@@ -234,7 +238,8 @@ impl Running {
                 nodes.iter_mut().for_each(|node| node.rest_at(now));
                 ControlFlow::Break(())
             };
-            let until = tracer.as_ref().map_or(limits.until, |tracer| tracer.next_stop(simulation.now()));
+            let stop = tracer.as_ref().map(|tracer| tracer.next_stop(simulation.now()));
+            let until = stop.map_or(limits.until, |stop| stop.min(limits.until));
             let mut ending = simulation.run(&Limits { until, ..*limits }, &mut look);
             let works = matches!(ending, Ending::NoProgress(_)) && somebody_works(simulation);
             if works {
@@ -246,6 +251,9 @@ impl Running {
                 let interrupted = look(now, &mut nodes).is_break();
                 if ending == Ending::TimeLimit {
                     self.trace(tracer.as_deref_mut());
+                }
+                if ending == Ending::TimeLimit && until == limits.until {
+                    return ending;
                 }
                 if !interrupted {
                     continue;
@@ -314,7 +322,10 @@ fn judge(
             let (exit_code, message) = (Failure::NO_PROGRESS, hang.to_string());
             Err(Failure { exit_code, message, document: Some(Box::new(document)) })
         }
-        Ending::TimeLimit | Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
+        Ending::TimeLimit => {
+            Err(Failure::guest(format!("the run has come to {LAST}, where simulated time ends")))
+        }
+        Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
     }
 }
 
