@@ -190,6 +190,7 @@ impl Archived for CodeView {
         archive.value(decoded)?;
         archive.value(version)?;
         archive.value(removals)?;
+        archive.ensure(decoded.keys().all(|pc| pc % 2 == 0), "code was decoded at an odd address")?;
         if !is_shared {
             *shared = Code::empty().into();
         }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::{Frame, NodeId};
+use crate::packet::{Frame, FrameKind, NodeId};
 
 /// What is lost, on the whole machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,36 +40,12 @@ impl Config {
     }
 }
 
-/// What a frame is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-enum Kind {
-    Packet,
-    Acknowledgement,
-    Returned,
-}
-
-impl Kind {
-    const NAMES: [(Kind, &str); 3] = [
-        (Kind::Packet, "packet"),
-        (Kind::Acknowledgement, "acknowledgement"),
-        (Kind::Returned, "returned packet"),
-    ];
-
-    fn of(frame: &Frame) -> Self {
-        match frame {
-            Frame::Data(_) => Kind::Packet,
-            Frame::Acknowledgement { .. } => Kind::Acknowledgement,
-            Frame::Returned(_) => Kind::Returned,
-        }
-    }
-}
-
 /// A frame that is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct Lost {
-    kind: Kind,
+    kind: FrameKind,
     number: u64,
     from: NodeId,
     to: NodeId,
@@ -78,7 +54,7 @@ pub struct Lost {
 impl Lost {
     /// Whether it is an acknowledgement; otherwise a packet goes with it.
     pub fn is_acknowledgement(&self) -> bool {
-        self.kind == Kind::Acknowledgement
+        self.kind == FrameKind::Acknowledgement
     }
 
     /// The node that would have got it.
@@ -90,8 +66,7 @@ impl Lost {
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Lost { kind, number, from, to } = self;
-        let name = Kind::NAMES.iter().find(|(known, _)| known == kind).map_or("", |(_, name)| name);
-        write!(f, "{name} {number} from node {} to node {}", from.0, to.0)
+        write!(f, "{} {number} from node {} to node {}", kind.name(), from.0, to.0)
     }
 }
 
@@ -117,7 +92,7 @@ impl FromStr for Lost {
             let words: Vec<&str> = text.split_whitespace().collect();
             let [kind @ .., number, "from", "node", from, "to", "node", to] = &words[..] else { return None };
             let kind = kind.join(" ");
-            let &(kind, _) = Kind::NAMES.iter().find(|(_, name)| *name == kind)?;
+            let kind = FrameKind::ALL.into_iter().find(|known| known.name() == kind)?;
             let number = number.parse().ok().filter(|&number| number > 0)?;
             Some(Lost { kind, number, from: NodeId(from.parse().ok()?), to: NodeId(to.parse().ok()?) })
         };
@@ -157,7 +132,7 @@ impl Faults {
         if self.ahead.is_empty() {
             return false;
         }
-        let kind = Kind::of(frame);
+        let kind = frame.kind();
         let mut is_lost = false;
         self.ahead.retain_mut(|(lost, before)| {
             let matches = (lost.kind, lost.to) == (kind, to);

@@ -21,5 +21,5 @@ pub mod packet;
 pub mod port;
 
 pub use message_sizes::{MessageSizes, PacketFormat};
-pub use packet::{Frame, Header, NodeId, Packet, Placement, Rank};
+pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
 pub use port::{NetworkPort, ProcessPort};

@@ -143,6 +143,70 @@ pub enum Frame {
     Returned(Box<Packet>),
 }
 
+/// What a frame is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// A packet on its way to its destination.
+    Packet,
+    /// The acknowledgement of one.
+    Acknowledgement,
+    /// A packet that found no buffer, on its way back.
+    ReturnedPacket,
+}
+
+impl FrameKind {
+    /// Every kind.
+    pub const ALL: [FrameKind; 3] =
+        [FrameKind::Packet, FrameKind::Acknowledgement, FrameKind::ReturnedPacket];
+
+    /// What it is called in messages and machine files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FrameKind::Packet => "packet",
+            FrameKind::Acknowledgement => "acknowledgement",
+            FrameKind::ReturnedPacket => "returned packet",
+        }
+    }
+}
+
+/// A frame without its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameSummary {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Who sent the packet that it carries or acknowledges.
+    pub source: Rank,
+    /// Who is to get that packet, or has got it.
+    pub destination: Rank,
+    /// The packet's number at its source's node.
+    pub sequence: u64,
+    /// Bytes of payload that it carries.
+    pub payload_bytes: usize,
+}
+
+impl Frame {
+    /// What it is.
+    pub fn kind(&self) -> FrameKind {
+        match self {
+            Frame::Data(_) => FrameKind::Packet,
+            Frame::Acknowledgement { .. } => FrameKind::Acknowledgement,
+            Frame::Returned(_) => FrameKind::ReturnedPacket,
+        }
+    }
+
+    /// All of it but the bytes.
+    pub fn summary(&self) -> FrameSummary {
+        let (source, destination, sequence, payload_bytes) = match self {
+            Frame::Data(packet) | Frame::Returned(packet) => {
+                (packet.source, packet.destination, packet.sequence, packet.payload.len())
+            }
+            &Frame::Acknowledgement { from, to, sequence } => (to, from, sequence, 0),
+        };
+        FrameSummary { kind: self.kind(), source, destination, sequence, payload_bytes }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

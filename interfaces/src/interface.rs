@@ -98,6 +98,8 @@ pub struct Interface {
     pub sides: Vec<Box<dyn Side>>,
     /// Addresses whose home each half is; none where main memory is.
     homes: Vec<Vec<Range<u64>>>,
+    /// All addresses that concern any half are in here; see [`Layout::cachable`].
+    concern: Range<u64>,
 }
 
 impl Clone for Interface {
@@ -105,13 +107,14 @@ impl Clone for Interface {
         Interface {
             sides: self.sides.iter().map(|side| side.duplicate()).collect(),
             homes: self.homes.clone(),
+            concern: self.concern.clone(),
         }
     }
 }
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { sides, homes: _ } = self;
+        let Interface { sides, homes: _, concern: _ } = self;
         sides.iter_mut().try_for_each(|side| {
             let layout = side.layout();
             side.archive(archive)?;
@@ -155,8 +158,19 @@ impl Interface {
             sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
             sides.push(half(name.receive, node, process, sides.len(), |model| model.receive)?);
         }
-        let homes = sides.iter().map(|side| side.layout().home).collect();
-        Ok(Interface { sides, homes })
+        let layouts: Vec<Layout> = sides.iter().map(|side| side.layout()).collect();
+        let ranges = || layouts.iter().flat_map(|layout| layout.cachable.iter().chain(&layout.home));
+        let start = ranges().map(|range| range.start).min().unwrap_or_default();
+        let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
+        let homes = layouts.into_iter().map(|layout| layout.home).collect();
+        Ok(Interface { sides, homes, concern })
+    }
+
+    /// Whether a transaction on this block may concern a half: the others, most
+    /// of those of a program, need not be shown to any.
+    #[inline]
+    pub fn is_concerned(&self, address: u64) -> bool {
+        self.concern.contains(&address)
     }
 
     /// The place of a process's send half among [`Interface::sides`].
@@ -182,6 +196,9 @@ impl Interface {
 
     /// The half that is the home of an address; none if main memory is.
     pub fn home_of(&self, address: u64) -> Option<usize> {
+        if !self.is_concerned(address) {
+            return None;
+        }
         self.homes.iter().position(|ranges| ranges.iter().any(|range| range.contains(&address)))
     }
 

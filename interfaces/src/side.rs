@@ -91,7 +91,8 @@ pub struct HomeReply {
 pub struct Layout {
     /// The driver that the messaging library needs.
     pub driver: Driver,
-    /// Cachable addresses that the processor may use.
+    /// Cachable addresses that the processor may use. The half snoops
+    /// transactions on these blocks, and on no others.
     pub cachable: Vec<Range<u64>>,
     /// Those among them whose home is this half rather than main memory.
     pub home: Vec<Range<u64>>,
@@ -214,7 +215,8 @@ pub trait Side: SideState + Archived + Send {
         Duration::ZERO
     }
 
-    /// Another agent's transaction on a block passes by.
+    /// Another agent's transaction on a block of the interface passes by: one of
+    /// [`Layout::cachable`], of this half or of another.
     fn snoop(&mut self, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
         SnoopReply::default()
     }

@@ -1,4 +1,4 @@
-//! The kernel: time, events, partitions, statistics, the time ledger, traces.
+//! The kernel: time, events, partitions, statistics, the time ledger.
 //!
 //! It knows no hardware. What it knows is how to simulate a machine of many
 //! parts so that every picosecond is accounted for and the result is the same,
@@ -15,7 +15,6 @@
 //! | [`mod@statistics`] | counts, times, distributions, each declared once |
 //! | [`ledger`] | where each picosecond went |
 //! | [`random`] | a seeded stream of random numbers for each component |
-//! | [`trace`] | what happened, recorded by wrappers around the models |
 //!
 //! # A simulation in three steps
 //!
@@ -189,7 +188,7 @@
 //! ```
 //!
 //! Where time went is a question for a [`Ledger`]; what the randomness was, for
-//! a [`random::Stream`]; what happened when, for a [`trace::Trace`].
+//! a [`random::Stream`].
 
 pub mod archive;
 pub mod ledger;
@@ -200,7 +199,6 @@ pub mod random;
 pub mod simulation;
 pub mod statistics;
 pub mod time;
-pub mod trace;
 
 pub use archive::{Archive, Archived, Damage};
 pub use ledger::{Category, Ledger};

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     let result = run_measured(&request, &elf, &mut |progress| {
         match progress {
             Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
-            Progress::Notice(notice) => eprintln!("{notice}"),
+            Progress::Notice(notice) | Progress::Loss(notice) => eprintln!("{notice}"),
             Progress::Time(_) => {}
         }
         true

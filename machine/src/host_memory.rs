@@ -14,9 +14,21 @@
 //! what programs allocate while they run, up to gigabytes a
 //! node; [`shortage`] looks for that several times a second.
 
+#[cfg(target_os = "linux")]
+mod control_groups;
+#[cfg(not(target_os = "linux"))]
+mod control_groups {
+    /// Other systems have none.
+    pub fn left() -> Option<u64> {
+        None
+    }
+}
+
 use narthex_kernel::Time;
 use narthex_kernel::quantity::Bytes;
 use narthex_memory::main_memory::PAGE_BYTES;
+use rustix::param::page_size;
+use rustix::process::{Resource, getrlimit};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use crate::compose::Blueprint;
@@ -41,6 +53,9 @@ const DECODED_BYTES: u64 = 10;
 const STARTED_PAGES: u64 = 8;
 /// With less memory than this left, a run ends rather than be killed by the host.
 const RESERVE_BYTES: u64 = 128 << 20;
+/// The same of the addresses that the process may have: nothing else takes them, and
+/// a table that grows takes some at once.
+const RESERVE_ADDRESSES_BYTES: u64 = 64 << 20;
 
 /// What a machine is going to take of its host's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,14 +137,21 @@ fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }
 
-/// Memory that the host, or the control group that this process is in, can still
+/// Memory that the host, or the control groups that this process is in, can still
 /// give; none where it does not tell.
 pub fn available() -> Option<u64> {
     let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(memory);
     let host = (system.total_memory() > 0).then(|| system.available_memory());
-    let group = system.cgroup_limits().map(|limits| limits.free_memory);
-    host.into_iter().chain(group).min()
+    host.into_iter().chain(control_groups::left()).min()
+}
+
+/// What a limit on the process's addresses (`ulimit -v`) leaves; none without one.
+pub fn addresses_left() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let taken: u64 = pages.split_whitespace().next()?.parse().ok()?;
+    Some(limit.saturating_sub(taken * page_size() as u64))
 }
 
 /// How much a machine may be estimated to need: [`LIMIT_VARIABLE`], or else what
@@ -140,7 +162,7 @@ pub fn available() -> Option<u64> {
 pub fn allowed() -> Result<Option<u64>, Failure> {
     match std::env::var(LIMIT_VARIABLE) {
         Ok(text) => limit(&text).map(Some),
-        Err(_) => Ok(available()),
+        Err(_) => Ok(available().into_iter().chain(addresses_left()).min()),
     }
 }
 
@@ -152,15 +174,24 @@ fn limit(text: &str) -> Result<u64, Failure> {
     Ok(size.as_u64())
 }
 
-/// So little memory is left that the host would soon kill the run.
+/// So little memory is left that the host would soon kill the run, or so few
+/// addresses that it would end by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
     left_bytes: u64,
+    of: &'static str,
 }
 
 /// Whether a run must end, given what the host can still give.
 pub fn shortage(available_bytes: Option<u64>) -> Option<Shortage> {
-    available_bytes.filter(|&left| left < RESERVE_BYTES).map(|left_bytes| Shortage { left_bytes })
+    let of = "the host is out of memory";
+    available_bytes.filter(|&left| left < RESERVE_BYTES).map(|left_bytes| Shortage { left_bytes, of })
+}
+
+/// The same, given the addresses that the process can still have.
+pub fn shortage_of_addresses(left_bytes: Option<u64>) -> Option<Shortage> {
+    let of = "the process is out of the addresses that it may have (ulimit -v)";
+    left_bytes.filter(|&left| left < RESERVE_ADDRESSES_BYTES).map(|left_bytes| Shortage { left_bytes, of })
 }
 
 impl Shortage {
@@ -168,8 +199,9 @@ impl Shortage {
     pub fn failure(self, now: Time, nodes: &[Node]) -> Failure {
         let touched: u64 = nodes.iter().map(|node| node.touched_pages() as u64 * PAGE_BYTES).sum();
         let message = format!(
-            "the host is out of memory at simulated time {now}: {} are left, and the programs of {} nodes have \
-             touched {} of theirs. Reduce machine.nodes, or what the program allocates",
+            "{} at simulated time {now}: {} are left, and the programs of {} nodes have touched {} of their memory. \
+             Reduce machine.nodes, or what the program allocates",
+            self.of,
             mebibytes(self.left_bytes),
             nodes.len(),
             mebibytes(touched)
@@ -214,5 +246,8 @@ mod tests {
         assert_eq!((shortage(None), shortage(Some(RESERVE_BYTES))), (None, None));
         let failure = shortage(Some(RESERVE_BYTES - 1)).expect("a shortage").failure(Time::ZERO, &[]);
         assert!(failure.message.contains("128.0 MiB are left"), "{failure}");
+        assert_eq!(shortage_of_addresses(Some(RESERVE_ADDRESSES_BYTES)), None);
+        let few = shortage_of_addresses(Some(1 << 20)).expect("a shortage").failure(Time::ZERO, &[]);
+        assert!(few.message.contains("(ulimit -v) at simulated time 0ps: 1.0 MiB are left"), "{few}");
     }
 }

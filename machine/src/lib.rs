@@ -8,6 +8,7 @@
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
+//! | `files` | files that users name, read and written |
 //! | [`hang`] | why a run got nowhere |
 //! | [`explain`](mod@explain) | one message's life, from the journals of a run |
 //! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
@@ -20,6 +21,7 @@ pub mod checkpoint;
 pub mod compose;
 pub mod config;
 pub mod explain;
+mod files;
 pub mod hang;
 pub mod host_memory;
 pub mod node;

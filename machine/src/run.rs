@@ -1,5 +1,6 @@
 //! A run from request to result.
 
+mod number;
 mod written;
 
 use std::ops::ControlFlow;
@@ -14,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::checkpoint::Keeper;
 use crate::checkpoint::identity::Identity;
+use crate::checkpoint::{Keeper, contradiction};
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
 use crate::hang::{Hang, somebody_works};
@@ -24,6 +25,7 @@ use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
 use crate::trace::{Subject, Tracer};
+use number::number;
 use written::Written;
 
 /// The version of the results' layout.
@@ -44,6 +46,8 @@ pub enum Progress<'a> {
     },
     /// Something about the run that its result does not tell, but its user should know.
     Notice(&'a str),
+    /// Something that was asked for besides the result, and is not there.
+    Loss(&'a str),
     /// So much time was simulated; comes several times a second.
     Time(Time),
 }
@@ -52,8 +56,10 @@ pub enum Progress<'a> {
 /// overflows before it.
 const LAST: Time = Time::from_ps(u64::MAX / 2);
 
-/// How often a run reports to whoever started it.
+/// How often a run reports to whoever started it, and looks for a shortage of memory.
 const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
+/// It does so earlier when programs have touched so many more pages: 16 MiB.
+const REPORT_PAGES: usize = 4_096;
 
 /// Runs a program on a machine. `observer` sees what happens and returns false
 /// to end the run early.
@@ -77,8 +83,14 @@ pub fn run_measured(
     elf: &[u8],
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<(Value, Effort), Failure> {
-    let finished = simulate(request, elf, |_| {}, observer)?;
-    Ok((document(request, elf, &finished), finished.effort))
+    let mut run = || {
+        let finished = simulate(request, elf, |_| {}, observer)?;
+        Ok((document(request, elf, &finished), finished.effort))
+    };
+    match request.checkpoint.as_ref().filter(|checkpoint| checkpoint.is_resumed()) {
+        Some(checkpoint) => contradiction::caught(checkpoint, run),
+        None => run(),
+    }
 }
 
 /// What a run cost the host. It is no part of the run's document, which is the
@@ -159,7 +171,8 @@ pub(crate) fn simulate(
     let mut shortage = None;
     let ending = running.run(&limits, keeper.as_mut(), tracer.as_mut(), &mut |progress| {
         if let Progress::Time(_) = progress {
-            shortage = host_memory::shortage(host_memory::available());
+            shortage = host_memory::shortage(host_memory::available())
+                .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
         }
         shortage.is_none() && observer(progress)
     });
@@ -172,8 +185,10 @@ pub(crate) fn simulate(
     written.collect(nodes.iter_mut(), observer);
     let end = if let Ending::NoProgress(_) = ending { stopped_at } else { end_of(&nodes) };
     nodes.iter_mut().for_each(|node| node.close(end));
-    if let Some(notice) = tracer.and_then(|tracer| tracer.finish(end, &mut nodes)) {
-        observer(Progress::Notice(&notice));
+    match tracer.map(|tracer| tracer.finish(end, &mut nodes)) {
+        Some(Ok(notice)) => drop(observer(Progress::Notice(&notice))),
+        Some(Err(loss)) => drop(observer(Progress::Loss(&loss))),
+        None => {}
     }
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
@@ -221,14 +236,16 @@ impl Running {
         observer: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> Ending {
         let mut last = Instant::now();
+        let mut touched = 0;
         self.trace(tracer.as_deref_mut());
         loop {
             let mut goes_on = true;
             let Running { simulation, written } = self;
             let mut look = |now, nodes: &mut [&mut Node]| {
                 written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
-                if last.elapsed() >= REPORT_EVERY {
-                    last = Instant::now();
+                let pages = nodes.iter().map(|node| node.touched_pages()).sum::<usize>();
+                if last.elapsed() >= REPORT_EVERY || pages >= touched + REPORT_PAGES {
+                    (last, touched) = (Instant::now(), pages);
                     goes_on = observer(Progress::Time(now));
                 }
                 let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
@@ -399,7 +416,8 @@ fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Va
 }
 
 fn reports_of(process: &Process) -> Vec<Value> {
-    let report = |report: &Report| json!({ "name": report.name, "value": report.value, "unit": report.unit });
+    let report =
+        |report: &Report| json!({ "name": report.name, "value": number(report.value), "unit": report.unit });
     process.reports.iter().map(report).collect()
 }
 

@@ -24,8 +24,9 @@ use narthex_kernel::{Clock, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::{Kind, transaction_kinds};
 use crate::traffic::{Traffic, WithoutEffect};
-use crate::transaction::{AgentId, Kind};
+use crate::transaction::AgentId;
 
 /// The parameters of a bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,51 +49,29 @@ pub struct Config {
     pub cache_supply_time: Duration,
 }
 
-/// Bus cycles a kind of transaction takes beyond arbitration, address and data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExtraCycles {
-    /// A cache fetches a block.
-    pub read: u32,
-    /// A cache fetches a block to write it.
-    pub read_exclusive: u32,
-    /// A cache makes other copies go; address only.
-    pub upgrade: u32,
-    /// A dirty block returns to its home.
-    pub write_back: u32,
-    /// A device replaces a block in its home.
-    pub write_block: u32,
-    /// A device reads a block without keeping it.
-    pub read_once: u32,
-    /// A block's home makes cached copies go; address only.
-    pub invalidate: u32,
-    /// A processor loads from a device register.
-    pub uncached_load: u32,
-    /// A processor stores to a device register.
-    pub uncached_store: u32,
-    /// A processor loads a block from a device into its block buffer.
-    pub block_load: u32,
-    /// A processor stores a block from its block buffer to a device.
-    pub block_store: u32,
+macro_rules! declare_extra_cycles {
+    ($(
+        $kind:ident, $name:ident, $what:literal, $moves:ident, $snoop:expr,
+        $field:ident, $statistic:literal, $counted:literal, $words:literal;
+    )*) => {
+        /// Bus cycles a kind of transaction takes beyond arbitration, address and data.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct ExtraCycles {
+            $(#[doc = $what] pub $name: u32,)*
+        }
+
+        impl ExtraCycles {
+            fn of(&self, kind: Kind) -> u32 {
+                match kind {
+                    $(Kind::$kind => self.$name,)*
+                }
+            }
+        }
+    };
 }
 
-impl ExtraCycles {
-    fn of(&self, kind: Kind) -> u32 {
-        match kind {
-            Kind::Read => self.read,
-            Kind::ReadExclusive => self.read_exclusive,
-            Kind::Upgrade => self.upgrade,
-            Kind::WriteBack => self.write_back,
-            Kind::WriteBlock => self.write_block,
-            Kind::ReadOnce => self.read_once,
-            Kind::Invalidate => self.invalidate,
-            Kind::UncachedLoad => self.uncached_load,
-            Kind::UncachedStore => self.uncached_store,
-            Kind::BlockLoad => self.block_load,
-            Kind::BlockStore => self.block_store,
-        }
-    }
-}
+transaction_kinds!(declare_extra_cycles);
 
 /// The cycles of a bus that a transaction takes, without its supplier's delay.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -117,15 +96,10 @@ impl Phases {
         address_cycles: u32,
         extra_cycles: &ExtraCycles,
     ) -> Self {
-        let bytes = match kind {
-            _ if kind.is_address_only() => 0,
-            Kind::UncachedLoad | Kind::UncachedStore => 8,
-            _ => block_bytes as u64,
-        };
         Phases {
             arbitration: arbitration_cycles.into(),
             address: address_cycles.into(),
-            data: bytes.div_ceil(width.as_u64()),
+            data: kind.data_bytes(block_bytes).div_ceil(width.as_u64()),
             extra: extra_cycles.of(kind).into(),
         }
     }
@@ -183,43 +157,31 @@ impl Config {
     }
 }
 
-narthex_kernel::statistics! {
-    /// What crossed a bus.
-    pub struct Statistics {
-        reads: Counter, "bus_reads", "transactions", "blocks fetched to be read";
-        exclusive_reads: Counter, "bus_exclusive_reads", "transactions", "blocks fetched to be written";
-        upgrades: Counter, "bus_upgrades", "transactions", "permissions to write a block that was held already";
-        write_backs: Counter, "bus_write_backs", "transactions", "dirty blocks returned to their home";
-        block_writes: Counter, "bus_block_writes", "transactions", "whole blocks that a device wrote to their home";
-        single_reads: Counter, "bus_single_reads", "transactions", "blocks that a device read without keeping them";
-        invalidations: Counter, "bus_invalidations", "transactions", "blocks whose home made cached copies go";
-        uncached_loads: Counter, "bus_uncached_loads", "transactions", "loads from device registers";
-        uncached_stores: Counter, "bus_uncached_stores", "transactions", "stores to device registers";
-        block_loads: Counter, "bus_block_loads", "transactions", "blocks loaded from a device into a block buffer";
-        block_stores: Counter, "bus_block_stores", "transactions", "blocks stored from a block buffer to a device";
-        occupied: TimeTotal, "bus_occupied", "ps", "time during which the bus was not free";
-        occupied_by_kind: Tally<Kind>, "bus_occupied_by_kind", "ps", "that time by the kind of transaction, without what a bridge held the bus for";
-    }
+macro_rules! declare_statistics {
+    ($(
+        $kind:ident, $name:ident, $what:literal, $moves:ident, $snoop:expr,
+        $field:ident, $statistic:literal, $counted:literal, $words:literal;
+    )*) => {
+        narthex_kernel::statistics! {
+            /// What crossed a bus.
+            pub struct Statistics {
+                $($field: Counter, $statistic, "transactions", $counted;)*
+                occupied: TimeTotal, "bus_occupied", "ps", "time during which the bus was not free";
+                occupied_by_kind: Tally<Kind>, "bus_occupied_by_kind", "ps", "that time by the kind of transaction, without what a bridge held the bus for";
+            }
+        }
+
+        impl Statistics {
+            fn count(&mut self, kind: Kind) {
+                match kind {
+                    $(Kind::$kind => self.$field.increment(),)*
+                }
+            }
+        }
+    };
 }
 
-impl Statistics {
-    fn count(&mut self, kind: Kind) {
-        let counter = match kind {
-            Kind::Read => &mut self.reads,
-            Kind::ReadExclusive => &mut self.exclusive_reads,
-            Kind::Upgrade => &mut self.upgrades,
-            Kind::WriteBack => &mut self.write_backs,
-            Kind::WriteBlock => &mut self.block_writes,
-            Kind::ReadOnce => &mut self.single_reads,
-            Kind::Invalidate => &mut self.invalidations,
-            Kind::UncachedLoad => &mut self.uncached_loads,
-            Kind::UncachedStore => &mut self.uncached_stores,
-            Kind::BlockLoad => &mut self.block_loads,
-            Kind::BlockStore => &mut self.block_stores,
-        };
-        counter.increment();
-    }
-}
+transaction_kinds!(declare_statistics);
 
 /// A bus that carries one transaction at a time.
 #[derive(Debug, Serialize, Deserialize)]

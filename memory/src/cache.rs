@@ -458,16 +458,26 @@ impl Cache {
     /// newer than their home to `write_back`. For changes of the page table:
     /// functional, without time.
     pub fn flush(&mut self, range: std::ops::Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
-        for line in 0..self.tags.len() {
-            let block = self.tags[line] & !VALID;
-            if self.tags[line] == 0 || !range.contains(&block) {
-                continue;
+        let blocks = range.clone().step_by(self.block_bytes);
+        if range.end.saturating_sub(range.start) / (self.block_bytes as u64) < self.tags.len() as u64 {
+            for line in blocks.filter_map(|block| self.find(block)).collect::<Vec<_>>() {
+                self.flush_line(line, &mut write_back);
             }
-            if self.line_state(line).is_dirty() {
-                write_back(block, self.line_bytes(line));
-            }
-            self.set_state(line, State::Invalid);
+            return;
         }
+        for line in 0..self.tags.len() {
+            if self.tags[line] != 0 && range.contains(&(self.tags[line] & !VALID)) {
+                self.flush_line(line, &mut write_back);
+            }
+        }
+    }
+
+    /// Empties a line that holds a block.
+    fn flush_line(&mut self, line: Line, write_back: &mut impl FnMut(u64, &[u8])) {
+        if self.line_state(line).is_dirty() {
+            write_back(self.tags[line] & !VALID, self.line_bytes(line));
+        }
+        self.set_state(line, State::Invalid);
     }
 
     /// Says which accesses to the block of `address`, if it is present, may take

@@ -16,6 +16,7 @@
 //! | [`cache`] | a set-associative cache that holds data |
 //! | [`protocols`] | coherence protocols, one table a file |
 //! | [`check`] | the model checker over those tables |
+//! | [`kind`] | the kinds of transaction: one table |
 //! | [`transaction`] | what crosses the interconnect, and the answers |
 //! | [`bus`] | a snooping bus with one outstanding transaction |
 //! | [`bridge`] | what joins a memory bus and an I/O bus |
@@ -33,6 +34,7 @@ pub mod bridge;
 pub mod bus;
 pub mod cache;
 pub mod check;
+pub mod kind;
 pub mod main_memory;
 pub mod pages;
 pub mod port;
@@ -43,6 +45,7 @@ pub mod transaction;
 pub mod translation;
 
 pub use access_tags::{AccessTags, Tag, TagError};
+pub use kind::Kind;
 pub use port::{AccessFault, Outcome, Port};
 pub use processor_memory::{ProcessorMemory, ProcessorPort};
-pub use transaction::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+pub use transaction::{AgentId, BlockData, Response, SnoopReply, Transaction};

@@ -5,11 +5,12 @@
 //! node, each of which has it at its own base) or as zeros. A node that touches
 //! little therefore costs little, however large its address space.
 
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_kernel::{Archive, Archived, Damage, Duration};
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ pub struct Config {
 /// address ranges with their bytes, the same for every node.
 #[derive(Debug, Default)]
 pub struct Image {
-    pages: HashMap<u64, Box<Page>>,
+    pages: FxHashMap<u64, Box<Page>>,
 }
 
 /// Pages from one process's base to the next.
@@ -53,19 +54,25 @@ impl Image {
     fn page(&self, page: u64) -> Option<&Page> {
         self.pages.get(&(page % SPACE_PAGES)).map(|page| &**page)
     }
+
+    /// Those among these pages of one process that the image holds.
+    fn pages_in(&self, pages: Range<u64>) -> impl Iterator<Item = u64> {
+        let base = pages.start - pages.start % SPACE_PAGES;
+        self.pages.keys().map(move |page| base + page).filter(move |page| pages.contains(page))
+    }
 }
 
 /// The contents of one node's memory.
 #[derive(Clone, Debug, Default)]
 pub struct MainMemory {
     image: Arc<Image>,
-    pages: HashMap<u64, Box<Page>>,
+    pages: FxHashMap<u64, Box<Page>>,
 }
 
 impl MainMemory {
     /// Memory that starts with `image`, and zeros elsewhere.
     pub fn with_image(image: Arc<Image>) -> Self {
-        MainMemory { image, pages: HashMap::new() }
+        MainMemory { image, pages: FxHashMap::default() }
     }
 
     /// Copies the bytes from `address` on.
@@ -104,12 +111,14 @@ impl MainMemory {
     pub fn discard(&mut self, address: u64, length: u64) {
         let first = address.div_ceil(PAGE_BYTES);
         let end = (address + length) / PAGE_BYTES;
-        for page in first..end {
-            if self.image.page(page).is_some() {
-                self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
-            } else {
-                self.pages.remove(&page);
-            }
+        // A range may be far larger than what is there, or the other way round.
+        if end.saturating_sub(first) < self.pages.len() as u64 {
+            (first..end).for_each(|page| drop(self.pages.remove(&page)));
+        } else {
+            self.pages.retain(|page, _| !(first..end).contains(page));
+        }
+        for page in self.image.pages_in(first..end) {
+            self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
         }
     }
 

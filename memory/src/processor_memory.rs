@@ -27,10 +27,11 @@ use narthex_kernel::Duration;
 
 use crate::access_tags::{AccessTags, Tag};
 use crate::cache::{self, Cache};
+use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
 use crate::protocols::{Access, Request, State};
-use crate::transaction::{AgentId, Kind, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, Response, SnoopReply, Transaction};
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;

@@ -6,7 +6,7 @@
 //! parameters those are (`without_effect`), so that a user who sets one of them
 //! can be told.
 
-use crate::transaction::Kind;
+use crate::kind::Kind;
 
 /// A parameter that changes nothing: its key in the component's table, and why.
 pub type WithoutEffect = (String, String);

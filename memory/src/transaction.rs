@@ -7,11 +7,11 @@
 //! cache, its instruction cache, a network interface. Main memory is not an
 //! agent: it never asks, it is the home of every address that no device claims.
 
-use narthex_kernel::{Category, Duration};
+use narthex_kernel::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::protocols::Snoop;
+use crate::kind::Kind;
 
 /// The largest coherence block that the simulator supports, in bytes.
 pub const LARGEST_BLOCK_BYTES: usize = 256;
@@ -80,129 +80,6 @@ impl<'de> Deserialize<'de> for BlockData {
 impl std::fmt::Debug for BlockData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "block of {} bytes", self.len())
-    }
-}
-
-/// The kinds of transaction. Block transactions name the first byte of their
-/// block; uncached ones an aligned address in a device page.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Kind {
-    /// A cache fetches a block to read it.
-    Read,
-    /// A cache fetches a block to write it; every other copy goes.
-    ReadExclusive,
-    /// A cache that holds the block may write it; every other copy goes.
-    /// Address only.
-    Upgrade,
-    /// A cache returns a dirty block to its home.
-    WriteBack,
-    /// A device replaces a whole block in its home; every cached copy goes.
-    WriteBlock,
-    /// A device reads a block's current bytes and keeps no copy.
-    ReadOnce,
-    /// A device that is a block's home has new bytes for it and makes every
-    /// cached copy go. Address only.
-    Invalidate,
-    /// A processor loads from a device register.
-    UncachedLoad,
-    /// A processor stores to a device register.
-    UncachedStore,
-    /// A processor loads a whole block from a device into its block buffer.
-    BlockLoad,
-    /// A processor stores a whole block from its block buffer to a device.
-    BlockStore,
-}
-
-/// Time and transactions are counted by kind.
-impl Category for Kind {
-    const COUNT: usize = Kind::ALL.len();
-
-    fn index(self) -> usize {
-        Kind::index(self)
-    }
-
-    fn name(index: usize) -> String {
-        Kind::ALL[index].name().to_owned()
-    }
-}
-
-impl Kind {
-    /// Every kind, in the order of [`Kind::index`].
-    pub const ALL: [Kind; 11] = [
-        Kind::Read,
-        Kind::ReadExclusive,
-        Kind::Upgrade,
-        Kind::WriteBack,
-        Kind::WriteBlock,
-        Kind::ReadOnce,
-        Kind::Invalidate,
-        Kind::UncachedLoad,
-        Kind::UncachedStore,
-        Kind::BlockLoad,
-        Kind::BlockStore,
-    ];
-
-    /// The place of this kind in [`Kind::ALL`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The name in reports and machine files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "read",
-            Kind::ReadExclusive => "read_exclusive",
-            Kind::Upgrade => "upgrade",
-            Kind::WriteBack => "write_back",
-            Kind::WriteBlock => "write_block",
-            Kind::ReadOnce => "read_once",
-            Kind::Invalidate => "invalidate",
-            Kind::UncachedLoad => "uncached_load",
-            Kind::UncachedStore => "uncached_store",
-            Kind::BlockLoad => "block_load",
-            Kind::BlockStore => "block_store",
-        }
-    }
-
-    /// What a cache that snoops this transaction looks up in its protocol;
-    /// none for accesses that cannot be cached.
-    pub const fn snoop(self) -> Option<Snoop> {
-        match self {
-            Kind::Read => Some(Snoop::Read),
-            Kind::ReadExclusive => Some(Snoop::ReadExclusive),
-            Kind::Upgrade => Some(Snoop::Upgrade),
-            Kind::WriteBack => Some(Snoop::WriteBack),
-            // The old bytes are dead in both: the whole block is new.
-            Kind::WriteBlock | Kind::Invalidate => Some(Snoop::WriteBlock),
-            Kind::ReadOnce => Some(Snoop::ReadOnce),
-            Kind::UncachedLoad | Kind::UncachedStore | Kind::BlockLoad | Kind::BlockStore => None,
-        }
-    }
-
-    /// Whether it accesses a device rather than a block.
-    pub const fn is_uncached(self) -> bool {
-        self.snoop().is_none()
-    }
-
-    /// Whether no data cross with it.
-    pub const fn is_address_only(self) -> bool {
-        matches!(self, Kind::Upgrade | Kind::Invalidate)
-    }
-
-    /// Whether its issuer waits for no answer, so that a bridge can buffer it:
-    /// "writes and coherent invalidations" (isca96, Section 4.1).
-    pub const fn is_posted(self) -> bool {
-        self.is_address_only() || self.carries_block() || matches!(self, Kind::UncachedStore)
-    }
-
-    /// Whether the transaction asks somebody for a block's bytes.
-    pub const fn fetches_block(self) -> bool {
-        matches!(self, Kind::Read | Kind::ReadExclusive | Kind::ReadOnce)
-    }
-
-    /// Whether the transaction carries a block's bytes to its home or to a device.
-    pub const fn carries_block(self) -> bool {
-        matches!(self, Kind::WriteBack | Kind::WriteBlock | Kind::BlockStore)
     }
 }
 

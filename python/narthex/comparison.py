@@ -1,12 +1,13 @@
 """Runs the same binary over several network interfaces and ranks them."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from narthex import _native, arguments
+from narthex import _native, arguments, notation
 from narthex.arguments import Settings
 from narthex.documents import COMPARISON, Kind, Loaded
 from narthex.errors import NarthexError
@@ -34,9 +35,15 @@ class Comparison(Loaded):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
-        """Make a comparison of its document."""
+        """Make a comparison of its document; raises `ValueError` for one that ranks nothing."""
         first = document["rows"][0]
-        return cls(first["measure"], first["unit"], [Result(run) for run in document["runs"]])
+        results = [Result(run) for run in document["runs"]]
+        for result in results:
+            names = {SIMULATED_TIME, *(report["name"] for report in result.document["reports"])}
+            if first["measure"] not in names:
+                told = f"the run on {result.interface} reported no '{first['measure']}'"
+                raise ValueError(told)
+        return cls(first["measure"], first["unit"], results)
 
     @property
     def title(self) -> str:
@@ -50,12 +57,16 @@ class Comparison(Loaded):
         return result.simulated_us if self.measure == SIMULATED_TIME else result.value(self.measure)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the ranking: rank, interface, value, unit, and times the best."""
+        """Return the ranking: rank, interface, value, unit, and times the best.
+
+        There is no ratio where a value is not finite, or not above 0.
+        """
         best = self.measured(self.results[0])
         rows = []
         for rank, result in enumerate(self.results, start=1):
             value = self.measured(result)
-            ratio = max(value, best) / min(value, best) if min(value, best) > 0 else None
+            is_ratio = math.isfinite(value) and math.isfinite(best) and min(value, best) > 0
+            ratio = max(value, best) / min(value, best) if is_ratio else None
             rows.append(
                 {
                     "rank": rank,
@@ -76,11 +87,19 @@ class Comparison(Loaded):
         return pl.DataFrame(self.rows())
 
     def plot(self) -> "altair.TopLevelMixin":
-        """Draw the ranking: a bar an interface, best first."""
+        """Draw the ranking: a bar an interface, best first; what is not finite is left out.
+
+        Raises `NarthexError` if nothing is left.
+        """
         from narthex import plots
         from narthex.report import comparisons
+        from narthex.report.parts import Chart
 
-        return plots.standalone(comparisons.ranking(self.document), self.title)
+        ranking = comparisons.ranking(self.document)
+        if not isinstance(ranking, Chart):
+            told = f"no value of '{self.measure}' is finite"
+            raise NarthexError(f"{self.title} has nothing to draw: {told}")
+        return plots.standalone(ranking, self.title)
 
     def plot_ledger(self) -> "altair.TopLevelMixin":
         """Draw where the time of all processors went: a bar an interface, by activity."""
@@ -95,7 +114,7 @@ class Comparison(Loaded):
         return {
             "schema": 1,
             "version": _native.__version__,
-            "rows": self.rows(),
+            "rows": [{**row, "value": notation.for_json(row["value"])} for row in self.rows()],
             "runs": [result.document for result in self.results],
         }
 
@@ -156,11 +175,16 @@ def compare(
 
 
 def rank(results: list[Result], by: str | None) -> Comparison:
-    """Order runs by a report's value, best first; ties keep their order."""
+    """Order runs by a report's value, best first and NaN last; ties keep their order."""
     measure, unit = _measure(results[0], by)
     comparison = Comparison(measure, unit, results)
-    ordered = sorted(results, key=comparison.measured, reverse=larger_is_better(unit))
-    return Comparison(measure, unit, ordered)
+    sign = -1 if larger_is_better(unit) else 1
+
+    def merit(result: Result) -> tuple[bool, float]:
+        value = comparison.measured(result)
+        return math.isnan(value), sign * value
+
+    return Comparison(measure, unit, sorted(results, key=merit))
 
 
 def _measure(result: Result, by: str | None) -> tuple[str, str]:

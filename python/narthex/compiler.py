@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from narthex import files
 from narthex.assets import GUEST
 from narthex.errors import NarthexError, unknown
 
@@ -203,18 +204,17 @@ def _link(
     library: Path,
     extra_flags: Sequence[str],
 ) -> Path:
-    """Compile and link into a scratch folder beside the output, then move it into place."""
-    if output.is_dir():
-        raise NarthexError(f"cannot write the program {output}: it is a folder")
+    """Compile and link into a scratch folder, then write the program into its place."""
     _make_folder(output.parent)
+    files.check_writable(output, "choose another place for the program")
     shipped = all(source.is_relative_to(GUEST) for source in sources)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".narthex-") as scratch:
-        unfinished = (Path(scratch) / output.name).absolute()
+    with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
+        unfinished = Path(scratch) / "program"
         names = [_relative(source) if shipped else str(source) for source in sources]
         command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
         _run([*command, str(library.absolute()), "-lm", "-o", str(unfinished)],
              GUEST if shipped else None)  # fmt: skip
-        unfinished.replace(output)
+        files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
 
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-from narthex import _native, arguments
+from narthex import _native, arguments, files, notation
 from narthex.errors import NarthexError
-from narthex.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,9 @@ RUN = Kind("run", "nodes", 3, "narthex run ... --json FILE")
 COMPARISON = Kind("comparison", "runs", 1, "narthex compare ... --json FILE")
 EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json FILE")
 EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
+LARGEST_BYTES = 1 << 30
+"""Of a result's file. A run on 4,096 nodes is about 12 MB, besides what its program wrote."""
+
 KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION)
 
 
@@ -62,10 +64,7 @@ class Saved:
         cannot be written.
         """
         file = Path(arguments.text("path", path))
-        try:
-            write_whole(file, text(self.document).encode())
-        except OSError as error:
-            raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+        files.write(file, text(self.document).encode())
         return file
 
 
@@ -81,8 +80,20 @@ class Loaded(Saved):
 
 
 def text(document: object) -> str:
-    """Return a document as text."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """Return a document as text; numbers that are not finite become texts."""
+    try:
+        found = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        found = json.dumps(_in_json(document), indent=2, ensure_ascii=False)
+    return f"{found}\n"
+
+
+def _in_json(part: Any) -> Any:  # noqa: ANN401 - any part of a document
+    if isinstance(part, dict):
+        return {key: _in_json(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_in_json(value) for value in part]
+    return notation.for_json(part) if isinstance(part, float) else part
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,9 @@ def needed_whole(found: Found) -> Iterator[None]:
     """Refuse a document if what is done here finds that it lacks something of its kind."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (
+        LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError,
+    ) as error:  # fmt: skip
         lacks = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
         raise NarthexError(
             f"'{found.place}' is not a whole result of kind '{found.kind.name}': {lacks};"
@@ -161,23 +174,28 @@ def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
 
 
 def read_file(file: Path) -> Found:
-    """Read a file of a result; refuse what is none."""
+    """Read a file of a result; refuse what is none, and what is not whole."""
+    if not file.exists():
+        raise NarthexError(f"'{file}' does not exist: {_expected()}")
+    return parse(files.read(file, "a result", LARGEST_BYTES), str(file))
+
+
+def parse(data: bytes, place: str) -> Found:
+    """Return the document that JSON holds, checked against the layout of its kind."""
+    from narthex import layouts
+
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NarthexError(f"'{file}' does not exist: {_expected()}") from None
-    except OSError as error:
-        raise NarthexError(f"cannot read '{file}': {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise NarthexError(f"'{file}' is no text: {_expected()}") from None
-    except json.JSONDecodeError as error:
+        found = identify(layouts.decoded(data), place)
+    except ValueError as error:
         raise NarthexError(
-            f"'{file}' is not whole JSON: {error.msg} in line {error.lineno},"
-            f" column {error.colno}; perhaps it was cut off while it was written: make it again"
+            f"'{place}' is not whole JSON: {str(error).removeprefix('JSON is malformed: ')};"
+            " perhaps it was cut off or damaged: make it again"
         ) from None
     except RecursionError:
-        raise NarthexError(f"'{file}' is nested too deeply to be a result") from None
-    return identify(document, str(file))
+        raise NarthexError(f"'{place}' is nested too deeply to be a result") from None
+    with needed_whole(found):
+        layouts.check(found.document, found.kind.name)
+    return found
 
 
 def _expected() -> str:

@@ -8,6 +8,9 @@ from typing import Any
 GUEST_FAILED = 1
 """The simulated program failed: a fault, a failed check, a status other than 0."""
 
+NOT_WRITTEN = 1
+"""What was computed could not be written where it was wanted."""
+
 USAGE = 2
 """Wrong usage or configuration; nothing was simulated."""
 

@@ -9,7 +9,7 @@ from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.documents import EXPLANATION, Kind, Loaded
 from narthex.programs import Program, find
-from narthex.running import DEFAULT_MACHINE
+from narthex.running import DEFAULT_MACHINE, Observer
 
 if TYPE_CHECKING:
     import altair
@@ -109,6 +109,7 @@ def explain(
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     seed: int | None = None,
     program: Program | None = None,
+    observer: Observer | None = None,
 ) -> Explanation:
     """Explain the latency of one message of `bytes` bytes over an interface.
 
@@ -131,7 +132,7 @@ def explain(
         "set": arguments.settings(set),
         "seed": arguments.whole_number_or_none("seed", seed),
     }
-    return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf())))
+    return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf(), observer)))
 
 
 def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:

@@ -10,10 +10,13 @@ import gzip
 import json
 import os
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
 from narthex.compiler import cache_folder
+from narthex.documents import RUN, parse
+from narthex.errors import NarthexError
 from narthex.files import write_whole
 from narthex.identity import machine_of, run_key
 from narthex.programs import Program
@@ -33,11 +36,11 @@ class FinishedRuns:
         """Return a finished run; a file that cannot be read is as good as none."""
         file = self._file(request, program)
         try:
-            document = json.loads(gzip.decompress(file.read_bytes()))
+            found = parse(gzip.decompress(file.read_bytes()), str(file))
             os.utime(file)
-        except (OSError, EOFError, ValueError):
+        except (OSError, EOFError, zlib.error, NarthexError):
             return None
-        return Result(document)
+        return Result(found.document) if found.kind == RUN else None
 
     def keep(self, request: dict[str, Any], program: Program, result: Result) -> None:
         """Keep a run; a folder that cannot be written keeps none, and no harm is done."""

@@ -11,8 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import arguments, assets, compiler
+from narthex import arguments, assets, compiler, files
 from narthex.errors import NarthexError, unknown
+
+LARGEST_BYTES = 256 << 20
+"""Of a program's file; what is larger was not meant."""
 
 
 @dataclass
@@ -58,10 +61,7 @@ def find(program: "str | arguments.Path | Program") -> Program:
 
 
 def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise NarthexError(f"cannot read program '{file}': {error.strerror}") from error
+    return files.read(file, "a program", LARGEST_BYTES)
 
 
 def _compiled(source: Path, progress: compiler.Progress | None) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
-from narthex import arguments
+from narthex import arguments, notation
 from narthex.documents import RUN, Kind, Loaded, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
 
@@ -82,7 +82,7 @@ class Result(Loaded):
             "value": pl.Float64,
             "unit": pl.String,
         }
-        rows = [[report[key] for key in schema] for report in self.document["reports"]]
+        rows = [[report[key] for key in schema] for report in reports_of(self.document)]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
@@ -170,7 +170,7 @@ class Result(Loaded):
 
     def reported(self, name: str) -> list[dict[str, Any]]:
         """Return the reports under `name`, one for each time a process made it."""
-        reports = [report for report in self.document["reports"] if report["name"] == name]
+        reports = [report for report in reports_of(self.document) if report["name"] == name]
         if not reports:
             known = sorted({report["name"] for report in self.document["reports"]})
             raise NarthexError(
@@ -180,9 +180,8 @@ class Result(Loaded):
         return reports
 
     def value(self, name: str) -> float:
-        """Return the mean of what was reported under `name`."""
-        values = [report["value"] for report in self.reported(name)]
-        return sum(values) / len(values)
+        """Return the mean of what was reported under `name`; NaN if one of them is NaN."""
+        return notation.mean([report["value"] for report in self.reported(name)])
 
     def plot_ledger(
         self, by: LedgerPart = "activity", region: str | None = None
@@ -273,6 +272,12 @@ def measurements_schema() -> "dict[str, type[polars.DataType]]":
         "value": pl.Float64,
         "unit": pl.String,
     }
+
+
+def reports_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the reports of a run's document, with their values as numbers."""
+    for report in document["reports"]:
+        yield {**report, "value": notation.read(report["value"])}
 
 
 def place(node: int, process: int) -> str:

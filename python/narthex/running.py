@@ -1,6 +1,7 @@
 """Runs one program on one simulated machine."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,7 @@ def trace_request(
 def forget_checkpoint(wanted: dict[str, Any]) -> None:
     """Delete the checkpoint of a run whose result is safe."""
     if "checkpoint" in wanted:
-        Path(wanted["checkpoint"]["file"]).unlink(missing_ok=True)
+        Path(os.path.realpath(wanted["checkpoint"]["file"])).unlink(missing_ok=True)
 
 
 def simulate(
@@ -166,7 +167,8 @@ def simulate(
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
+    loss: Notice | None = None,
 ) -> Result:
-    """Make the run that a request describes."""
+    """Make the run that a request describes; `loss` hears what could not be written besides."""
     text = json.dumps(wanted)
-    return Result(json.loads(_native.run(text, program.elf(), observer, output, notice)))
+    return Result(json.loads(_native.run(text, program.elf(), observer, output, notice, loss)))

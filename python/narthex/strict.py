@@ -14,9 +14,13 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from narthex import files
 from narthex.errors import NarthexError, unknown
 
 Made = TypeVar("Made")
+
+LARGEST_BYTES = 1 << 20
+"""Of an experiment's or a sweep's file, which is a page or two."""
 
 _WORDS = {
     str: ("a text", "texts"),
@@ -29,9 +33,10 @@ _ACCEPTED = {str: (str,), bool: (bool,), int: (int,), float: (int, float)}
 
 def document(file: Path) -> dict[str, Any]:
     """Read a TOML file; what cannot be read is an error that names file and line."""
+    data = files.read(file, "a TOML file", LARGEST_BYTES)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise NarthexError(f"{file}: {error}") from error
 
 

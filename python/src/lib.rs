@@ -43,11 +43,12 @@ fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
 /// program writes, `observer(simulated_time_ps)` several times a second,
-/// `notice(text)` for what happens to the run's checkpoints and timeline. The run is
+/// `notice(text)` for what happens to the run's checkpoints and timeline, and
+/// `loss(text)`, else `notice`, for what could not be written of it. The run is
 /// interrupted when the observer returns a false value, or when one of them or
 /// a signal's handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None))]
 fn run(
     py: Python<'_>,
     request: &str,
@@ -55,6 +56,7 @@ fn run(
     observer: Option<Py<PyAny>>,
     output: Option<Py<PyAny>>,
     notice: Option<Py<PyAny>>,
+    loss: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: RunRequest = serde_json::from_str(request)
         .map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
@@ -66,10 +68,8 @@ fn run(
                 Progress::Output { node, process, stream, bytes } => {
                     write(py, output.as_ref(), (node, process), stream, bytes)
                 }
-                Progress::Notice(text) => notice
-                    .as_ref()
-                    .map_or(Ok(()), |notice| notice.call1(py, (text,)).map(drop))
-                    .map(|()| true),
+                Progress::Notice(text) => tell(py, notice.as_ref(), text),
+                Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
             });
             goes_on.unwrap_or_else(|error| {
                 interruption.get_or_insert(error);
@@ -90,6 +90,11 @@ fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, so_far: u64) -> PyResul
         None => Ok(true),
         Some(observer) => observer.call1(py, (so_far,))?.is_truthy(py),
     }
+}
+
+/// Hands on a sentence; that never ends a run but by raising.
+fn tell(py: Python<'_>, told: Option<&Py<PyAny>>, text: &str) -> PyResult<bool> {
+    told.map_or(Ok(()), |told| told.call1(py, (text,)).map(drop)).map(|()| true)
 }
 
 /// Hands on what a program wrote; that never ends a run but by raising.
@@ -113,13 +118,16 @@ fn write(
 
 /// One message's life and the parts of its latency, from a real run.
 ///
-/// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs.
+/// `request` is a JSON `ExplainRequest`, `elf` the guest that it runs, `observer`
+/// as for `run`.
 #[pyfunction]
-fn explain(py: Python<'_>, request: &str, elf: &[u8]) -> PyResult<String> {
+#[pyo3(signature = (request, elf, observer=None))]
+fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>>) -> PyResult<String> {
     let request: ExplainRequest = serde_json::from_str(request)
         .map_err(|error| PyValueError::new_err(format!("explain request: {error}")))?;
-    let document = py.detach(|| narthex_machine::explain(&request, elf));
-    text(py, document)
+    observed(py, observer, |tell| {
+        narthex_machine::explain(&request, elf, &mut |now| tell(now.as_ps() as usize))
+    })
 }
 
 /// Explores every state of a coherence protocol; the report's document.
@@ -164,7 +172,7 @@ fn check_shared_memory(
     observed(py, observer, |tell| narthex_machine::check_shared_memory(table, nodes, without, limit, tell))
 }
 
-/// Runs a check whose number of states is told to a Python function.
+/// Runs what tells a Python function how far it is: states of a check, simulated time.
 fn observed(
     py: Python<'_>,
     observer: Option<Py<PyAny>>,

@@ -66,7 +66,15 @@ def test_start_up_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(done.stderr.split())
     assert "typer" in imported
-    assert not imported & {"polars", "altair", "jinja2", "vl_convert", "numpy", "distributed"}
+    assert not imported & {
+        "polars",
+        "altair",
+        "jinja2",
+        "msgspec",
+        "vl_convert",
+        "numpy",
+        "distributed",
+    }
 
 
 @pytest.mark.parametrize(

@@ -302,13 +302,21 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
     assert any("It cannot be shown" in text for text in texts(tree, "p"))
 
 
+def test_a_message_that_would_take_for_ever_costs_only_the_life(run, monkeypatch):
+    monkeypatch.setattr(again, "LONGEST_S", 0.5)
+    other = json.loads(json.dumps(run))
+    other["machine"]["interfaces"]["cni_iqm"]["engine_time"] = "10000s"
+    tree = parsed(report.page([identify(other, "x.json")]))
+    assert any("takes over 0.5 s on this machine" in text for text in texts(tree, "p"))
+
+
 # --- files ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("half.json", '{"schema": 3, "nodes": [', "not whole JSON.*line 1"),
+        ("half.json", '{"schema": 3, "nodes": [', "not whole JSON.*truncated"),
         ("list.json", "[1, 2]", "is no result"),
         ("other.json", '{"name": "hpca98", "toml": ""}', "is no result .it has name, toml"),
         (
@@ -316,7 +324,7 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
             '{"schema": 1, "version": "0.0.9", "nodes": []}',
             "schema 1.*0.0.9.*reads schema 3",
         ),
-        ("bytes.json", b"\xff\xfe\x00", "is no text"),
+        ("bytes.json", b"\xff\xfe\x00", "not whole JSON.*byte 0"),
         ("empty.json", "", "not whole JSON"),
     ],
 )

@@ -122,6 +122,8 @@ impl Region {
 pub struct AddressSpace {
     /// By first address.
     regions: BTreeMap<u64, Region>,
+    /// Bytes in all regions.
+    taken_bytes: u64,
     /// From the heap's first address to the current break.
     heap: Range<u64>,
     /// Where the search for room for a mapping goes on.
@@ -132,7 +134,7 @@ impl AddressSpace {
     /// An empty address space whose heap will begin at `heap_start`.
     pub fn with_heap_at(heap_start: u64) -> Self {
         let heap = heap_start..heap_start;
-        AddressSpace { regions: BTreeMap::new(), heap, next_mapping: MMAP_START }
+        AddressSpace { regions: BTreeMap::new(), taken_bytes: 0, heap, next_mapping: MMAP_START }
     }
 
     /// Adds whole pages for `purpose`, in place of what was there.
@@ -326,14 +328,11 @@ impl AddressSpace {
     }
 
     /// The regions that meet `range`, each cut to it, in ascending order.
-    fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (Range<u64>, Region)> + use<> {
+    fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (Range<u64>, Region)> {
         let first = self.regions.range(..=range.start).next_back().map_or(range.start, |(start, _)| *start);
         let cut = range.clone();
-        let parts: Vec<_> = match first < cut.end {
-            true => self.regions.range(first..cut.end).map(|(start, region)| (*start, *region)).collect(),
-            false => Vec::new(),
-        };
-        parts.into_iter().filter_map(move |(start, region)| {
+        let regions = self.regions.range(first.min(cut.end)..cut.end);
+        regions.filter_map(move |(&start, &region)| {
             let part = start.max(cut.start)..region.end.min(cut.end);
             (!part.is_empty()).then_some((part, region))
         })
@@ -356,8 +355,7 @@ impl AddressSpace {
     }
 
     fn has_room_for(&self, length: u64) -> bool {
-        let taken: u64 = self.regions.iter().map(|(start, region)| region.end - start).sum();
-        length <= MEMORY_LIMIT_BYTES.saturating_sub(taken)
+        length <= MEMORY_LIMIT_BYTES.saturating_sub(self.taken_bytes)
     }
 
     /// A free range of the mapping area: behind the last one found, or else
@@ -391,6 +389,7 @@ impl AddressSpace {
 
     fn insert(&mut self, range: Range<u64>, protection: Protection, purpose: Use) {
         self.cut(&range);
+        self.taken_bytes += range.end - range.start;
         let mut region = Region { end: range.end, protection, purpose };
         let mut start = range.start;
         let left = self.regions.range(..start).next_back().map(|(left, region)| (*left, *region));
@@ -420,6 +419,7 @@ impl AddressSpace {
             let Some(region) = self.regions.remove(&start) else {
                 continue;
             };
+            self.taken_bytes -= region.end.min(range.end) - start.max(range.start);
             if start < range.start {
                 self.regions.insert(start, Region { end: range.start, ..region });
             }
@@ -503,6 +503,7 @@ fn rounded(length: u64) -> Option<u64> {
 mod tests {
     use super::super::test_memory::TestMemory;
     use super::*;
+    use proptest::prelude::*;
 
     fn space() -> (AddressSpace, TestMemory) {
         let (mut space, mut memory) = (AddressSpace::with_heap_at(0x20_0000), TestMemory::default());
@@ -569,6 +570,30 @@ mod tests {
         assert_eq!(space.allowed_bytes(at + 10, 1 << 20, Protection::READ), PAGE_BYTES - 10);
         let across = space.protect(&mut memory, at, 5 * PAGE_BYTES, Protection::READ);
         assert_eq!(across, Err(Refusal::NoMemory));
+    }
+
+    proptest! {
+        #[test]
+        fn the_bytes_taken_are_those_of_all_regions(
+            steps in proptest::collection::vec((0u8..4, 0u64..24, 1u64..6), 0..60)
+        ) {
+            let (mut space, mut memory) = space();
+            for (step, page, pages) in steps {
+                let (address, length) = (0x3000_0000 + page * PAGE_BYTES, pages * PAGE_BYTES);
+                // What is refused changes nothing.
+                let _ = match step {
+                    0 => space.map(&mut memory, Wanted::Exactly(address), length, Protection::READ).map(drop),
+                    1 => space.unmap(&mut memory, address, length),
+                    2 => space.protect(&mut memory, address, length, Protection::READ_WRITE),
+                    _ => {
+                        space.set_break(&mut memory, 0x20_0000 + page * PAGE_BYTES);
+                        Ok(())
+                    }
+                };
+                let sum: u64 = space.regions.iter().map(|(start, region)| region.end - start).sum();
+                prop_assert_eq!(space.taken_bytes, sum);
+            }
+        }
     }
 
     #[test]

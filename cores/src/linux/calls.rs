@@ -65,7 +65,7 @@ pub enum Effect {
 }
 
 /// A program's output streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OutputStream {
     /// File descriptor 1.
     Output,

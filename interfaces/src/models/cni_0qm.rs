@@ -92,7 +92,11 @@ pub static MODEL: Model = Model {
     summary: "cachable queues in main memory, not cached in the interface (MIT StarT-JR)",
     examples: &["CNI0Qm"],
     claims: |name| {
-        name.coherent && !name.words && name.size == 0 && name.queue == Queue::Memory && name.addition.is_none()
+        name.coherent
+            && !name.words
+            && name.size == 0
+            && name.queue == Queue::Memory
+            && name.addition.is_none()
     },
     attaches: |attachment| match attachment {
         // Not a cache: "the StarT-JR NI resides on the I/O bus" (hpca98, Section 4).

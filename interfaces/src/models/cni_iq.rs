@@ -28,15 +28,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, NO_COHERENCE, Problem, Setup};
+use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
-use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::deposit::Overflow;
 use crate::cachable_queue::device_memory::DeviceMemory;
+use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::attachment::Attachment;
 use crate::taxonomy::Queue;
 
 /// The parameters of an interface with queues in memory of its own.
@@ -63,8 +63,8 @@ pub struct Config {
 fn parts(setup: &Setup<'_>, config: &Config, address: u64, pointers: Range<u64>) -> Result<Parts, Problem> {
     let block_bytes = setup.block_bytes as usize;
     let blocks = u64::from(setup.name.size);
-    let queue = QueueShape::new(address, blocks, setup.packet_bytes, setup.block_bytes)
-        .map_err(Problem::of_name)?;
+    let queue =
+        QueueShape::new(address, blocks, setup.packet_bytes, setup.block_bytes).map_err(Problem::of_name)?;
     let memory = |range| DeviceMemory::new(range, block_bytes, config.memory_access_time);
     let pointers = match setup.attachment {
         Attachment::IoBus => Pointers::at_home(memory(pointers), block_bytes),

@@ -32,14 +32,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, NO_COHERENCE, NO_MEMORY_HOME, Problem, Setup};
+use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
-use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::deposit::Overflow;
+use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
 use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::attachment::Attachment;
 use crate::taxonomy::{Addition, Queue};
 
 /// The parameters of an interface that caches queues of main memory.

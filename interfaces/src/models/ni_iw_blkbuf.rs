@@ -24,8 +24,8 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
-use crate::registers::BLOCK;
 use crate::queue::QueueState;
+use crate::registers::BLOCK;
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 

@@ -41,9 +41,11 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
-use crate::fifo::{self, DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window};
-use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
+use crate::fifo::{
+    self, DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window,
+};
 use crate::queue::QueueState;
+use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{Addition, Queue};
 
@@ -78,7 +80,6 @@ impl Config {
             DmaTimes { master_change: self.master_change_time, memory_access: self.memory_access_time };
         DmaEngine::new(times, setup.block_bytes)
     }
-
 }
 
 /// The layout of a half whose engine issues these `transfers`.

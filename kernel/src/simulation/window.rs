@@ -100,3 +100,25 @@ impl Stretch {
         flags.stopped || (flags.finished && !self.outlasts_work)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_ends_soon_however_long_the_lookahead_is() {
+        let (now, second) = (Time::ZERO, Duration::from_ns(1_000_000_000));
+        let bound = now.saturating_add(second);
+        let stretch =
+            Stretch { now, earliest: now, bound, windows: 256, lookahead: second, outlasts_work: false };
+        let mut ends = Vec::new();
+        let covered = stretch.simulate(|window| {
+            ends.push(window.end);
+            assert!(window.first_arrival >= bound, "what is sent still takes the lookahead");
+            let flags = Flags { finished: false, stopped: false };
+            Some(Summary { earliest: window.end, flags })
+        });
+        assert_eq!(covered.map(|covered| covered.windows), Some(256));
+        assert!(ends.iter().zip(1..).all(|(&end, count)| end == Time::from_ps(count * LONGEST.as_ps())));
+    }
+}

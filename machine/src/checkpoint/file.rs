@@ -12,9 +12,8 @@
 //! Reading begins with the digest: what passes is what was written, so nothing
 //! that a damaged file says is ever believed, least of all a length.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use narthex_kernel::{Archive, Archived, Damage};
@@ -22,6 +21,8 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::identity::Identity;
+use crate::files::{self, Destination};
+use crate::host_memory;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
@@ -52,23 +53,19 @@ pub enum Problem {
     State(#[from] Damage),
 }
 
-/// Where a file is while it is written.
-pub fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".unfinished");
-    name.into()
-}
-
-/// Tries whether a file could be written there.
+/// Tries whether a checkpoint could be written there.
 ///
 /// # Errors
-/// If the folder does not exist or cannot be written, or the path is a folder.
+/// If the folder does not exist or cannot be written, or there is something that
+/// is no file: what is read again must be one.
 pub fn check_place(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+    let destination = Destination::of(path)?;
+    if let Destination::Direct { kind, .. } = destination {
+        return Err(io::Error::other(format!("it is {kind}, and a checkpoint is a file")));
     }
-    File::create(unfinished(path))?;
-    fs::remove_file(unfinished(path))
+    destination.create()?;
+    destination.discard();
+    Ok(())
 }
 
 /// Replaces the checkpoint at `path`.
@@ -76,23 +73,18 @@ pub fn check_place(path: &Path) -> io::Result<()> {
 /// # Errors
 /// If it cannot be written. What was there is then still there.
 pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Result<(), Problem> {
-    let unfinished = unfinished(path);
-    let written = File::create(&unfinished).map_err(Problem::from).and_then(|file| {
-        write_to(BufWriter::new(file), identity, state)?.into_inner().map_err(io::Error::from)?.sync_all()?;
-        fs::rename(&unfinished, path)?;
-        sync_folder(path);
+    let destination = Destination::of(path)?;
+    let written = destination.create().map_err(Problem::from).and_then(|file| {
+        let file = write_to(BufWriter::new(file), identity, state)?;
+        file.into_inner().map_err(io::Error::from)?.sync()?;
+        destination.put_in_place()?;
+        destination.sync_folder();
         Ok(())
     });
     if written.is_err() {
-        let _ = fs::remove_file(&unfinished);
+        destination.discard();
     }
     written
-}
-
-/// Makes the renaming last. Not every file system can; then the next one will.
-fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 fn write_to<W: Write>(writer: W, identity: &Identity, state: &mut impl Archived) -> Result<W, Problem> {
@@ -140,10 +132,12 @@ pub fn digest_of(state: &mut impl Archived) -> Result<String, Damage> {
 /// # Errors
 /// If it is damaged, or of another run.
 pub fn read(path: &Path, identity: &Identity) -> Result<Vec<u8>, Problem> {
-    state_in(&fs::read(path)?, identity)
+    let most_bytes = host_memory::available().unwrap_or(u64::MAX);
+    state_in(&files::read(path, most_bytes)?, identity, most_bytes)
 }
 
-fn state_in(bytes: &[u8], identity: &Identity) -> Result<Vec<u8>, Problem> {
+/// The state in a checkpoint, if it has no more than `most_bytes`.
+fn state_in(bytes: &[u8], identity: &Identity, most_bytes: u64) -> Result<Vec<u8>, Problem> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Problem::NoCheckpoint)?;
     let (format, _) = line(rest)?;
     if format != FORMAT.to_string().as_bytes() {
@@ -160,7 +154,10 @@ fn state_in(bytes: &[u8], identity: &Identity) -> Result<Vec<u8>, Problem> {
         return Err(Problem::Foreign(difference));
     }
     let mut state = Vec::new();
-    FrameDecoder::new(compressed).read_to_end(&mut state)?;
+    FrameDecoder::new(compressed).take(most_bytes.saturating_add(1)).read_to_end(&mut state)?;
+    if state.len() as u64 > most_bytes {
+        return Err(files::too_large(most_bytes).into());
+    }
     Ok(state)
 }
 
@@ -187,19 +184,21 @@ mod tests {
         }
     }
 
+    const MOST_BYTES: u64 = 1 << 20;
+
     fn checkpoint() -> Vec<u8> {
         let mut state: Vec<u64> = (0..500).map(|word| word * word).collect();
         write_to(Vec::new(), &identity(), &mut state).unwrap()
     }
 
     fn refusal(bytes: &[u8], identity: &Identity) -> String {
-        state_in(bytes, identity).unwrap_err().to_string()
+        state_in(bytes, identity, MOST_BYTES).unwrap_err().to_string()
     }
 
     #[test]
     fn what_was_written_is_read() {
         let mut words = Vec::<u64>::new();
-        Archive::restore(&state_in(&checkpoint(), &identity()).unwrap(), &mut words).unwrap();
+        Archive::restore(&state_in(&checkpoint(), &identity(), MOST_BYTES).unwrap(), &mut words).unwrap();
         assert_eq!((words.len(), words[30]), (500, 900));
     }
 
@@ -207,9 +206,9 @@ mod tests {
     fn a_file_of_any_other_length_is_refused() {
         let bytes = checkpoint();
         for length in 0..bytes.len() {
-            state_in(&bytes[..length], &identity()).unwrap_err();
+            state_in(&bytes[..length], &identity(), MOST_BYTES).unwrap_err();
         }
-        state_in(&[&bytes[..], &[0]].concat(), &identity()).unwrap_err();
+        state_in(&[&bytes[..], &[0]].concat(), &identity(), MOST_BYTES).unwrap_err();
     }
 
     #[test]
@@ -219,10 +218,10 @@ mod tests {
         for place in 0..bytes.len() {
             let flipped = 1 << random.below(8);
             bytes[place] ^= flipped;
-            state_in(&bytes, &identity()).unwrap_err();
+            state_in(&bytes, &identity(), MOST_BYTES).unwrap_err();
             bytes[place] ^= flipped;
         }
-        state_in(&bytes, &identity()).unwrap();
+        state_in(&bytes, &identity(), MOST_BYTES).unwrap();
     }
 
     #[test]
@@ -232,6 +231,12 @@ mod tests {
         let mut cut = checkpoint();
         cut.pop();
         assert!(refusal(&cut, &identity()).contains("cut short or damaged"));
+    }
+
+    #[test]
+    fn a_state_that_is_larger_than_the_memory_is_refused() {
+        let refusal = state_in(&checkpoint(), &identity(), 1 << 10).unwrap_err().to_string();
+        assert_eq!(refusal, "it has more than 1 KiB");
     }
 
     #[test]
@@ -263,6 +268,6 @@ mod tests {
     fn where_a_parameter_comes_from_does_not_matter() {
         let mut asked = identity();
         asked.machine["bus"]["clock"] = json!("100MHz");
-        state_in(&checkpoint(), &asked).unwrap();
+        state_in(&checkpoint(), &asked, MOST_BYTES).unwrap();
     }
 }

@@ -50,8 +50,6 @@ mod tests {
     mod machines;
 }
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,6 +65,7 @@ pub use problem::{ConfigError, Problem};
 pub use tree::Source;
 pub use without_effect::Settings;
 
+use crate::files;
 use problem::{Place, Text, did_you_mean};
 use schema::Schema;
 use tree::{Node, Table};
@@ -300,14 +299,7 @@ fn unknown_machine(name: &str) -> String {
 /// The text of a file; otherwise, why there is none.
 fn read_file(path: &Path) -> Result<String, String> {
     let shown = path.display();
-    let file =
-        File::open(path).map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
-    let mut bytes = Vec::new();
-    let reading = file.take(LARGEST_FILE_BYTES + 1).read_to_end(&mut bytes);
-    reading.map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
-    if bytes.len() as u64 > LARGEST_FILE_BYTES {
-        let most = LARGEST_FILE_BYTES >> 10;
-        return Err(format!("{shown} is too large for a machine's file: more than {most} KiB"));
-    }
+    let bytes = files::read(path, LARGEST_FILE_BYTES)
+        .map_err(|error| format!("cannot read the machine's file {shown}: {error}"))?;
     String::from_utf8(bytes).map_err(|_| format!("{shown} is not a machine's file: it is not UTF-8 text"))
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use narthex_fabrics::{NodeId, Rank};
+use narthex_fabrics::{FrameKind, FrameSummary, NodeId, Rank};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Kind;
 use serde_json::{Value, json};
 
 use crate::activity::{Activity, Occupation};
-use crate::node::journal::{Crossing, Event, FrameKind, FrameNote, Record};
+use crate::node::journal::{Crossing, Event, Record};
 use crate::node::{Agent, Node};
 
 /// The half that sends, and the half that receives.
@@ -82,7 +82,7 @@ impl Witness {
     /// Packets that left for node 1, returned ones again: when, and which.
     fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
-            Event::Departure(note, NodeId(1)) if note.kind == FrameKind::Data => {
+            Event::Departure(note, NodeId(1)) if note.kind == FrameKind::Packet => {
                 Some((record.at, note.sequence))
             }
             _ => None,
@@ -92,7 +92,9 @@ impl Witness {
     /// Packets of node 0 that found a buffer here: when, and which.
     fn packets_received(&self) -> impl DoubleEndedIterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
-            Event::Arrival(FrameNote { source: Rank(0), sequence, .. }, true) => Some((record.at, sequence)),
+            Event::Arrival(FrameSummary { source: Rank(0), sequence, .. }, true) => {
+                Some((record.at, sequence))
+            }
             _ => None,
         })
     }

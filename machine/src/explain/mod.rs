@@ -60,7 +60,7 @@ use crate::config;
 use crate::node::Node;
 use crate::node::journal::Journal;
 use crate::request::{Failure, RunRequest};
-use crate::run::{Finished, SCHEMA_VERSION, digest, simulate};
+use crate::run::{Finished, Progress, SCHEMA_VERSION, digest, simulate};
 use life::{Life, Witness};
 use path::Part;
 use rows::Words;
@@ -100,10 +100,16 @@ const FEWEST_ROUNDS: u64 = 4;
 const JOURNAL_LIMIT: usize = 1 << 20;
 
 /// Runs round trips and explains a message; `elf` is the guest [`PROGRAM`].
+/// `observer` sees the simulated time several times a second and returns false to
+/// end the run early.
 ///
 /// # Errors
 /// With the exit codes of the command line.
-pub fn explain(request: &ExplainRequest, elf: &[u8]) -> Result<Value, Failure> {
+pub fn explain(
+    request: &ExplainRequest,
+    elf: &[u8],
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
     let ExplainRequest { machine, interface, bytes, set, seed } = request.clone();
     if bytes > MOST_BYTES {
         let problem =
@@ -128,7 +134,7 @@ pub fn explain(request: &ExplainRequest, elf: &[u8]) -> Result<Value, Failure> {
         checkpoint: None,
         trace: None,
     };
-    let mut document = explain_run(&run, elf, warm_up * packets)?;
+    let mut document = explain_run(&run, elf, warm_up * packets, observer)?;
     document["bytes"] = json!(bytes);
     Ok(document)
 }
@@ -138,9 +144,17 @@ pub fn explain(request: &ExplainRequest, elf: &[u8]) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// With the exit codes of the command line, also if there is no such message.
-pub fn explain_run(request: &RunRequest, elf: &[u8], skip: u64) -> Result<Value, Failure> {
+pub fn explain_run(
+    request: &RunRequest,
+    elf: &[u8],
+    skip: u64,
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
     let keep = |node: &mut Node| node.journal = Some(Box::new(Journal::new(skip, JOURNAL_LIMIT)));
-    let mut finished = simulate(request, elf, keep, &mut |_| true)?;
+    let mut finished = simulate(request, elf, keep, &mut |progress| match progress {
+        Progress::Time(now) => observer(now),
+        _ => true,
+    })?;
     let since = measured_since(&finished.nodes[0]);
     let witnesses = [0, 1].map(|number| Witness::new(&mut finished.nodes[number]));
     let mut lives: Vec<Life> = life::lives(&witnesses, since);

@@ -1,12 +1,12 @@
 //! The table of what happened during a message's life.
 
+use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_memory::Kind;
 use serde_json::{Value, json};
 
 use super::life::{Life, Witness};
 use super::path::Segment;
-use crate::node::journal::{Crossing, Event, FrameKind, FrameNote, Supplier};
+use crate::node::journal::{Crossing, Event, Supplier};
 use crate::node::{Agent, Node};
 
 /// Finds words for addresses.
@@ -35,23 +35,6 @@ fn data(crossing: &Crossing) -> Option<String> {
     };
     let direction = if crossing.kind.carries_block() { "to" } else { "from" };
     Some(format!("{direction} {other}"))
-}
-
-/// What a transaction does, with the name of its place in it.
-fn deed(kind: Kind, place: &str) -> String {
-    match kind {
-        Kind::Read => format!("reads {place}"),
-        Kind::ReadExclusive => format!("reads {place} to write it"),
-        Kind::Upgrade => format!("asks to write {place}"),
-        Kind::WriteBack => format!("returns {place}"),
-        Kind::WriteBlock => format!("writes {place}"),
-        Kind::ReadOnce => format!("reads {place} without a copy"),
-        Kind::Invalidate => format!("invalidates {place}"),
-        Kind::UncachedLoad => format!("loads {place}"),
-        Kind::UncachedStore => format!("stores to {place}"),
-        Kind::BlockLoad => format!("loads a block from {place}"),
-        Kind::BlockStore => format!("stores a block to {place}"),
-    }
 }
 
 /// A row of the table; times in ps from the begin of the life on.
@@ -125,8 +108,8 @@ fn transaction(
         critical: part.is_some(),
         value: json!({
             "agent": agent(crossing.agent),
-            "what": deed(crossing.kind, &place.to_string()),
-            "deed": deed(crossing.kind, &place.name),
+            "what": crossing.kind.in_words(&place.to_string()),
+            "deed": crossing.kind.in_words(&place.name),
             "kind": crossing.kind.name(),
             "place": place.name,
             "address": crossing.address,
@@ -140,18 +123,17 @@ fn transaction(
 }
 
 /// A frame of the network that belongs to the life.
-fn frame(life: &Life, node: usize, at: Time, note: &FrameNote, verb: &str) -> Option<Row> {
+fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) -> Option<Row> {
     if at < life.sent || at > life.handled {
         return None;
     }
-    let (what, kind) = match note.kind {
-        FrameKind::Data => (format!("packet {} ({} bytes) {verb}", note.sequence, note.bytes), "packet"),
-        FrameKind::Returned => (format!("packet {}, returned, {verb}", note.sequence), "returned packet"),
-        FrameKind::Acknowledgement => {
-            (format!("acknowledgement of packet {} {verb}", note.sequence), "acknowledgement")
-        }
+    let what = match note.kind {
+        FrameKind::Packet => format!("packet {} ({} bytes) {verb}", note.sequence, note.payload_bytes),
+        FrameKind::ReturnedPacket => format!("packet {}, returned, {verb}", note.sequence),
+        FrameKind::Acknowledgement => format!("acknowledgement of packet {} {verb}", note.sequence),
     };
-    let last = note.kind == FrameKind::Data && note.sequence == life.sequence && note.source.0 == 0;
+    let kind = note.kind.name();
+    let last = note.kind == FrameKind::Packet && note.sequence == life.sequence && note.source.0 == 0;
     let deed = format!("{kind} {verb}");
     let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
     Some(Row { at, node, critical: last, value })

@@ -2,9 +2,9 @@
 //! acknowledged: an account that adds up.
 
 use narthex_fabrics::flow_control::Limit;
-use narthex_fabrics::{NodeId, Rank};
+use narthex_fabrics::{FrameKind, NodeId, Rank};
 
-use crate::node::stuck::{FrameKind, StuckNode};
+use crate::node::stuck::StuckNode;
 
 /// The unacknowledged packets from one process to another, by where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -36,7 +36,7 @@ const SENT: Description =
     Description { name: "messages_sent", unit: "messages", meaning: "messages that left, of any size" };
 
 /// What was counted up to an instant, or during a stretch.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     ledger: Vec<(String, Duration)>,
     statistics: Vec<(String, Value)>,
@@ -45,7 +45,7 @@ pub struct Counts {
 
 impl Counts {
     /// What came after `earlier`, former counts of the same process.
-    fn since(&self, earlier: &Counts) -> Counts {
+    pub fn since(&self, earlier: &Counts) -> Counts {
         let ledger = self.ledger.iter().zip(&earlier.ledger);
         let statistics = self.statistics.iter().zip(&earlier.statistics);
         Counts {
@@ -65,31 +65,6 @@ impl Counts {
             ("message_sizes", sizes_json(&self.message_sizes)),
         ];
         parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect()
-    }
-}
-
-/// A named stretch of time that a program marked.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Region {
-    /// Its name.
-    pub name: String,
-    /// When it began.
-    pub begin: Time,
-    /// What was counted until then.
-    before: Counts,
-    /// When it ended, and what was counted in it; none if the program ended first.
-    pub end: Option<(Time, Counts)>,
-}
-
-impl Region {
-    /// One that begins now.
-    pub fn new(name: String, begin: Time, before: Counts) -> Self {
-        Region { name, begin, before, end: None }
-    }
-
-    /// It ends now.
-    pub fn close(&mut self, end: Time, now: &Counts) {
-        self.end = Some((end, now.since(&self.before)));
     }
 }
 

@@ -263,6 +263,9 @@ impl Node {
 
     /// The halves of the interface snoop.
     fn snoop_sides(&mut self, now: Time, transaction: &Transaction, snooped: &mut Snooped) {
+        if !self.interface.is_concerned(transaction.address) {
+            return;
+        }
         for side in 0..self.interface.sides.len() {
             if self.agent_of_side(side) != transaction.agent {
                 let reply = self.with_side(now, side, |side, context| side.snoop(context, transaction));

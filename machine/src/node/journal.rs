@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
 
 use narthex_fabrics::flow_control::Occupancy;
-use narthex_fabrics::{Frame, NetworkPort, NodeId, Packet, Rank};
+use narthex_fabrics::{Frame, FrameKind, FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::side::Engine;
 use narthex_interfaces::{Interface, Side};
 use narthex_kernel::Time;
@@ -99,49 +99,6 @@ pub enum Edge {
 /// Most transactions that are under way at once, on all buses of a node.
 const CROSSINGS_UNDER_WAY: usize = 8;
 
-/// What kind of frame crossed the network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameKind {
-    /// A packet on its way to its destination.
-    Data,
-    /// A packet was taken.
-    Acknowledgement,
-    /// A packet that found no buffer, on its way back.
-    Returned,
-}
-
-/// A frame without its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FrameNote {
-    /// What it is.
-    pub kind: FrameKind,
-    /// Who sent the packet that it is, or is about.
-    pub source: Rank,
-    /// Who is to get that packet.
-    pub destination: Rank,
-    /// The packet's number at its source's node.
-    pub sequence: u64,
-    /// Bytes of payload.
-    pub bytes: usize,
-}
-
-impl FrameNote {
-    /// What a journal keeps of a frame.
-    pub fn new(frame: &Frame) -> Self {
-        let of = |kind, packet: &Packet| {
-            let Packet { source, destination, sequence, ref payload, .. } = *packet;
-            FrameNote { kind, source, destination, sequence, bytes: payload.len() }
-        };
-        match frame {
-            Frame::Data(packet) => of(FrameKind::Data, packet),
-            Frame::Returned(packet) => of(FrameKind::Returned, packet),
-            &Frame::Acknowledgement { from: destination, to: source, sequence } => {
-                FrameNote { kind: FrameKind::Acknowledgement, source, destination, sequence, bytes: 0 }
-            }
-        }
-    }
-}
-
 /// Something that happened at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -157,9 +114,9 @@ pub enum Event {
         occupation: Occupation,
     },
     /// A frame leaves for a node.
-    Departure(FrameNote, NodeId),
+    Departure(FrameSummary, NodeId),
     /// A frame has arrived; whether it is a packet that found a buffer.
-    Arrival(FrameNote, bool),
+    Arrival(FrameSummary, bool),
     /// An instant that a half of the interface asked for has come.
     Timer(usize),
     /// The interface has taken a packet out of the flow control's buffers: the
@@ -246,9 +203,9 @@ impl Journal {
 
     /// A frame leaves.
     pub fn departure(&mut self, at: Time, frame: &Frame, destination: NodeId) {
-        let note = FrameNote::new(frame);
+        let note = frame.summary();
         self.record(at, Event::Departure(note, destination));
-        self.skip = self.skip.saturating_sub(u64::from(note.kind == FrameKind::Data));
+        self.skip = self.skip.saturating_sub(u64::from(note.kind == FrameKind::Packet));
     }
 
     /// An event of the node is over: finds what it changed. A change of a
@@ -303,6 +260,8 @@ fn digest(half: &dyn Side) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use narthex_fabrics::{Packet, Rank};
+
     use super::*;
 
     fn at(picoseconds: u64) -> Time {

@@ -41,6 +41,7 @@ pub(crate) mod memory;
 mod private_bus;
 mod process;
 mod program;
+mod regions;
 mod registers;
 mod report;
 pub mod stuck;
@@ -64,16 +65,16 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{ProcessorMemory, Response, Transaction};
 
 use crate::activity::{Activities, Activity, Marker, Occupation};
-use journal::{Edge, FrameNote, Journal};
+use journal::{Edge, Journal};
 
 use io_bus::IoBus;
 use private_bus::PrivateBus;
 use serde::{Deserialize, Serialize};
 use waiting::Waiting;
 
-pub use counts::Region;
 pub use interconnect::Agent;
 pub use process::{Ended, Output, Process, Report};
+pub use regions::Region;
 
 /// What can happen at a node.
 #[derive(Debug, Serialize, Deserialize)]
@@ -415,7 +416,7 @@ impl Node {
     }
 
     fn frame(&mut self, now: Time, frame: Frame) {
-        let note = self.journal.is_some().then(|| FrameNote::new(&frame));
+        let note = self.journal.is_some().then(|| frame.summary());
         let arrival = self.network.arrive(now, frame);
         if let (Some(journal), Some(note)) = (&mut self.journal, note) {
             journal.record(now, journal::Event::Arrival(note, arrival.packet.is_some()));

@@ -10,7 +10,7 @@ use narthex_kernel::Time;
 use narthex_memory::pages::PageTable;
 use serde::{Deserialize, Serialize};
 
-use super::counts::Region;
+use super::regions::Regions;
 
 /// What a process has besides its processor.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Process {
     /// Figures that it reported.
     pub reports: Vec<Report>,
     /// Named stretches of time that it marked.
-    pub regions: Vec<Region>,
+    pub regions: Regions,
     /// How it ended, and when.
     pub ended: Option<(Time, Ended)>,
 }
@@ -30,7 +30,7 @@ pub struct Process {
 impl Process {
     /// A process that has done nothing yet.
     pub fn new(pages: PageTable, calls: SystemCalls) -> Self {
-        Process { pages, calls, reports: Vec::new(), regions: Vec::new(), ended: None }
+        Process { pages, calls, reports: Vec::new(), regions: Regions::default(), ended: None }
     }
 
     /// Whether it has ended otherwise than well, and when.

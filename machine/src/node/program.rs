@@ -12,7 +12,7 @@ use narthex_kernel::Time;
 
 use super::memory::NodeMemory;
 use super::process::{Ended, Output, Report};
-use super::{Node, Region, State};
+use super::{Node, State};
 use crate::activity::{Activity, Occupation};
 
 /// The number of the register that holds a system call's number.
@@ -63,14 +63,12 @@ impl Node {
             Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
                 let counts = self.counts(index, now);
-                self.processes[index].regions.push(Region::new(name, now, counts));
+                self.processes[index].regions.begin(name, now, counts);
             }
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
                 let counts = self.counts(index, now);
-                let open = |region: &&mut Region| region.name == name && region.end.is_none();
-                match self.processes[index].regions.iter_mut().rev().find(open) {
-                    Some(region) => region.close(now, &counts),
-                    None => self.fail(index, &format!("the region {name:?} ends, but has not begun")),
+                if !self.processes[index].regions.end(&name, now, &counts) {
+                    self.fail(index, &format!("the region {name:?} ends, but has not begun"));
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;
-use narthex_fabrics::{Frame, Rank};
+use narthex_fabrics::{FrameKind, FrameSummary, Rank};
 use narthex_interfaces::side::Driver;
 use narthex_interfaces::{Interface, QueueState};
 use narthex_kernel::Time;
@@ -50,18 +50,6 @@ pub struct StuckProcess {
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
-}
-
-/// What kind of frame is on its way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameKind {
-    /// A packet.
-    Packet,
-    /// The acknowledgement of one.
-    Acknowledgement,
-    /// A packet on its way back.
-    ReturnedPacket,
 }
 
 /// A frame that is to arrive at a node, by the ends of its packet.
@@ -171,10 +159,6 @@ impl Node {
 /// The frame that an event brings.
 fn under_way(event: &Event) -> Option<UnderWay> {
     let Event::Frame(frame) = event else { return None };
-    let (kind, source, destination) = match frame {
-        Frame::Data(packet) => (FrameKind::Packet, packet.source, packet.destination),
-        Frame::Returned(packet) => (FrameKind::ReturnedPacket, packet.source, packet.destination),
-        Frame::Acknowledgement { from, to, .. } => (FrameKind::Acknowledgement, *to, *from),
-    };
+    let FrameSummary { kind, source, destination, .. } = frame.summary();
     Some(UnderWay { kind, source, destination })
 }

@@ -1,4 +1,7 @@
-//! What programs write, on its way to the observer and to the result.
+//! What programs write, on its way to the observer, as it is written, and to the
+//! result, which joins the pieces of a line.
+
+use std::collections::BTreeMap;
 
 use narthex_cores::linux::OutputStream;
 use narthex_kernel::Time;
@@ -6,34 +9,44 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Progress;
-use crate::node::Node;
+use crate::node::{Node, Output};
 
-/// What the nodes' programs wrote, each node's in its order.
+/// What the nodes' programs wrote, in whole lines, each node's in its order.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Written {
-    lines: Vec<Line>,
+    all: Vec<Lines>,
+    /// Places of those whose last line has not ended, by whose they are.
+    unended: BTreeMap<(usize, usize, OutputStream), usize>,
 }
 
+/// What was written at once, up to the end of its last line.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct Lines {
+    /// When it begins.
     at: Time,
     node: usize,
     process: usize,
-    stream: String,
-    text: String,
+    stream: OutputStream,
+    /// It need not be text.
+    bytes: Vec<u8>,
 }
 
 impl Written {
     /// As results have it: by time, then by node. The order in which it was seen
     /// depends on where windows end.
     pub fn to_json(&self) -> Value {
-        let mut lines: Vec<&Line> = self.lines.iter().collect();
-        lines.sort_by_key(|line| (line.at, line.node));
-        let json = |line: &Line| {
-            let Line { at: _, node, process, stream, text } = line;
+        let mut all: Vec<&Lines> = self.all.iter().collect();
+        all.sort_by_key(|lines| (lines.at, lines.node));
+        let json = |lines: &Lines| {
+            let Lines { at: _, node, process, stream, bytes } = lines;
+            let stream = match stream {
+                OutputStream::Output => "stdout",
+                OutputStream::Error => "stderr",
+            };
+            let text = String::from_utf8_lossy(bytes);
             json!({ "node": node, "process": process, "stream": stream, "text": text })
         };
-        lines.into_iter().map(json).collect()
+        all.into_iter().map(json).collect()
     }
 
     /// Takes out what the nodes have written since the last time, and shows it.
@@ -43,17 +56,43 @@ impl Written {
         observer: &mut dyn FnMut(Progress<'_>) -> bool,
     ) {
         for (node, partition) in nodes.enumerate() {
-            while let Some(output) = partition.output.pop_front() {
-                let bytes = &output.bytes;
-                let stream = match output.stream {
-                    OutputStream::Output => "stdout",
-                    OutputStream::Error => "stderr",
-                };
-                let text = String::from_utf8_lossy(bytes).into_owned();
-                let process = output.process;
-                self.lines.push(Line { at: output.at, node, process, stream: stream.to_owned(), text });
-                observer(Progress::Output { node, process, stream: output.stream, bytes });
+            while let Some(Output { at, process, stream, bytes }) = partition.output.pop_front() {
+                observer(Progress::Output { node, process, stream, bytes: &bytes });
+                self.add(Lines { at, node, process, stream, bytes });
             }
         }
+    }
+
+    /// Adds what was written at once, to a line that has not ended if there is one.
+    fn add(&mut self, written: Lines) {
+        let whose = (written.node, written.process, written.stream);
+        let unended = self.unended.remove(&whose).filter(|&place| place < self.all.len());
+        let place = unended.unwrap_or(self.all.len());
+        if !written.bytes.ends_with(b"\n") {
+            self.unended.insert(whose, place);
+        }
+        match self.all.get_mut(place) {
+            Some(lines) => lines.bytes.extend(written.bytes),
+            None => self.all.push(written),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pieces_of_a_line_are_joined_at_the_time_of_the_first() {
+        let mut written = Written::default();
+        for (at, node, text) in
+            [(1, 0, "a"), (2, 1, "node 1\n"), (3, 0, "b"), (4, 0, "c\n"), (5, 0, "d\ne\n"), (6, 0, "f")]
+        {
+            let (at, bytes) = (Time::from_ps(at), text.into());
+            written.add(Lines { at, node, process: 0, stream: OutputStream::Output, bytes });
+        }
+        let json = written.to_json();
+        let texts: Vec<_> = json.as_array().unwrap().iter().map(|lines| lines["text"].as_str()).collect();
+        assert_eq!(texts, [Some("abc\n"), Some("node 1\n"), Some("d\ne\n"), Some("f")]);
     }
 }

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::format::Frame;
 use super::rows::Step;
-use crate::node::journal::{Event, FrameKind, FrameNote};
+use crate::node::journal::Event;
+use narthex_fabrics::{FrameKind, FrameSummary};
 
 /// Bits of a packet's number in that of its arrow; above them is its source.
 const SEQUENCE_BITS: u32 = 47;
@@ -26,16 +27,16 @@ pub struct Flights {
     /// Processes of each node.
     processes: usize,
     /// Arrows that have begun, and where they are.
-    open: BTreeMap<u64, (usize, FrameNote)>,
+    open: BTreeMap<u64, (usize, FrameSummary)>,
     /// Packets that came back and are to be sent again.
     returned: BTreeSet<u64>,
     /// Packets that wait to be taken, by the process that is to get them; none
     /// for those that arrived before the first record.
-    waiting: BTreeMap<(usize, u8), VecDeque<Option<FrameNote>>>,
+    waiting: BTreeMap<(usize, u8), VecDeque<Option<FrameSummary>>>,
 }
 
 /// The number of a packet's arrow.
-fn arrow(note: &FrameNote) -> u64 {
+fn arrow(note: &FrameSummary) -> u64 {
     (u64::from(note.source.0) + 1) << SEQUENCE_BITS | note.sequence
 }
 
@@ -54,7 +55,7 @@ impl Flights {
     /// What an event at a node means for packets; arrows begin if the timeline has.
     pub fn follow(&mut self, node: usize, event: &Event, has_begun: bool) -> Vec<(Step, Frame)> {
         match *event {
-            Event::Departure(note, destination) if note.kind == FrameKind::Data => {
+            Event::Departure(note, destination) if note.kind == FrameKind::Packet => {
                 let again = self.returned.remove(&arrow(&note));
                 let step = if again { Step::LeavesAgain } else { Step::Leaves };
                 if has_begun && self.is_shown[usize::from(destination.0)] {
@@ -62,11 +63,11 @@ impl Flights {
                 }
                 vec![(step, self.at(node, note))]
             }
-            Event::Arrival(note, _) if note.kind == FrameKind::Returned => {
+            Event::Arrival(note, _) if note.kind == FrameKind::ReturnedPacket => {
                 self.returned.insert(arrow(&note));
                 vec![(Step::ComesBack, self.at(node, note))]
             }
-            Event::Arrival(note, false) if note.kind == FrameKind::Data => {
+            Event::Arrival(note, false) if note.kind == FrameKind::Packet => {
                 vec![(Step::FindsNoBuffer, self.at(node, note))]
             }
             Event::Arrival(note, true) => {
@@ -80,7 +81,7 @@ impl Flights {
     }
 
     /// A packet at a node, where its arrow goes on.
-    fn at(&mut self, node: usize, note: FrameNote) -> Frame {
+    fn at(&mut self, node: usize, note: FrameSummary) -> Frame {
         let arrow = arrow(&note);
         let flow = self.open.get_mut(&arrow).map(|place| {
             place.0 = node;
@@ -95,7 +96,7 @@ impl Flights {
         while queue.len() < count {
             queue.push_front(None);
         }
-        let taken: Vec<FrameNote> = queue.drain(..queue.len() - count).flatten().collect();
+        let taken: Vec<FrameSummary> = queue.drain(..queue.len() - count).flatten().collect();
         let close =
             |note| (Step::Taken, Frame { note, flow: self.open.remove(&arrow(&note)).map(|_| arrow(&note)) });
         taken.into_iter().map(close).collect()

@@ -5,13 +5,13 @@ use std::io;
 use narthex_kernel::Time;
 
 use super::rows::{Detail, Label, Row, Step};
-use crate::node::journal::FrameNote;
+use narthex_fabrics::FrameSummary;
 
 /// A packet at one of its steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The packet.
-    pub note: FrameNote,
+    pub note: FrameSummary,
     /// The number of the arrow that joins its steps, if it has been seen to leave.
     pub flow: Option<u64>,
 }
@@ -19,7 +19,7 @@ pub struct Frame {
 impl Frame {
     /// What there is to know about it, by name.
     pub fn details(&self) -> Vec<(&'static str, Detail)> {
-        let FrameNote { source, destination, sequence, bytes, .. } = self.note;
+        let FrameSummary { source, destination, sequence, payload_bytes: bytes, .. } = self.note;
         vec![
             ("packet", Detail::Number(sequence)),
             ("from rank", Detail::Number(source.0.into())),

@@ -40,17 +40,17 @@ mod timeline;
 pub mod vcd;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use narthex_kernel::{Duration, Time};
 
-use crate::checkpoint::file::check_place;
+use crate::files::Destination;
 use crate::node::Node;
 use crate::node::journal::{Crossing, Event, Hold};
 use crate::request::{Failure, TraceRequest};
 use flights::Flights;
 use format::Format;
-use output::{Output, has_waveforms, put_in_place};
+use output::{Output, has_waveforms};
 use perfetto::Perfetto;
 use rows::{Row, Track};
 use selection::Selection;
@@ -77,7 +77,9 @@ pub struct Subject<'a> {
 
 /// Writes the timeline of a run.
 pub struct Tracer {
+    /// As the user calls it.
     file: PathBuf,
+    destination: Destination,
     selection: Selection,
     packet_bytes: u64,
     step: Duration,
@@ -104,14 +106,15 @@ impl Tracer {
     /// If it cannot be written there, or shows nodes or times that there are not.
     pub fn new(request: &TraceRequest, subject: Subject<'_>, nodes: &[Node]) -> Result<Self, Failure> {
         let selection = Selection::new(request, nodes.len())?;
-        let name = || format!("the timeline '{}' cannot be written", request.file.display());
-        check_place(&request.file).map_err(|error| Failure::usage(format!("{}: {error}", name())))?;
-        let format = format(request, subject, nodes, &selection)
-            .map_err(|error| Failure::usage(format!("{}: {error}", name())))?;
+        let name = request.file.display();
+        let refused = |error| Failure::usage(format!("the timeline '{name}' cannot be written: {error}"));
+        let destination = Destination::of(&request.file).map_err(refused)?;
+        let format = format(&destination, &request.file, subject, nodes, &selection).map_err(refused)?;
         let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
         let shown = selection.nodes().count() as u64;
         Ok(Tracer {
             file: request.file.clone(),
+            destination,
             packet_bytes: subject.packet_bytes,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
             stage: Stage::Before,
@@ -170,12 +173,16 @@ impl Tracer {
         nodes.iter_mut().for_each(|node| node.journal = None);
         let end = now.min(self.selection.to);
         let finished = taken.and_then(|()| self.timeline.finish(end));
-        self.problem = finished.and(put_in_place(&self.file)).err().map(|error| (now, error));
+        self.problem = finished.and(self.destination.put_in_place()).err().map(|error| (now, error));
         self.stage = Stage::Over;
     }
 
-    /// The run is over at `now`. What there is to say about the timeline, if anything.
-    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Option<String> {
+    /// The run is over at `now`. What there is to say about the timeline; an error
+    /// if it is not whole.
+    ///
+    /// # Errors
+    /// If it could not be written to its end.
+    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Result<String, String> {
         let mut nodes: Vec<&mut Node> = nodes.iter_mut().collect();
         let from = self.selection.from;
         if self.stage == Stage::Before {
@@ -186,11 +193,17 @@ impl Tracer {
         }
         let name = self.file.display();
         match self.problem {
-            Some((at, error)) => Some(format!("the timeline '{name}' ends at {at}: {error}")),
+            Some((at, error)) => Err(format!("the timeline '{name}' is cut off at {at}: {error}")),
             None if now <= from => {
-                Some(format!("the timeline '{name}' is empty: the run was over at {now}, before {from}"))
+                Ok(format!("the timeline '{name}' is empty: the run was over at {now}, before {from}"))
             }
-            None => None,
+            None if matches!(self.destination, Destination::Direct { .. }) => {
+                Ok(format!("the timeline was written to '{name}'"))
+            }
+            None => {
+                let viewer = if has_waveforms(&self.file) { "GTKWave" } else { "ui.perfetto.dev" };
+                Ok(format!("the timeline is in '{name}'; open it in {viewer}"))
+            }
         }
     }
 }
@@ -202,14 +215,15 @@ fn processes_of(nodes: &[Node]) -> usize {
 
 /// What writes the file, by its name.
 fn format(
-    request: &TraceRequest,
+    destination: &Destination,
+    name: &Path,
     subject: Subject<'_>,
     nodes: &[Node],
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
-    let writer = Output::create(&request.file)?;
+    let writer = Output::create(destination, name)?;
     let processes = processes_of(nodes);
-    if !has_waveforms(&request.file) {
+    if !has_waveforms(name) {
         return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
     }
     let of_node =
@@ -252,10 +266,12 @@ mod tests {
     fn a_full_disk_ends_the_timeline_and_is_said_at_the_end() {
         let file = std::env::temp_dir().join(format!("narthex-{}-full", std::process::id()));
         let request = TraceRequest { file: file.clone(), nodes: None, from: None, to: Some("5us".into()) };
-        drop(Output::create(&file).unwrap());
+        let destination = Destination::of(&file).unwrap();
+        drop(Output::create(&destination, &file).unwrap());
         let selection = Selection::new(&request, 1).unwrap();
         let mut tracer = Tracer {
             file: file.clone(),
+            destination,
             packet_bytes: 256,
             step: SHORTEST_STEP,
             stage: Stage::Before,
@@ -268,8 +284,8 @@ mod tests {
         let now = Time::from_ps(6_000_000);
         tracer.stop(now, &mut []);
         assert_eq!(tracer.next_stop(now), Time::NEVER, "the run goes on without it");
-        let notice = tracer.finish(now, &mut []).unwrap();
-        assert!(notice.contains("ends at 6us") && notice.contains("storage"), "{notice}");
+        let notice = tracer.finish(now, &mut []).unwrap_err();
+        assert!(notice.contains("is cut off at 6us") && notice.contains("storage"), "{notice}");
         std::fs::remove_file(file).expect("what was written is kept");
     }
 }

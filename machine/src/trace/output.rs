@@ -1,31 +1,30 @@
 //! The file of a timeline while it is written: beside its place, compressed if
 //! its name ends in `.gz`, which viewers of both formats open.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::checkpoint::file::unfinished;
+use crate::files::{Destination, Writer};
 
 /// What a timeline is written to. It is flushed once, when it is complete.
 pub enum Output {
     /// As it is.
-    Plain(BufWriter<File>),
+    Plain(BufWriter<Writer>),
     /// Compressed by gzip.
-    Compressed(GzEncoder<BufWriter<File>>),
+    Compressed(GzEncoder<BufWriter<Writer>>),
 }
 
 impl Output {
-    /// A file beside `path`, which it replaces by [`put_in_place`].
+    /// What goes to `destination`, which the user calls `name`.
     ///
     /// # Errors
     /// If it cannot be created.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let writer = BufWriter::new(File::create(unfinished(path))?);
-        Ok(match is_compressed(path) {
+    pub fn create(destination: &Destination, name: &Path) -> io::Result<Self> {
+        let writer = BufWriter::new(destination.create()?);
+        Ok(match is_compressed(name) {
             true => Output::Compressed(GzEncoder::new(writer, Compression::fast())),
             false => Output::Plain(writer),
         })
@@ -63,14 +62,6 @@ fn is_compressed(path: &Path) -> bool {
 pub fn has_waveforms(path: &Path) -> bool {
     let plain: PathBuf = if is_compressed(path) { path.with_extension("") } else { path.to_path_buf() };
     ends_in(&plain, "vcd")
-}
-
-/// What was written is complete.
-///
-/// # Errors
-/// If it cannot be put in its place.
-pub fn put_in_place(path: &Path) -> io::Result<()> {
-    fs::rename(unfinished(path), path)
 }
 
 #[cfg(test)]

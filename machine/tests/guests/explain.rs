@@ -12,7 +12,7 @@ use narthex_machine::explain::explain_run;
 const WARM_UP: u64 = 150;
 
 fn life(request: &RunRequest, bytes: u64) -> Value {
-    explain_run(request, &program(&ping_pong(WARM_UP + 12, bytes)), WARM_UP)
+    explain_run(request, &program(&ping_pong(WARM_UP + 12, bytes)), WARM_UP, &mut |_| true)
         .unwrap_or_else(|failure| panic!("exit code {}: {failure}", failure.exit_code))
 }
 

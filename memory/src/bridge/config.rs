@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::{ExtraCycles, Phases};
+use crate::kind::Kind;
 use crate::traffic::{Traffic, WithoutEffect};
-use crate::transaction::Kind;
 
 /// The parameters of an I/O bus and of the bridge to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

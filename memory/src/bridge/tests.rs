@@ -3,7 +3,8 @@ use narthex_kernel::{Duration, Time};
 
 use super::*;
 use crate::bus::ExtraCycles;
-use crate::transaction::{BlockData, Kind};
+use crate::kind::Kind;
+use crate::transaction::BlockData;
 
 /// The 1996 study's I/O bus: 50 MHz, 64 bits, two entries each way.
 fn config() -> Config {

@@ -23,7 +23,7 @@
 use narthex_kernel::{Clock, Duration, Time};
 
 use crate::bus::{self, Phases};
-use crate::transaction::Kind;
+use crate::kind::Kind;
 
 use super::Config;
 

@@ -24,8 +24,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ProcessorMemory;
+use crate::kind::Kind;
 use crate::traffic::{Traffic, WithoutEffect};
-use crate::transaction::{BlockData, Kind, LARGEST_BLOCK_BYTES, Transaction};
+use crate::transaction::{BlockData, LARGEST_BLOCK_BYTES, Transaction};
 
 /// Where in the page the send buffer begins.
 pub const SEND_BUFFER: u64 = 0;

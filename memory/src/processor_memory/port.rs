@@ -1,11 +1,11 @@
 //! The port that a processor sees: it turns accesses into hits, waits and faults.
 
 use crate::access_tags::{AccessTags, Tag, TagError};
+use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
 use crate::port::{AccessFault, Outcome, Port};
 use crate::protocols::Access;
-use crate::transaction::Kind;
 
 use super::block_buffers::transfer_at;
 use super::{Pending, ProcessorMemory, Uncached};

@@ -23,10 +23,14 @@ from narthex.cli import (
     machines,
     reporting,
     runs,
+    streams,
     sweeping,
 )
-from narthex.cli.console import examples, fail
-from narthex.errors import USAGE, NarthexError
+from narthex.cli.console import examples
+from narthex.cli.streams import fail
+from narthex.errors import GUEST_FAILED, USAGE, NarthexError
+
+OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
 app = typer.Typer(
     name="narthex",
@@ -73,21 +77,27 @@ def narthex(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(streams.guarded(lambda: _run(given)))
+
+
+def _run(given: list[str]) -> int:
+    """Run a command; returns its exit code."""
     try:
         code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)
+    except streams.OutputError:
+        raise
     except NarthexError as error:
-        code = fail(str(error), error.exit_code)
+        return fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        code = fail("interrupted", 130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 0
+        return fail("interrupted", 130)
+    except MemoryError:
+        return fail(OUT_OF_MEMORY, GUEST_FAILED)
     except Exception as error:
         usage = _usage_message(error)
         if usage is None:
             raise
-        code = fail(usage, USAGE)
-    sys.exit(code if isinstance(code, int) else 0)
+        return fail(usage, USAGE)
+    return code if isinstance(code, int) else 0
 
 
 def _usage_message(error: Exception) -> str | None:

@@ -6,7 +6,16 @@ from typing import Any
 import typer
 
 from narthex.cli import completion
-from narthex.cli.console import JSON_OPTION, SET_OPTION, JsonTarget, Waiting, examples
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    compile_program,
+    examples,
+    finish,
+    machine_file,
+)
 
 LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
@@ -125,6 +134,7 @@ def interface(
         "-m",
         help="Whose protocol and parameters: a preset or a TOML file.",
         autocompletion=completion.machines,
+        callback=machine_file,
     ),
     set_: list[str] = SET_OPTION,
     evictions: int = typer.Option(
@@ -179,7 +189,6 @@ def _interfaces(name: str) -> list[str]:
 
 def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
     from narthex import _native
-    from narthex.cli.console import compile_program
     from narthex.programs import find
 
     guest = find("interface")
@@ -198,8 +207,9 @@ def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
     """Write and print a report; exits with 1 if a property is violated."""
     from narthex import _native
 
-    target.write({"schema": 1, "version": _native.__version__, **report})
-    if not target.to_stdout:
-        print(report["text"])
+    finish(
+        lambda: target.write({"schema": 1, "version": _native.__version__, **report}),
+        lambda: None if target.to_stdout else print(report["text"]),
+    )
     if report["counter_example"] is not None or not report.get("complete", True):
         raise typer.Exit(1)

@@ -3,7 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
-from narthex.errors import USAGE, NarthexError
+from narthex.cli.streams import fail
+from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +42,25 @@ SET_OPTION = typer.Option(
 )
 
 
+LARGEST_MACHINE_BYTES = 64 << 10
+"""Of a machine's file, as in the simulator."""
+
+
+def machine_file(name: str) -> str:
+    """Return a machine's name; what comes through a pipe is kept in a file, to be read again."""
+    if not Path(name).is_fifo():
+        return name
+    import atexit
+    import tempfile
+
+    text = files.read(Path(name), "a machine's file", LARGEST_MACHINE_BYTES)
+    folder = tempfile.TemporaryDirectory(prefix="narthex-")
+    atexit.register(folder.cleanup)
+    kept = Path(folder.name) / "machine.toml"
+    kept.write_bytes(text)
+    return str(kept)
+
+
 def examples(*lines: str) -> str:
     """Lay out examples for the end of a help text."""
     return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
@@ -49,10 +71,9 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def fail(message: str, code: int) -> int:
-    """Print an error; returns the exit code."""
-    print(f"narthex: {message}", file=sys.stderr)
-    return code
+def say(text: str) -> None:
+    """Print what happens, at once."""
+    print(f"narthex: {text}", file=sys.stderr, flush=True)
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -78,6 +99,8 @@ class JsonTarget:
         self.to_stdout = place == STDOUT
         """Whether standard output belongs to the document alone."""
         self._file = Path(place) if place and not self.to_stdout else None
+        self.is_file = self._file is not None
+        """Whether the document goes to a file."""
         if self._file:
             check_writable(self._file, "--json")
 
@@ -92,34 +115,60 @@ class JsonTarget:
             sys.stdout.write(text)
             return
         try:
-            self._file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise NarthexError(f"cannot write '{self._file}': {error.strerror}") from error
+            files.write(self._file, text.encode())
+        except NarthexError as error:
+            raise kept(error, text, self._file.stem) from error
+
+
+def kept(error: NarthexError, text: str, name: str) -> NarthexError:
+    """Keep a document whose file cannot be written in another place; returns what to say."""
+    import tempfile
+
+    from narthex.compiler import cache_folder
+
+    for folder in (cache_folder() / "unwritten", Path(tempfile.gettempdir())):
+        file = folder / f"{name}-{os.urandom(4).hex()}.json"
+        with suppress(OSError):
+            files.write_whole(file, text.encode())
+            return NarthexError(f"{error}; the result is in '{file}'", error.exit_code)
+    return NarthexError(f"{error}; nor can the result be kept elsewhere", error.exit_code)
+
+
+def finish(*steps: Callable[[], object], problem: NarthexError | None = None) -> None:
+    """Take every step, whatever becomes of the others; then raise what went wrong first.
+
+    A `problem` came before all of them.
+    """
+    problems: list[Exception] = [problem] if problem else []
+    for step in steps:
+        try:
+            step()
+        except (NarthexError, BrokenPipeError) as error:
+            problems.append(error)
+    told = [each for each in problems if isinstance(each, NarthexError)]
+    for each in told[1:]:
+        fail(str(each), each.exit_code)
+    for each in told or problems:
+        raise each
 
 
 def check_writable(file: Path, option: str) -> None:
     """Refuse a file that cannot be written, without touching it; `option` named it."""
-    folder = file.parent
-    remedy = f"; choose another place for {option}"
-    if file.is_dir():
-        raise NarthexError(f"'{file}' is a folder{remedy}", USAGE)
-    if not folder.is_dir():
-        raise NarthexError(f"the folder '{folder}' does not exist{remedy}", USAGE)
-    if not os.access(file if file.exists() else folder, os.W_OK) or _read_only(folder):
-        raise NarthexError(f"cannot write '{file}': '{folder}' is read-only{remedy}", USAGE)
-
-
-def _read_only(folder: Path) -> bool:
-    """Tell whether a folder's mode forbids everybody to write, root included by intent."""
-    return not folder.stat().st_mode & 0o222
+    files.check_writable(file, f"choose another place for {option}")
 
 
 def console() -> "Console":
     """Return a console for tables on standard output."""
     from rich.console import Console
 
+    class Screen(Console):
+        """Leaves it to the command line what a reader means that has gone."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     wide = None if sys.stdout.isatty() else max(100, int(os.environ.get("COLUMNS", "100")))
-    return Console(width=wide, highlight=False, markup=False)
+    return Screen(width=wide, highlight=False, markup=False)
 
 
 def print_table(

@@ -14,6 +14,7 @@ from narthex.cli.console import (
     Waiting,
     compile_program,
     examples,
+    finish,
     print_table,
     split_names,
     warn,
@@ -98,15 +99,17 @@ def experiment(
         outcomes.append(outcome)
         if not target.to_stdout:
             show(outcome)
-        if plot:
-            plots.write(outcome, plot)
     if len(names) > 1 and not target.to_stdout:
         _show_overview(outcomes)
+    code = _told(outcomes, problems)
     if outcomes:
         document = _document(outcomes)
-        target.write(document)
-        page.write_document(document)
-    _leave(outcomes, problems)
+        finish(
+            lambda: plots.write(outcomes[0], plot) if plot else None,
+            lambda: target.write(document),
+            lambda: page.write_document(document),
+        )
+    raise typer.Exit(code)
 
 
 def _made(
@@ -131,8 +134,8 @@ def _made(
         )
 
 
-def _leave(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) -> None:
-    """Tell what went wrong, and exit with its code; runs that failed come before claims."""
+def _told(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) -> int:
+    """Tell what went wrong; returns its exit code: that of runs that failed before claims'."""
     codes = []
     for outcome in outcomes:
         for failure in outcome.failures:
@@ -143,9 +146,8 @@ def _leave(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) 
         print(f"narthex: {name}: {error}", file=sys.stderr)
         codes.append(error.exit_code)
     if codes:
-        raise typer.Exit(codes[0])
-    if not all(outcome.holds for outcome in outcomes):
-        raise typer.Exit(CLAIM_FAILED)
+        return codes[0]
+    return 0 if all(outcome.holds for outcome in outcomes) else CLAIM_FAILED
 
 
 def _document(outcomes: "list[Outcome]") -> dict[str, object]:
@@ -177,7 +179,7 @@ def show(outcome: "Outcome") -> None:
         print(f"  outside its limit: {name}")
     if outcome.claims:
         rows = [
-            (wording.verdict(claim), _told(claim, outcome), claim.source)
+            (wording.verdict(claim), _sentence(claim, outcome), claim.source)
             for claim in outcome.claims
         ]
         print_table("Claims", ["", "claim", "source"], rows)
@@ -225,7 +227,7 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
     print_table("All together", ["experiment", *columns], rows, columns)
 
 
-def _told(claim: "Claim", outcome: "Outcome") -> str:
+def _sentence(claim: "Claim", outcome: "Outcome") -> str:
     """Return the claim's sentence, and where it fails if that is not everywhere."""
     if 0 < len(claim.fails_at) < len(outcome.experiment.workload):
         return f"{claim.text} [fails at {', '.join(claim.fails_at)}]"

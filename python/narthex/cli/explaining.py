@@ -12,6 +12,7 @@ from narthex.cli.console import (
     Waiting,
     compile_program,
     examples,
+    finish,
     print_table,
     warn_of_idle,
 )
@@ -63,13 +64,20 @@ def explain(
     compile_program(guest)
     warn_of_idle(machine, set_, [interface])
     with Waiting(f"Explaining {interface}") as waiting:
-        waiting.update("simulating round trips")
         found = explanation.explain(
-            interface, bytes_, machine=machine, set=set_, seed=seed, program=guest
+            interface,
+            bytes_,
+            machine=machine,
+            set=set_,
+            seed=seed,
+            program=guest,
+            observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
         )
-    target.write(found.document)
-    if not target.to_stdout:
-        show(found.document)
+    document = found.document
+    finish(
+        lambda: target.write(document),
+        lambda: None if target.to_stdout else show(document),
+    )
 
 
 def show(document: dict[str, Any]) -> None:

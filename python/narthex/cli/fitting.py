@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
@@ -14,6 +15,7 @@ from narthex.cli.console import (
     check_writable,
     compile_program,
     examples,
+    finish,
     print_table,
     split_names,
     warn_of_idle,
@@ -83,8 +85,8 @@ def logp(
     g), 95 % confidence intervals, and where the model does not fit (docs/logp.md).
     """
     from narthex import fitting
-    from narthex.fitting import output as files
     from narthex.fitting.measurement import PROGRAM, SIZES
+    from narthex.fitting.output import document
     from narthex.programs import find
 
     target = JsonTarget(json_file)
@@ -107,14 +109,20 @@ def logp(
                 f"{done} of {total} runs", done, total, left_s
             ),
         )
-    target.write(files.document(fits))
-    if output:
-        for each, name in zip(fits, names, strict=True):
-            Path(output.replace(INTERFACE, name)).write_text(
-                files.loggopsim(each).arguments + "\n", encoding="utf-8"
-            )
-    if not target.to_stdout:
-        show(fits)
+    finish(
+        lambda: target.write(document(fits)),
+        lambda: _write_arguments(fits, names, output) if output else None,
+        lambda: None if target.to_stdout else show(fits),
+    )
+
+
+def _write_arguments(fits: "list[Fit]", names: list[str], output: str) -> None:
+    """Write LogGOPSim's arguments for each interface."""
+    from narthex.fitting.output import loggopsim
+
+    for each, name in zip(fits, names, strict=True):
+        text = loggopsim(each).arguments + "\n"
+        files.write(Path(output.replace(INTERFACE, name)), text.encode())
 
 
 def _sizes(text: str) -> list[int]:

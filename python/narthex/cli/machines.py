@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
@@ -14,6 +15,7 @@ from narthex.cli.console import (
     JsonTarget,
     check_writable,
     examples,
+    machine_file,
     print_table,
     warn,
 )
@@ -26,7 +28,10 @@ machine = typer.Typer(
 )
 
 NAME = typer.Argument(
-    ..., help="A preset, or a machine's TOML file.", autocompletion=completion.machines
+    ...,
+    help="A preset, or a machine's TOML file.",
+    autocompletion=completion.machines,
+    callback=machine_file,
 )
 
 
@@ -78,7 +83,9 @@ def show(
 )
 def diff(
     one: str = NAME,
-    other: str = typer.Argument(..., help="Another.", autocompletion=completion.machines),
+    other: str = typer.Argument(
+        ..., help="Another.", autocompletion=completion.machines, callback=machine_file
+    ),
     set_: list[str] = typer.Option(
         [],
         "--set",
@@ -189,10 +196,10 @@ def new(
     if file.exists() and not force:
         raise NarthexError(f"'{file}' exists; --force writes over it", USAGE)
     text = starter.text(file, base, set_, schema=schema)
-    file.write_text(text, encoding="utf-8")
+    files.write(file, text.encode())
     beside = file.parent / schemas.MACHINE_SCHEMA
     if schema and not beside.exists():
-        beside.write_text(json.dumps(schemas.machine(), indent=2) + "\n", encoding="utf-8")
+        files.write(beside, (json.dumps(schemas.machine(), indent=2) + "\n").encode())
         print(f"{beside}: the schema with which editors complete and check machines' files")
     print(f"{file}: a machine like {base}; to run it: --machine {_as_machine(file)}")
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import typer
 
-from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples
+from narthex import engine
+from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
 from narthex.errors import NarthexError
 
 REPORT_OPTION = typer.Option(
@@ -80,6 +81,10 @@ class ReportTarget:
         if file.suffix not in SUFFIXES:
             raise NarthexError(f"'{file}' is no page: its name must end in {' or '.join(SUFFIXES)}")
         check_writable(file, option)
+        if engine.is_limited():
+            from narthex.report import charts
+
+            charts.library()
 
     def write(self, found: list[Any], left_out: list[str]) -> dict[str, Any]:
         """Write a page of documents that were read; returns its place and size."""
@@ -93,6 +98,9 @@ class ReportTarget:
         """Write a page of one document, if a page is wanted."""
         if self._file is None:
             return
-        from narthex.documents import identify
+        from narthex import documents
 
-        self.write([identify(document, str(self._file))], [])
+        try:
+            self.write([documents.identify(document, str(self._file))], [])
+        except NarthexError as error:
+            raise kept(error, documents.text(document), self._file.stem) from error

@@ -3,10 +3,11 @@
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from narthex import notation
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
@@ -16,12 +17,22 @@ from narthex.cli.console import (
     check_writable,
     compile_program,
     examples,
+    finish,
+    machine_file,
     print_table,
+    say,
     split_names,
     warn_of_idle,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
-from narthex.errors import NarthexError
+from narthex.cli.streams import OutputError
+from narthex.errors import NOT_WRITTEN, NarthexError
+
+if TYPE_CHECKING:
+    from narthex.comparison import Comparison
+
+MOST_REGIONS = 20
+"""Regions of which the terminal shows where their time went."""
 
 PROGRAM = typer.Argument(
     ...,
@@ -37,6 +48,7 @@ MACHINE = typer.Option(
     "-m",
     help="A preset, or a machine's TOML file.",
     autocompletion=completion.machines,
+    callback=machine_file,
 )
 NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
 THREADS = typer.Option(
@@ -168,30 +180,32 @@ def run(
         trace=timeline,
     )
     warn_of_idle(machine, set_, [interface])
-    printer = Printer(sys.stderr if target.to_stdout else sys.stdout)
+    printer = Printer(
+        sys.stderr if target.to_stdout else sys.stdout,
+        goes_on=bool(report or trace or target.is_file),
+    )
+    lost: list[str] = []
     try:
         with Waiting(f"Running {guest.name} on {interface}") as waiting:
-            result = running.simulate(
+            document = running.simulate(
                 wanted,
                 guest,
                 lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
                 printer.write,
-                lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
-            )
+                say,
+                lost.append,
+            ).document
     except NarthexError as error:
-        printer.finish()
-        if error.document is not None:
-            target.write(error.document)
-        raise
-    printer.finish()
-    target.write(result.document)
-    page.write_document(result.document)
+        found = error.document
+        finish(printer.finish, lambda: target.write(found) if found else None, problem=error)
+    finish(
+        printer.finish,
+        lambda: target.write(document),
+        lambda: page.write_document(document),
+        lambda: None if target.to_stdout else show(document),
+        problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
+    )
     running.forget_checkpoint(wanted)
-    if not target.to_stdout:
-        show(result.document)
-    if trace:
-        viewer = "GTKWave" if ".vcd" in trace.suffixes else "ui.perfetto.dev"
-        print(f"The timeline is in {trace}; open it in {viewer}", file=sys.stderr)
 
 
 class Printer:
@@ -202,10 +216,12 @@ class Printer:
     cannot be told apart any more and need not: they are one's.
     """
 
-    def __init__(self, stdout: Any) -> None:  # noqa: ANN401 - any text stream
+    def __init__(self, stdout: TextIO, *, goes_on: bool = False) -> None:
         self._streams = {"stdout": stdout, "stderr": sys.stderr}
+        self._goes_on = goes_on
+        """Whether the run does when nobody reads: it has something else to write."""
         self._writers: set[str] = set()
-        self._parts: dict[tuple[str, str], bytes] = defaultdict(bytes)
+        self._parts: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
 
     def write(self, node: int, process: int, stream: str, data: bytes) -> None:
         """Print the whole lines that are there."""
@@ -213,41 +229,57 @@ class Printer:
 
         writer = place(node, process)
         self._writers.add(writer)
-        *lines, rest = (self._parts[writer, stream] + data).split(b"\n")
-        self._parts[writer, stream] = rest
-        for line in lines:
-            self._print(writer, stream, line)
+        begun = self._parts[writer, stream]
+        # Only what is new is searched: a line may come byte by byte.
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._print(writer, stream, bytes(begun) + end)
+            begun.clear()
+        begun += rest
 
     def finish(self) -> None:
         """Print the last lines, which have no end."""
         for (writer, stream), rest in self._parts.items():
             if rest:
-                self._print(writer, stream, rest)
+                self._print(writer, stream, bytes(rest))
 
     def _print(self, writer: str, stream: str, line: bytes) -> None:
         prefix = f"[{writer}] " if len(self._writers) > 1 else ""
-        print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
+        try:
+            print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
+        except (OutputError, BrokenPipeError):
+            if not self._goes_on:
+                raise
 
 
 def show(document: dict[str, Any]) -> None:
     """Print a run's reports and where the time went, of the whole run and of its regions."""
-    from narthex.results import ledger_rows, ledger_shares, place, region_ledger_rows
+    from narthex.results import (
+        ledger_rows,
+        ledger_shares,
+        place,
+        region_ledger_rows,
+        reports_of,
+    )
 
     reports = [
         (
             place(report["node"], report["process"]),
             report["name"],
-            f"{report['value']:,.2f}",
+            notation.text(report["value"]),
             report["unit"],
         )
-        for report in document["reports"]
+        for report in reports_of(document)
     ]
     if reports:
         print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
     _show_ledger("Where the time went, in percent", *ledger_shares(document, ledger_rows(document)))
-    for name in dict.fromkeys(region["name"] for region in document["regions"]):
+    names = list(dict.fromkeys(region["name"] for region in document["regions"]))
+    for name in names[:MOST_REGIONS]:
         shares = ledger_shares(document, region_ledger_rows(document, name))
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
+    if len(names) > MOST_REGIONS:
+        print(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
@@ -308,16 +340,24 @@ def compare(
                 lambda time_ps: waiting.update(f"{name}, {time_ps / 1e9:.3f} ms simulated")
             ),
         )
-    target.write(found.document)
-    page.write_document(found.document)
-    if target.to_stdout:
-        return
+    document = found.document
+    finish(
+        lambda: target.write(document),
+        lambda: page.write_document(document),
+        lambda: None if target.to_stdout else _show_ranking(found, machine),
+    )
+
+
+def _show_ranking(found: "Comparison", machine: str) -> None:
+    """Print the interfaces, best first."""
     rows = [
-        (row["rank"], row["interface"], f"{row['value']:,.2f}", row["unit"], _ratio(row))
+        (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
         for row in found.rows()
     ]
-    title = f"{' '.join([guest.name, *(args or [])])} on {machine}, by {found.measure}"
     columns = ["rank", "interface", found.measure, "unit", "from the best"]
+    first = found.document["runs"][0]
+    words = " ".join([first["program"], *first["arguments"]])
+    title = f"{words} on {machine}, by {found.measure}"
     print_table(title, columns, rows, ["rank", found.measure, "from the best"])
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
     JsonTarget,
     Waiting,
     compile_program,
     examples,
+    finish,
     print_table,
     warn,
 )
@@ -119,12 +121,15 @@ def sweep(
         if told.progress is None:
             raise
         raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
-    target.write(_document(planned, rows=table.to_dicts()))
-    if not target.to_stdout:
-        _show(planned, table, folder)
-    if plot:
-        plots.write(table, planned.definition, plot, x, color)
-    _leave(table)
+    failed = table.filter(status="failed")
+    finish(
+        lambda: target.write(_document(planned, rows=table.to_dicts())),
+        lambda: None if target.to_stdout else _show(planned, table, folder),
+        lambda: plots.write(table, planned.definition, plot, x, color) if plot else None,
+        lambda: _tell_failures(failed),
+    )
+    if failed.height:
+        raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)
 
 
 class _Told:
@@ -231,15 +236,12 @@ def _print_rest(rows: int) -> None:
 def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
     if value is None:
         return ""
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return notation.text(value) if isinstance(value, float) else str(value)
 
 
-def _leave(table: "polars.DataFrame") -> None:
-    """Tell which runs failed, and exit with the code of the first."""
-    failed = table.filter(status="failed")
+def _tell_failures(failed: "polars.DataFrame") -> None:
+    """Tell which runs failed."""
     for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
         print(f"narthex: {name}: {error}", file=sys.stderr)
     if failed.height > MOST_ROWS:
         print(f"narthex: and {failed.height - MOST_ROWS} more failed", file=sys.stderr)
-    if failed.height:
-        raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)

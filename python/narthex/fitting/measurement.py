@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from narthex.errors import NarthexError
-from narthex.results import Result
+from narthex.results import Result, reports_of
 
 PROGRAM = "logp"
 
@@ -85,7 +85,7 @@ def _by_length(result: Result, what: str) -> dict[int, float]:
     """Return what was reported as "WHAT of N", by N."""
     return {
         int(found[1]): report["value"]
-        for report in result.document["reports"]
+        for report in reports_of(result.document)
         if (found := re.fullmatch(rf"{what} of (\d+)", report["name"]))
     }
 

@@ -12,9 +12,14 @@ its number of columns from the page's script, which knows the width.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from narthex import engine
+from narthex.compiler import cache_folder
+from narthex.files import write_whole
 from narthex.validation.plots import ACTIVITIES, in_order
 
 if TYPE_CHECKING:
@@ -38,12 +43,23 @@ Spec = dict[str, Any]
 
 @cache
 def library() -> str:
-    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed as one script."""
+    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed as one script.
+
+    It is kept in the cache folder: a page needs no engine once it is there.
+    """
     import altair as alt
-    import vl_convert
 
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    return vl_convert.javascript_bundle(vl_version=version)
+    kept = cache_folder() / "charts" / f"{version}-{metadata.version('vl-convert-python')}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    engine.check()
+    import vl_convert
+
+    text = vl_convert.javascript_bundle(vl_version=version)
+    with suppress(OSError):
+        write_whole(kept, text.encode())
+    return text
 
 
 def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:

@@ -1,8 +1,10 @@
 """The section of a comparison: the ranking, and the ledgers side by side."""
 
+import math
 from collections import Counter
 from typing import Any
 
+from narthex import notation
 from narthex.report import charts, runs
 from narthex.report.parts import Chart, Facts, Section, Table, columns, number, percent
 from narthex.results import ledger_rows, region_ledger_rows
@@ -15,7 +17,7 @@ def section(document: dict[str, Any]) -> Section:
     """Describe a comparison and each of its runs, without their machine."""
     first = document["runs"][0]
     program = " ".join([first["program"], *first["arguments"]])
-    best = document["rows"][0]
+    best = _rows(document)[0]
     facts = Facts(
         [
             ("Program", program),
@@ -33,9 +35,14 @@ def section(document: dict[str, Any]) -> Section:
     )
 
 
-def ranking(document: dict[str, Any]) -> Chart:
-    """Return the interfaces' values as bars, best first."""
-    rows = document["rows"]
+def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the ranking, with the values as numbers."""
+    return [{**row, "value": notation.read(row["value"])} for row in document["rows"]]
+
+
+def ranking(document: dict[str, Any]) -> Chart | Table:
+    """Return the interfaces' values as bars, best first; a table if none can be drawn."""
+    rows = _rows(document)
     best = rows[0]
     cells = [
         [row["interface"], str(row["rank"]), number(row["value"]), row["unit"], _ratio(row)]
@@ -46,14 +53,22 @@ def ranking(document: dict[str, Any]) -> Chart:
         numbers=["rank", best["measure"], "from the best"],
     )  # fmt: skip
     unit = f"{best['measure']}, {best['unit']}"
-    drawn = [{"interface": row["interface"], "value": row["value"]} for row in rows]
-    worst = rows[-1]
+    table = Table(f"Interfaces by {best['measure']}", names, cells)
+    drawn = [
+        {"interface": row["interface"], "value": row["value"]}
+        for row in rows
+        if math.isfinite(row["value"])
+    ]
+    if not drawn:
+        return table
+    first, last = drawn[0], drawn[-1]
+    left_out = notation.left_out(len(rows) - len(drawn))
     return Chart(
-        f"Interfaces by {best['measure']}",
-        f"Bars, best first: {best['interface']} {number(best['value'])} {best['unit']}, last"
-        f" {worst['interface']} {number(worst['value'])} {worst['unit']}",
-        charts.bars(drawn, unit, [row["interface"] for row in rows]),
-        Table(f"Interfaces by {best['measure']}", names, cells),
+        f"Interfaces by {best['measure']}{f' ({left_out})' if left_out else ''}",
+        f"Bars, best first: {first['interface']} {number(first['value'])} {best['unit']}, last"
+        f" {last['interface']} {number(last['value'])} {best['unit']}",
+        charts.bars(drawn, unit, [row["interface"] for row in drawn]),
+        table,
     )
 
 

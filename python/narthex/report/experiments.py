@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from narthex import layouts
 from narthex.report import charts, machines
 from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, percent
 from narthex.validation import wording
@@ -30,7 +31,7 @@ def sections(document: dict[str, Any]) -> list[Section]:
     ledgers: dict[str, Ledgers] = defaultdict(list)
     for each in document.get("ledgers", []):
         ledgers[each["experiment"]].append(each)
-    summaries = [Summary(**entry) for entry in document["summaries"]]
+    summaries = [layouts.made(Summary, entry) for entry in document["summaries"]]
     made = []
     for summary in summaries:
         name = summary.experiment
@@ -48,7 +49,7 @@ def machines_of(document: dict[str, Any]) -> list[dict[str, Any]]:
 def _grouped(make: type, entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = defaultdict(list)
     for entry in entries:
-        groups[entry["experiment"]].append(make(**entry))
+        groups[entry["experiment"]].append(layouts.made(make, entry))
     return groups
 
 

@@ -1,6 +1,7 @@
 """The section of machines: every parameter, and where its value comes from."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from narthex.report.parts import Mark, Paragraph, Section, Table, columns
@@ -13,25 +14,41 @@ Parameters = dict[str, tuple[str, str, str]]
 """By key: value, kind of source, and its place or reason."""
 
 
-def section(used: list[tuple[str, dict[str, Any]]]) -> Section:
-    """Describe resolved machines, each with what used it.
+@dataclass(frozen=True)
+class Used:
+    """A machine, and what used it."""
+
+    user: str
+    name: str
+    description: str
+    parameters: Parameters
+
+
+def used(user: str, machine: dict[str, Any]) -> Used:
+    """Take from a resolved machine what is shown of it."""
+    description = str(machine["machine"].get("description", ""))
+    return Used(user, name(machine), description, dict(_parameters(machine)))
+
+
+def section(machines: list[Used]) -> Section:
+    """Describe machines, each with what used it.
 
     A machine is shown whole once; of others with the same name only what
     differs from it.
     """
-    whole: dict[str, tuple[str, Parameters]] = {}
+    whole: dict[str, Used] = {}
     sections: dict[str, Section] = {}
-    for user, machine in used:
-        title, parameters = name(machine), dict(_parameters(machine))
-        if title not in whole:
-            whole[title] = user, parameters
-            sections[title] = Section(title, _whole(machine, parameters))
+    for each in machines:
+        if each.name not in whole:
+            whole[each.name] = each
+            sections[each.name] = Section(each.name, _whole(each))
             continue
-        first_user, first = whole[title]
-        differing = {key: of for key, of in parameters.items() if first.get(key) != of}
+        first = whole[each.name]
+        shown = each.parameters.items()
+        differing = {key: of for key, of in shown if first.parameters.get(key) != of}
         if differing:
-            caption = f"{title} for {user}, where it differs from that for {first_user}"
-            sections[title].parts.append(_table(caption, differing, is_folded=True))
+            caption = f"{each.name} for {each.user}, where it differs from that for {first.user}"
+            sections[each.name].parts.append(_table(caption, differing, is_folded=True))
     return Section("Machines and their sources", [], list(sections.values()), ident="machines")
 
 
@@ -40,14 +57,14 @@ def name(machine: dict[str, Any]) -> str:
     return machine["machine"]["name"]
 
 
-def _whole(machine: dict[str, Any], parameters: Parameters) -> list[Any]:
-    kinds = [kind for _, kind, _ in parameters.values()]
+def _whole(machine: Used) -> list[Any]:
+    kinds = [kind for _, kind, _ in machine.parameters.values()]
     counts = [f"{kinds.count(kind)} are {kind}" for kind in (*SOURCES, CHOSEN) if kind in kinds]
-    told = f"{machine['machine'].get('description', '')}. Of {len(parameters)} parameters"
-    caption = f"Parameters of {name(machine)} and their sources"
+    told = f"{machine.description}. Of {len(machine.parameters)} parameters"
+    caption = f"Parameters of {machine.name} and their sources"
     return [
         Paragraph(f"{told} {', '.join(counts)}."),
-        _table(caption, parameters, is_folded=True),
+        _table(caption, machine.parameters, is_folded=True),
     ]
 
 

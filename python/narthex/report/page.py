@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from narthex import _native
+from narthex import _native, files
 from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found, needed_whole
 from narthex.errors import NarthexError
 from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
@@ -14,17 +14,11 @@ from narthex.report.parts import Chart, Mark, Paragraph, Section
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-Machines = list[tuple[str, dict[str, Any]]]
-"""What used a machine, and the machine."""
-
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
     """Write the page of results into a file; returns its size in bytes."""
     text = page(found, left_out).encode()
-    try:
-        file.write_bytes(text)
-    except OSError as error:
-        raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+    files.write(file, text)
     return len(text)
 
 
@@ -33,7 +27,7 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
 
     Raises `NarthexError` for a document that lacks something of its kind.
     """
-    used: Machines = []
+    used: list[machines.Used] = []
     sections: list[Section] = []
     for each in found:
         with needed_whole(each):
@@ -53,13 +47,14 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
     )
 
 
-def _sections(found: Found, used: Machines) -> list[Section]:
+def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
     """Return what a document has to show, and note the machines that it used."""
     document = found.document
     if found.kind == EXPERIMENTS:
-        used += [(each["experiment"], each["machine"]) for each in document["summaries"]]
+        summaries = document["summaries"]
+        used += [machines.used(each["experiment"], each["machine"]) for each in summaries]
         return experiments.sections(document)
-    used.append((found.place, _machine_of(found)))
+    used.append(machines.used(found.place, _machine_of(found)))
     if found.kind == RUN:
         section = runs.section(document)
         section.sections.append(_life(document))

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from narthex import notation
+
 Tone = Literal["good", "bad", "plain"]
 
 
@@ -105,7 +107,7 @@ def number(value: float, digits: int = 2) -> str:
     """Print a number with separators, whole ones without decimals."""
     if float(value).is_integer():
         return f"{value:,.0f}"
-    return f"{value:,.{digits}f}"
+    return notation.text(value, digits)
 
 
 def percent(share: float) -> str:

@@ -1,10 +1,11 @@
 """The section of a run: what it reported, where its time went, what it counted."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from statistics import fmean
 from typing import Any, get_args
 
+from narthex import notation
 from narthex.report import charts
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
@@ -16,6 +17,7 @@ from narthex.results import (
     ledger_shares,
     place,
     region_ledger_rows,
+    reports_of,
 )
 
 Document = dict[str, Any]
@@ -77,20 +79,26 @@ def reports(document: Document) -> Table:
                 number(each["value"]),
                 each["unit"],
             ]
-            for each in document["reports"]
+            for each in reports_of(document)
         ]
         names = columns("node", "name", "value", "unit", numbers=["value"])
         return Table("Reported by the program", names, rows)
     values: dict[tuple[str, str], list[float]] = {}
-    for each in document["reports"]:
+    for each in reports_of(document):
         values.setdefault((each["name"], each["unit"]), []).append(each["value"])
-    rows = [
-        [name, str(len(of)), *map(number, (fmean(of), min(of), max(of))), unit]
-        for (name, unit), of in values.items()
-    ]
+    rows = [[name, *_summed_up(of), unit] for (name, unit), of in values.items()]
     numbers = ["reports", "mean", "smallest", "largest"]
     names = columns("name", *numbers, "unit", numbers=numbers)
     return Table("Reported by the program", names, rows)
+
+
+def _summed_up(values: list[float]) -> list[str]:
+    """Return how many values there are, and mean, smallest and largest of those that are finite."""
+    finite = notation.finite(values)
+    told = notation.left_out(len(values) - len(finite))
+    count = f"{len(values)} ({told})" if told else str(len(values))
+    found = (notation.mean(finite), min(finite), max(finite)) if finite else (math.nan,) * 3
+    return [count, *map(number, found)]
 
 
 def time_parts(document: Document, region: str | None = None) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from narthex import arguments
+from narthex import arguments, notation
 from narthex.errors import NarthexError, unknown
 from narthex.sweeps.definition import RUN_KEYS, Definition
 from narthex.sweeps.loading import COLUMNS
@@ -131,7 +131,9 @@ def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.
 
     names = {"x": x, "y": y, **({"color": color} if color else {})}
     groups = [role for role in names if role != "y"]
-    rows = table.select(**{role: pl.col(name) for role, name in names.items()}).drop_nulls()
+    every = table.select(**{role: pl.col(name) for role, name in names.items()}).drop_nulls()
+    rows = every.filter(pl.col("y").is_finite())
+    left_out = notation.left_out(every.height - rows.height)
     means = rows.group_by(groups, maintain_order=True).agg(pl.col("y").mean())
     by_number = rows["x"].dtype.is_numeric()
     across = alt.X(f"x:{'Q' if by_number else 'N'}", title=x, sort=None)
@@ -143,7 +145,7 @@ def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.
         .mark_line(point=True)
         .encode(
             across,
-            alt.Y("y:Q", title=y),
+            alt.Y("y:Q", title=f"{y} ({left_out})" if left_out else y),
             *([shades] if color else []),
             tooltip=[alt.Tooltip(f"{role}:N", title=name) for role, name in names.items()],
         )
@@ -154,4 +156,4 @@ def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.
 def _spans(values: pl.Series) -> bool:
     """Tell whether numbers are better set out by ratio."""
     numbers = [float(value) for value in values.to_list()]
-    return min(numbers) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM
+    return bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM

@@ -71,16 +71,19 @@ class Experiments(Loaded):
 
         `name` chooses the experiment; the first if it is not given.
         """
-        from narthex import plots
+        from narthex import layouts, plots
         from narthex.report.experiments import measured_charts
         from narthex.validation.outcome import Summary
 
-        summaries = {each["experiment"]: Summary(**each) for each in self.document["summaries"]}
+        summaries = {
+            each["experiment"]: layouts.made(Summary, each) for each in self.document["summaries"]
+        }
         chosen = self.names[0] if name is None else name
         if chosen not in summaries:
             raise unknown("experiment here", str(chosen), summaries)
         summary = summaries[chosen]
-        rows = [Row(**row) for row in self.document["rows"] if row["experiment"] == chosen]
+        of_chosen = (row for row in self.document["rows"] if row["experiment"] == chosen)
+        rows = [layouts.made(Row, row) for row in of_chosen]
         measured = [row for row in rows if row.baseline is None and row.value is not None]
         if not measured:
             raise NarthexError(f"{chosen} has nothing to draw: no run gave a value")

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from narthex import _native
 from narthex.documents import Saved
+from narthex.notation import mean
 from narthex.validation import claims, rows, sizes
 from narthex.validation.claims import NoValueError, Values
 from narthex.validation.definition import Experiment
@@ -99,6 +99,7 @@ class Outcome(Saved):
             label(row): row.error_percent for row in self.rows if row.error_percent is not None
         }
         printed = [row for row in self.rows if row.published_low is not None]
+        mean_error = mean([abs(error) for error in errors.values()]) if errors else None
         worst = max(errors, key=lambda name: abs(errors[name]), default=None)
         return Summary(
             experiment=self.experiment.name,
@@ -106,7 +107,7 @@ class Outcome(Saved):
             source=self.experiment.source,
             published=len(printed),
             without_value=[label(row) for row in printed if row.value is None],
-            mean_absolute_error_percent=fmean(map(abs, errors.values())) if errors else None,
+            mean_absolute_error_percent=mean_error,
             worst=worst,
             worst_error_percent=errors[worst] if worst else None,
             outside_limits=[label(row) for row in self.outside_limits],

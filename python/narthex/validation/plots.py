@@ -13,10 +13,11 @@ drawing is Vega-Altair's; it is loaded only where something is drawn.
 import html
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from narthex import engine, files
 from narthex.errors import NarthexError
 from narthex.validation.outcome import Outcome
 from narthex.validation.sampling import SEPARATOR
@@ -73,8 +74,8 @@ def check_file(file: Path) -> None:
     """Refuse a file that cannot hold a plot."""
     if file.suffix not in FORMATS:
         raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
-    if not file.parent.is_dir():
-        raise NarthexError(f"the folder '{file.parent}' does not exist; choose another for --plot")
+    files.check_writable(file, "choose another place for --plot")
+    engine.check()
 
 
 def write(outcome: Outcome, file: Path) -> None:
@@ -84,15 +85,15 @@ def write(outcome: Outcome, file: Path) -> None:
 
 def save(made: "altair.TopLevelMixin", file: Path) -> None:
     """Draw a chart with a description into a file: self-contained HTML, SVG or PNG."""
-    try:
-        if file.suffix == ".png":
-            made.save(file, scale_factor=PNG_SCALE)
-        else:
-            text = StringIO()
-            made.save(text, format=file.suffix.removeprefix("."), **_self_contained(file))
-            file.write_text(_named(text.getvalue(), made.description), encoding="utf-8")
-    except OSError as error:
-        raise NarthexError(f"cannot write '{file}': {error.strerror}") from error
+    engine.check()
+    if file.suffix == ".png":
+        image = BytesIO()
+        made.save(image, format="png", scale_factor=PNG_SCALE)
+        files.write(file, image.getvalue())
+    else:
+        text = StringIO()
+        made.save(text, format=file.suffix.removeprefix("."), **_self_contained(file))
+        files.write(file, _named(text.getvalue(), made.description).encode())
 
 
 def _self_contained(file: Path) -> dict[str, bool]:

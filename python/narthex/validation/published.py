@@ -53,9 +53,10 @@ class Published:
         high = self.low if take == "smallest" else self.high
         return Published(low, high, self.source)
 
-    def error_percent(self, measured: float, offset: float = 0.0) -> float:
+    def error_percent(self, measured: float, offset: float = 0.0) -> float | None:
         """Return the signed distance from the nearest end, in percent of it; 0 inside.
 
+        There is none from 0, of which no percent is anything.
         `offset` is added to both first: with 100 a value in percent more is
         compared as the ratio that it stands for.
         """
@@ -63,7 +64,7 @@ class Published:
         if measured == nearest:
             return 0.0
         base = nearest + offset
-        return 100 * ((measured + offset) / base - 1) if base else float("inf")
+        return 100 * ((measured + offset) / base - 1) if base else None
 
 
 def read(experiment: str, folder: Path | None = None) -> dict[Key, Published]:

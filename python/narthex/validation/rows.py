@@ -14,8 +14,9 @@ Where messages are counted by size, each size is a row (`sizes`).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean
+from math import isfinite
 
+from narthex.notation import mean
 from narthex.validation import claims
 from narthex.validation.claims import NoValueError, Values
 from narthex.validation.definition import (
@@ -107,8 +108,8 @@ def measured(
         if not values:
             rows.append(row.make(interface.name, None))
             continue
-        spread = fmean(told) if told else max(values) - min(values)
-        rows.append(row.make(interface.name, fmean(values), spread=spread))
+        spread = mean(told) if told else max(values) - min(values)
+        rows.append(row.make(interface.name, mean(values), spread=spread))
     return rows
 
 
@@ -153,11 +154,12 @@ def derived(
 def _every(
     evaluate: Callable[[str], float | None], workloads: Sequence[str]
 ) -> list[float | None] | None:
-    """Return a value for each workload, or nothing if a run failed that one of them needs."""
+    """Return a value for each workload; nothing if a run failed that one needs, or one is none."""
     try:
-        return [evaluate(workload) for workload in workloads]
+        found = [evaluate(workload) for workload in workloads]
     except (NoValueError, ZeroDivisionError):
         return None
+    return None if any(value is not None and not isfinite(value) for value in found) else found
 
 
 def _taken(found: Sequence[list[float] | None], take: Take) -> float | None:
@@ -171,9 +173,9 @@ def _taken(found: Sequence[list[float] | None], take: Take) -> float | None:
         case "largest":
             return max(every)
         case "mean":
-            return fmean(every)
+            return mean(every)
         case "largest mean":
-            return max(map(fmean, found))
+            return max(map(mean, found))
 
 
 def _reached(threshold: Threshold, values: Values) -> float | None:
@@ -230,10 +232,10 @@ class Beside:
             take=take,
             value=value,
             unit=self.key.unit,
-            spread=spread,
+            spread=_finite(spread),
             published_low=printed.low if printed else None,
             published_high=printed.high if printed else None,
-            error_percent=error,
+            error_percent=_finite(error),
             limit_percent=limit,
             within_limit=None if limit is None else error is not None and abs(error) <= limit,
         )
@@ -242,6 +244,11 @@ class Beside:
         """Return what turns a row's value into the ratio that it stands for."""
         is_derived = baseline is not None
         return 100.0 if self.key.unit == PERCENT and is_derived and self.is_ratio else 0.0
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a value that is a difference, unless that is beyond all numbers."""
+    return value if value is not None and isfinite(value) else None
 
 
 def cell_key(experiment: Experiment, interface: str, workload: str) -> Key:

@@ -12,9 +12,11 @@ the input and checking the result count for nothing.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
-from narthex.errors import NarthexError, unknown
+from narthex.errors import GUEST_FAILED, NarthexError, unknown
+from narthex.notation import text
 from narthex.results import Result
 from narthex.validation.definition import Experiment
 
@@ -74,6 +76,12 @@ def _spread(experiment: Experiment, result: Result) -> float | None:
 def _reported(experiment: Experiment, report: str, result: Result) -> float:
     """Take one reported value from a run, in the experiment's unit."""
     value = result.value(report)
+    if not isfinite(value):
+        raise NarthexError(
+            f"{experiment.name}: program '{result.program}' reported {text(value)} as '{report}'"
+            f" on {result.interface}, which is no value to compare",
+            GUEST_FAILED,
+        )
     (unit, *others) = {entry["unit"] for entry in result.reported(report)}
     if unit == experiment.unit and not others:
         return value

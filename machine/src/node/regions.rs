@@ -1,0 +1,75 @@
+//! Regions: named stretches of time that a program marks.
+
+use std::collections::BTreeMap;
+
+use narthex_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use super::counts::Counts;
+
+/// A named stretch of time that a program marked.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub begin: Time,
+    /// What was counted until then.
+    before: Counts,
+    /// When it ended, and what was counted in it; none if the program ended first.
+    pub end: Option<(Time, Counts)>,
+}
+
+/// The regions of a process, in the order in which they began.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Regions {
+    all: Vec<Region>,
+    /// Places of those that have not ended, by name; the last one ends first.
+    open: BTreeMap<String, Vec<usize>>,
+}
+
+impl Regions {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Region> {
+        self.all.iter()
+    }
+
+    /// One begins now.
+    pub fn begin(&mut self, name: String, now: Time, before: Counts) {
+        self.open.entry(name.clone()).or_default().push(self.all.len());
+        self.all.push(Region { name, begin: now, before, end: None });
+    }
+
+    /// The last one of this name that is open ends now; false if none is.
+    pub fn end(&mut self, name: &str, now: Time, counts: &Counts) -> bool {
+        let Some(open) = self.open.get_mut(name) else { return false };
+        let last = open.pop().and_then(|place| self.all.get_mut(place));
+        if open.is_empty() {
+            self.open.remove(name);
+        }
+        let Some(region) = last else { return false };
+        region.end = Some((now, counts.since(&region.before)));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_regions_of_one_name_the_last_that_is_open_ends_first() {
+        let mut regions = Regions::default();
+        for (at, name) in [(1, "outer"), (2, "inner"), (3, "inner")] {
+            regions.begin(name.into(), Time::from_ps(at), Counts::default());
+        }
+        for (at, name, is_open) in
+            [(4, "inner", true), (5, "outer", true), (6, "inner", true), (7, "inner", false)]
+        {
+            assert_eq!(regions.end(name, Time::from_ps(at), &Counts::default()), is_open, "{name} at {at}");
+        }
+        let ends: Vec<_> =
+            regions.iter().map(|region| region.end.as_ref().map(|end| end.0.as_ps())).collect();
+        assert_eq!(ends, [Some(5), Some(6), Some(4)]);
+    }
+}

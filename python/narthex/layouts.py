@@ -1,0 +1,246 @@
+"""The layouts of results, as types: what a file has to hold to be a result.
+
+What a document has, its reader relies on: lists that are not empty, numbers
+that a column of 64 bits holds, texts where texts are. `msgspec` checks a file
+against the layout of its kind and names the place of the first mistake. Keys
+that no layout knows stay as they are, and so does all of a machine but its
+name: the present simulator says what it does not know of one. Layouts of
+experiments are their classes.
+
+Nothing is imported from here before a file is read.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
+
+import msgspec
+
+from narthex.validation.outcome import Claim, Failure, Summary
+from narthex.validation.rows import Row
+
+Made = TypeVar("Made")
+
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Signed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Number = float | Literal["NaN", "Infinity", "-Infinity"]
+Ledger = dict[str, Positive]
+Statistic = float | dict[str, float | str | list[Any] | None]
+
+
+class Named(TypedDict):
+    """What a machine is called."""
+
+    name: str
+
+
+class OfNamed(TypedDict):
+    """A machine that has a name."""
+
+    machine: Named
+
+
+class OfMachine(TypedDict):
+    """What names its machine."""
+
+    machine: OfNamed
+
+
+class Report(TypedDict):
+    """What a program reported."""
+
+    node: Whole
+    process: Whole
+    name: str
+    value: Number
+    unit: str
+
+
+class MessageSize(TypedDict):
+    """How many messages have a size."""
+
+    bytes: Whole
+    messages: Positive
+
+
+class Region(TypedDict):
+    """A part of a program; what was counted in it is there if it has ended."""
+
+    node: Whole
+    process: Whole
+    name: str
+    begin_ps: Whole
+    end_ps: Whole | None
+    ledger_ps: NotRequired[Ledger]
+    statistics: NotRequired[dict[str, Statistic]]
+    message_sizes: NotRequired[list[MessageSize]]
+
+
+class Processor(TypedDict):
+    """A processor of a node."""
+
+    exit_code: Signed | None
+    retired: Whole
+    cycles: Whole
+    ledger_ps: Annotated[Ledger, msgspec.Meta(min_length=1)]
+
+
+class Node(TypedDict):
+    """A node of the machine."""
+
+    node: Whole
+    processors: Annotated[list[Processor], msgspec.Meta(min_length=1)]
+    statistics: dict[str, Statistic]
+    message_sizes: list[MessageSize]
+
+
+class Description(TypedDict):
+    """What a statistic is."""
+
+    unit: str
+    meaning: str
+
+
+class Piece(TypedDict):
+    """Something that a program wrote."""
+
+    node: Whole
+    process: Whole
+    stream: str
+    text: str
+
+
+class Run(TypedDict):
+    """The document of a run."""
+
+    version: str
+    program: str
+    arguments: list[str]
+    binary_sha256: str
+    interface: str
+    machine: OfNamed
+    simulated_ps: Whole
+    reports: list[Report]
+    regions: list[Region]
+    message_sizes: list[MessageSize]
+    statistics: NotRequired[dict[str, Description]]
+    nodes: Annotated[list[Node], msgspec.Meta(min_length=1)]
+    output: list[Piece]
+
+
+class Rank(TypedDict):
+    """A run's place in a comparison."""
+
+    rank: Whole
+    interface: str
+    measure: str
+    value: Number
+    unit: str
+    times_best: float | None
+
+
+class Comparison(TypedDict):
+    """The document of a comparison."""
+
+    version: str
+    rows: Annotated[list[Rank], msgspec.Meta(min_length=1)]
+    runs: Annotated[list[Run], msgspec.Meta(min_length=1)]
+
+
+class CellLedger(TypedDict):
+    """Where the time of a cell's runs went."""
+
+    experiment: str
+    interface: str
+    workload: str
+    ledger_ps: Ledger
+
+
+class ExperimentMachines(TypedDict):
+    """What summaries of experiments say about their machines."""
+
+    summaries: list[OfMachine]
+
+
+class Experiments(TypedDict):
+    """The document of experiments."""
+
+    version: str
+    rows: list[Row]
+    claims: list[Claim]
+    summaries: Annotated[list[Summary], msgspec.Meta(min_length=1)]
+    failures: list[Failure]
+    ledgers: NotRequired[list[CellLedger]]
+
+
+class Rounds(TypedDict):
+    """All messages that were measured."""
+
+    count: Positive
+    total_ps: Whole
+    minimum_ps: Whole
+    maximum_ps: Whole
+
+
+class Transaction(TypedDict):
+    """A row of a message's life."""
+
+    time_ps: Signed
+    node: Literal[0, 1]
+    agent: str
+    kind: str
+    what: str
+    deed: str
+    critical: bool
+    place: NotRequired[str | None]
+    data: NotRequired[str | None]
+    bus: NotRequired[str | None]
+    cycles: NotRequired[Whole | None]
+    time_on_bus_ps: NotRequired[Whole | None]
+    part: NotRequired[str | None]
+
+
+class Part(TypedDict):
+    """A part of a latency."""
+
+    part: str
+    time_ps: Whole
+    rounds_total_ps: Whole
+
+
+class Explanation(TypedDict):
+    """The document of an explanation."""
+
+    version: str
+    interface: str
+    machine: OfNamed
+    bytes: Whole
+    packets: Whole
+    latency_ps: Positive
+    rounds: Rounds
+    transactions: list[Transaction]
+    breakdown: Annotated[list[Part], msgspec.Meta(min_length=1)]
+
+
+LAYOUTS = {
+    "run": [Run],
+    "comparison": [Comparison],
+    "experiments": [Experiments, ExperimentMachines],
+    "explanation": [Explanation],
+}
+"""By kind of document: all of them hold."""
+
+
+def decoded(data: bytes) -> object:
+    """Return what JSON holds; raises `ValueError`, and `RecursionError` if it is too deep."""
+    return msgspec.json.decode(data)
+
+
+def check(document: object, kind: str) -> None:
+    """Check a document against the layout of its kind; raises `ValueError` that names the place."""
+    for layout in LAYOUTS[kind]:
+        msgspec.convert(document, layout)
+
+
+def made(kind: type[Made], entry: object) -> Made:
+    """Return an entry of a document as the class that it was made of."""
+    return msgspec.convert(entry, kind)
