@@ -48,10 +48,11 @@ impl Class for MachineFiles {
     fn check(&self, seed: u64, file: &Path) -> Result<(), String> {
         let choice = &mut Choice::from_seed(!seed);
         let machine = file.display().to_string();
-        if let Err(error) = config::load(&machine) {
-            let text = error.to_string();
-            return text.contains(&machine).then_some(()).ok_or(format!("{machine} is not named: {text}"));
-        }
+        let config = match config::load(&machine) {
+            Ok(loaded) => loaded.config,
+            Err(error) if error.to_string().contains(&machine) => return Ok(()),
+            Err(error) => return Err(format!("{machine} is not named: {error}")),
+        };
         let request = RunRequest {
             machine,
             nodes: if choice.once_in(2) { Some(2) } else { None },
@@ -59,8 +60,9 @@ impl Class for MachineFiles {
             set: vec![PATIENCE.into()],
             ..catalogue::any_with_library(choice)
         };
-        match bounded(&request, &program(&ping_pong(3, 64)), OBSERVATIONS)? {
-            Outcome::Ended(Err(failure)) if failure.exit_code == Failure::GUEST => {
+        let is_pair = request.nodes.unwrap_or(config.machine.nodes) > 1;
+        match bounded(&request, &program(&ping_pong(3, 0)), OBSERVATIONS)? {
+            Outcome::Ended(Err(failure)) if is_pair && failure.exit_code == Failure::GUEST => {
                 Err(format!("{}: a sound program failed: {failure}", request.interface))
             }
             _ => Ok(()),

@@ -79,6 +79,13 @@ pub struct CheckpointRequest {
     pub resume: bool,
 }
 
+impl CheckpointRequest {
+    /// Whether the run goes on from a file that is there.
+    pub fn is_resumed(&self) -> bool {
+        self.resume && self.file.exists()
+    }
+}
+
 fn one() -> u32 {
     1
 }

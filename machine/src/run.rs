@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::checkpoint::Keeper;
 use crate::checkpoint::identity::Identity;
+use crate::checkpoint::{Keeper, contradiction};
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
 use crate::hang::{Hang, somebody_works};
@@ -52,6 +52,10 @@ pub enum Progress<'a> {
     Time(Time),
 }
 
+/// The end of simulated time, some hundred days: no sum of instants and times
+/// overflows before it.
+const LAST: Time = Time::from_ps(u64::MAX / 2);
+
 /// How often a run reports to whoever started it, and looks for a shortage of memory.
 const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
 /// It does so earlier when programs have touched so many more pages: 16 MiB.
@@ -79,8 +83,14 @@ pub fn run_measured(
     elf: &[u8],
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<(Value, Effort), Failure> {
-    let finished = simulate(request, elf, |_| {}, observer)?;
-    Ok((document(request, elf, &finished), finished.effort))
+    let mut run = || {
+        let finished = simulate(request, elf, |_| {}, observer)?;
+        Ok((document(request, elf, &finished), finished.effort))
+    };
+    match request.checkpoint.as_ref().filter(|checkpoint| checkpoint.is_resumed()) {
+        Some(checkpoint) => contradiction::caught(checkpoint, run),
+        None => run(),
+    }
 }
 
 /// What a run cost the host. It is no part of the run's document, which is the
@@ -157,7 +167,7 @@ pub(crate) fn simulate(
         observer(Progress::Notice(&notice));
     }
     let patience = machine.config.machine.time_without_progress;
-    let limits = Limits { patience, ..Limits::default() };
+    let limits = Limits { until: LAST, patience, ..Limits::default() };
     let mut shortage = None;
     let ending = running.run(&limits, keeper.as_mut(), tracer.as_mut(), &mut |progress| {
         if let Progress::Time(_) = progress {
@@ -245,7 +255,8 @@ impl Running {
                 nodes.iter_mut().for_each(|node| node.rest_at(now));
                 ControlFlow::Break(())
             };
-            let until = tracer.as_ref().map_or(limits.until, |tracer| tracer.next_stop(simulation.now()));
+            let stop = tracer.as_ref().map(|tracer| tracer.next_stop(simulation.now()));
+            let until = stop.map_or(limits.until, |stop| stop.min(limits.until));
             let mut ending = simulation.run(&Limits { until, ..*limits }, &mut look);
             let works = matches!(ending, Ending::NoProgress(_)) && somebody_works(simulation);
             if works {
@@ -257,6 +268,9 @@ impl Running {
                 let interrupted = look(now, &mut nodes).is_break();
                 if ending == Ending::TimeLimit {
                     self.trace(tracer.as_deref_mut());
+                }
+                if ending == Ending::TimeLimit && until == limits.until {
+                    return ending;
                 }
                 if !interrupted {
                     continue;
@@ -325,7 +339,10 @@ fn judge(
             let (exit_code, message) = (Failure::NO_PROGRESS, hang.to_string());
             Err(Failure { exit_code, message, document: Some(Box::new(document)) })
         }
-        Ending::TimeLimit | Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
+        Ending::TimeLimit => {
+            Err(Failure::guest(format!("the run has come to {LAST}, where simulated time ends")))
+        }
+        Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
     }
 }
 

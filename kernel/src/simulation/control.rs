@@ -82,19 +82,26 @@ impl Control {
             if let Some(ending) = self.ending(all, limits, finished_at) {
                 return Some(ending);
             }
-            let stretch = self.stretch(all, limits, finished_at, until_observation);
+            let stretch = self.stretch(all, limits, finished_at, until_observation.max(1));
             let covered = engine(all, &stretch)?;
             if let Some(stall) = self.cover(covered) {
                 return Some(Ending::NoProgress(stall));
             }
-            until_observation -= covered.windows;
-            if until_observation == 0 {
+            until_observation = until_observation.saturating_sub(covered.windows);
+            if until_observation == 0 && self.is_between_instants(all) {
                 until_observation = windows_per_observation;
                 if observe(self.now, all, observer).is_break() {
                     return Some(Ending::Interrupted);
                 }
             }
         }
+    }
+
+    /// Whether everything before now has happened: without a lookahead, messages
+    /// that were sent last may arrive at the instant that was simulated last.
+    fn is_between_instants<P: Partition>(&self, all: &mut Group<'_, P>) -> bool {
+        all.refresh();
+        all.earliest() >= self.now
     }
 
     /// Why the run is over, if it is. What is not due yet lets time pass.

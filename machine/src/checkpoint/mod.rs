@@ -13,8 +13,10 @@
 //! how often a run was resumed, or on how many threads each part of it ran.
 //!
 //! [`file`](mod@file) is the file, [`identity`] what a run must have in common with the
-//! one that wrote it; here is when one is written and when it is read.
+//! one that wrote it; here is when one is written and when it is read. What
+//! becomes of a state that no run was ever in is told in [`contradiction`].
 
+pub mod contradiction;
 pub mod file;
 pub mod identity;
 

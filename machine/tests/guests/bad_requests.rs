@@ -113,6 +113,17 @@ fn a_value_out_of_range_is_shown_with_what_is_allowed() {
 }
 
 #[test]
+fn numbers_with_which_no_sum_could_be_formed_are_refused_at_their_key() {
+    assert_says(&refusal(&with(alone("hpca98"), "network.latency=1001s")), &["network.latency", "1000s"]);
+    assert_says(&refusal(&with(alone("hpca98"), "bus.clock=999Hz")), &["bus.clock", "at least 1kHz"]);
+    for setting in ["bus.arbitration_cycles=1000001", "bus.arbitration_cycles=4294967296"] {
+        assert_says(&refusal(&with(alone("hpca98"), setting)), &["bus.arbitration_cycles", "to 1000000"]);
+    }
+    let window = with(alone("isca96"), "flow_control.window=4294967296");
+    assert_says(&refusal(&window), &["--set", "flow_control.window", "to 1000000"]);
+}
+
+#[test]
 fn a_wrong_unit_is_answered_with_the_right_ones() {
     assert_says(&refusal(&with(alone("hpca98"), "bus.clock=125ns")), &["bus.clock", "125ns", "MHz"]);
     assert_says(&refusal(&with(alone("hpca98"), "network.latency=40")), &["network.latency", "40", "ns"]);

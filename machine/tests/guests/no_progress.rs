@@ -239,6 +239,14 @@ fn a_program_that_computes_for_longer_than_the_patience_is_left_alone() {
 }
 
 #[test]
+fn a_run_ends_where_simulated_time_does() {
+    let slow = with(alone("hpca98"), "interfaces.ni_iw.register_access_time=1000s");
+    let poll = "li t0, 0x50001000\n again: ld t1, 0(t0)\n li a7, 172\n ecall\n j again";
+    let failure = failure(&with(slow, "machine.time_without_progress=1000s"), poll);
+    assert_eq!(failure.message, "the run has come to 9223372.036854775807s, where simulated time ends");
+}
+
+#[test]
 fn a_program_that_works_on_its_own_is_interrupted_however_short_the_patience() {
     let request = with(alone("isca96"), "machine.time_without_progress=50us");
     let count = "li t0, 200000000\n again: addi t0, t0, -1\n bnez t0, again\n exit 0";

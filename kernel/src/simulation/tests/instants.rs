@@ -28,6 +28,20 @@ fn runs_without_a_lookahead_are_the_same_and_on_one_thread() {
     assert_eq!(run(16), run(1));
 }
 
+#[test]
+fn an_observer_never_sees_an_instant_that_is_not_over() {
+    let silent = |node| Gossip { latency: Duration::ZERO, ..Gossip::new(node) };
+    let mut simulation = Simulation::new((0..NODES).map(silent).collect(), Duration::ZERO);
+    let limits = Limits { windows_per_observation: 1, ..Limits::default() };
+    let mut observations = 0;
+    simulation.run(&limits, &mut |now, partitions| {
+        observations += 1;
+        assert!(partitions.iter().all(|partition| partition.next_time().is_none_or(|next| next >= now)));
+        ControlFlow::Continue(())
+    });
+    assert!(observations > 10);
+}
+
 /// Two partitions that return a ball at once.
 struct Wall {
     other: usize,

@@ -49,8 +49,9 @@ pub(super) struct Parameter<'a> {
 impl Schema {
     /// The schema of `T`.
     pub fn of<T: JsonSchema>() -> Self {
-        let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-        Schema { root: schema.to_value() }
+        let mut root = SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+        values::limit_numbers(&mut root);
+        Schema { root }
     }
 
     /// All that is wrong with `table`. Values from the command line take the

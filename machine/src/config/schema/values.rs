@@ -10,20 +10,55 @@ use super::{Schema, Shape, branches, keys, one_of, reference};
 use crate::config::problem::did_you_mean;
 use crate::config::tree::Leaf;
 
+/// Counts of a machine (cycles, entries, packets) may be so large where nothing
+/// else is said: products and sums of them with times stay far from overflow.
+const MOST: u32 = 1_000_000;
+/// No time of a machine may be longer, for the same reason.
+const LONGEST: Duration = Duration::from_ns(1_000_000_000_000);
+/// No clock of a machine may be slower.
+const SLOWEST_PERIOD: Duration = Duration::from_ns(1_000_000);
+
+/// States the largest value of every count that has none.
+pub(super) fn limit_numbers(schema: &mut Value) {
+    match schema {
+        Value::Object(table) => {
+            if table.get("format").is_some_and(|format| format == "uint32") && !table.contains_key("enum") {
+                table.entry("maximum").or_insert(MOST.into());
+            }
+            table.values_mut().for_each(limit_numbers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(limit_numbers),
+        _ => {}
+    }
+}
+
 /// Tries to read a text, and says what is wrong with it.
 type Reader = fn(&str) -> Result<(), String>;
 
 /// How each quantity of the kernel reads its text, by the name of its schema.
 fn quantity_reader(name: &str) -> Option<Reader> {
-    fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<(), String> {
-        text.parse::<T>().map(drop).map_err(|error| error.to_string())
+    fn read<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+        text.parse::<T>().map_err(|error| error.to_string())
+    }
+    fn unless(is_wrong: bool, message: String) -> Result<(), String> {
+        if is_wrong { Err(message) } else { Ok(()) }
+    }
+    fn time(text: &str) -> Result<(), String> {
+        unless(
+            read::<Duration>(text)? > LONGEST,
+            format!("{text} is too long; at most {LONGEST} is possible"),
+        )
+    }
+    fn clock(text: &str) -> Result<(), String> {
+        let is_slow = read::<Frequency>(text)?.period() > SLOWEST_PERIOD;
+        unless(is_slow, format!("{text} is too slow; at least 1kHz is needed"))
     }
     if name == Duration::schema_name() {
-        Some(read::<Duration>)
+        Some(time)
     } else if name == Frequency::schema_name() {
-        Some(read::<Frequency>)
+        Some(clock)
     } else if name == Bytes::schema_name() {
-        Some(read::<Bytes>)
+        Some(|text| read::<Bytes>(text).map(drop))
     } else {
         None
     }
