@@ -432,7 +432,7 @@ def test_a_damaged_folder_goes_on_or_is_refused(swept, damage):
 
 
 @pytest.mark.long
-@MANY
+@settings(MANY, max_examples=4_000)
 @given(damage=DAMAGE)
 def test_many_damaged_folders_go_on_or_are_refused(swept, damage):
     _goes_on_or_is_refused(swept, damage)

@@ -118,7 +118,8 @@ def _check_encoding(given: Sequence[str]) -> None:
     remedy = "choose another name" if encoding == "utf-8" else UTF_8_REMEDY
     for argument in given:
         if not is_unicode(argument):
-            raise NarthexError(f"{shown(os.fsencode(argument))} is not {encoding}; {remedy}")
+            told = shown(os.fsencode(argument))
+            raise NarthexError(f"the argument {told} is not {encoding}; {remedy}")
 
 
 def _file_message(error: OSError) -> str:
