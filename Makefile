@@ -72,11 +72,11 @@ bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earl
 identity: setup ## Run every program over every interface on threads and with wait loops executed: the same bytes.
 	$(BIN)/pytest python/tests/test_identity.py -m long
 
-fuzz: setup ## Try random programs, files, accesses and checkpoints: SECONDS=300 for each class, CLASS=elf, SEED=1.
+fuzz: setup ## Try random programs, files, accesses, checkpoints, results and sweeps: SECONDS=300 for each class, CLASS=elf, SEED=1.
 	@mkdir -p results
 	cargo run --locked --release -p narthex-fuzz -- $(or $(CLASS),all) --seconds $(or $(SECONDS),300) \
 		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
-	$(BIN)/pytest -s python/tests/test_damaged_results.py -m long
+	$(BIN)/pytest -s python/tests/test_damaged_results.py python/tests/test_sweep_fuzz.py -m long
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

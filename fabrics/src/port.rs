@@ -264,3 +264,6 @@ impl ProcessPort<'_> {
         self.port.flow.take(self.own, &mut self.port.emitted)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,8 @@ pub struct Place {
 pub struct Blueprint<'a> {
     /// The machine.
     pub config: &'a MachineConfig,
+    /// What the user calls it, for messages: a preset or a file.
+    pub machine: String,
     /// Its interface, and where that is attached.
     pub interface: Attached,
     /// How many nodes it has.
@@ -71,6 +73,7 @@ impl<'a> Blueprint<'a> {
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
             config,
+            machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
             seed: request.seed.unwrap_or(config.machine.seed),
@@ -156,7 +159,8 @@ impl<'a> Blueprint<'a> {
 
     /// The interface of a node.
     pub fn build_interface(&self) -> Result<Interface, Failure> {
-        self.config.build_interface(&self.interface).map_err(Failure::usage)
+        let built = self.config.build_interface(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
     /// The processor's own bus to its interface, where that is on none of the others.

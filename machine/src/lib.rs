@@ -176,7 +176,8 @@ fn machine(name: &str, settings: &[String]) -> Result<Machine, Failure> {
 /// If the machine or a setting is wrong, or the machine cannot have the interface.
 pub fn machine_settings(name: &str, settings: &[String], interface: &str) -> Result<Value, Failure> {
     let interface: Attached = interface.parse().map_err(Failure::usage)?;
-    let told = machine(name, settings)?.settings_with(&interface).map_err(Failure::usage)?;
+    let told = machine(name, settings)?.settings_with(&interface);
+    let told = told.map_err(|problem| Failure::usage(format!("{name}: {problem}")))?;
     let warnings = told.warnings.iter();
     let warnings: Vec<Value> =
         warnings.map(|warning| json!({ "key": warning.key(), "text": warning.to_string() })).collect();

@@ -10,7 +10,21 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex
 
-from narthex.errors import NarthexError
+from narthex.errors import NarthexError, shown
+
+RANGES = {
+    "nodes": range(1, 4_096 + 1),
+    "seed": range(1 << 63),
+    "threads": range(1, 1_024 + 1),
+    "jobs": range(1, 1_024 + 1),
+    "bytes": range(65_536 + 1),
+    "states": range(1, 1 << 63),
+    "evictions": range(1 << 32),
+}
+"""The whole numbers that each of these can be. Those of a machine's file are TOML's, of 63 bits."""
+
+UTF_8_REMEDY = "choose a locale of UTF-8, or set PYTHONUTF8=1"
+"""For names beyond ASCII where Python takes the system's for ASCII."""
 
 Settings = Mapping[str, object] | Sequence[str]
 """Parameters of the machine: {"bus.clock": "125MHz"}, or ["bus.clock=125MHz"]."""
@@ -36,28 +50,59 @@ def names(argument: str, given: str | Iterable[str]) -> list[str]:
     if isinstance(given, str):
         return [given]
     if not isinstance(given, Iterable):
-        raise NarthexError(f"{argument} must be a list of texts, not {given!r}")
+        raise NarthexError(f"{argument} must be a list of texts, not {shown(given)}")
     return [text(argument, each) for each in given]
 
 
 def text(argument: str, given: Path) -> str:
     """Return a text, or the name of a file."""
-    if not isinstance(given, str | os.PathLike):
-        raise NarthexError(f"{argument} must be a text, not {given!r}")
-    return os.fspath(given)
+    found = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(found, str):
+        raise NarthexError(f"{argument} must be a text, not {shown(given)}")
+    if "\0" in found or not is_unicode(found):
+        raise NarthexError(f"{argument} must be UTF-8 without a zero byte, not {shown(found)}")
+    return found
 
 
-def whole_number(argument: str, given: SupportsIndex, least: int = 0) -> int:
-    """Return a whole number that is not below `least`."""
+def file(argument: str, given: Path) -> str:
+    """Return the name of a file, which is not empty and can be given to the system."""
+    if not (name := text(argument, given)):
+        raise NarthexError(f"{argument} must be the name of a file, not an empty text")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise NarthexError(f"{shown(name)} is beyond {error.encoding}; {UTF_8_REMEDY}") from error
+    return name
+
+
+def is_unicode(given: str) -> bool:
+    """Tell whether a text can be encoded; bytes that are not UTF-8 are half characters in it."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole_number(argument: str, given: SupportsIndex) -> int:
+    """Return a whole number that is in the range of the argument, or the option."""
+    allowed = RANGES[argument.removeprefix("--")]
     try:
         number = operator.index(given)
     except TypeError:
-        number = least - 1
-    if number < least:
-        raise NarthexError(f"{argument} must be a whole number from {least} on, not {given!r}")
+        number = allowed.start - 1
+    if number not in allowed:
+        raise NarthexError(
+            f"{argument} must be a whole number {words(allowed)}, not {shown(given)}"
+        )
     return number
 
 
-def whole_number_or_none(argument: str, given: SupportsIndex | None, least: int = 0) -> int | None:
+def whole_number_or_none(argument: str, given: SupportsIndex | None) -> int | None:
     """Return a whole number, or nothing where nothing is given."""
-    return None if given is None else whole_number(argument, given, least)
+    return None if given is None else whole_number(argument, given)
+
+
+def words(allowed: range) -> str:
+    """Say which numbers are allowed."""
+    return f"from {allowed.start} to {allowed.stop - 1}"

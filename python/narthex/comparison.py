@@ -128,6 +128,27 @@ def interface_names() -> list[str]:
     return [entry["name"] for entry in json.loads(_native.list("interfaces"))]
 
 
+def interfaces_of(
+    machine: arguments.Path,
+    set: Settings = (),  # noqa: A002 - the option's name
+) -> tuple[list[str], dict[str, str]]:
+    """Return the interfaces that a machine can have, and why it cannot have the others.
+
+    Raises `NarthexError` where there is none, as where the machine is wrong.
+    """
+    place, settings = arguments.text("machine", machine), arguments.settings(set)
+    names, left_out = [], {}
+    for name in interface_names():
+        try:
+            _native.machine_settings(place, settings, name)
+            names.append(name)
+        except NarthexError as error:
+            left_out[name] = str(error)
+    if not names:
+        raise NarthexError(next(iter(left_out.values())))
+    return names, left_out
+
+
 def compare(
     program: str | Path | Program,
     *args: object,
@@ -142,7 +163,7 @@ def compare(
 ) -> Comparison:
     """Run a program on several interfaces and rank them.
 
-    `interfaces` is "all" or a list of names. They are ranked by what the
+    `interfaces` is "all" that the machine can have, or a list of names. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
     simulated time where it reports nothing. Rates (units "per second") rank
     from the largest, all else from the smallest.
@@ -153,7 +174,7 @@ def compare(
     ['CNI32Qm', 'NI2w']
     """
     chosen = arguments.names("interfaces", interfaces)
-    names = interface_names() if chosen == ["all"] else chosen
+    names = interfaces_of(machine, set)[0] if chosen == ["all"] else chosen
     if not names:
         raise NarthexError("compare needs at least one interface")
     guest = find(program)

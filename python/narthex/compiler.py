@@ -64,13 +64,21 @@ class Compiler:
 def cache_folder() -> Path:
     """Return the folder for compiled libraries and programs."""
     named = os.environ.get("NARTHEX_CACHE")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "narthex"
+    try:
+        return Path(named).expanduser() if named else Path.home() / ".cache" / "narthex"
+    except RuntimeError as error:
+        place = f"the environment's NARTHEX_CACHE is '{named}'" if named else "there is no HOME"
+        raise NarthexError(f"{place}: {error} Set NARTHEX_CACHE to a folder.") from error
 
 
 def find_compiler(command: str | None = None) -> Compiler:
     """Return the compiler `command`, else that of `CC`, else ziglang."""
     command = command or os.environ.get("CC")
-    return _named_compiler(shlex.split(command)) if command else _zig()
+    try:
+        words = shlex.split(command) if command else None
+    except ValueError as error:
+        raise NarthexError(f"CC is '{command}': {error}; {REMEDY}") from error
+    return _zig() if words is None else _named_compiler(words)
 
 
 def compile_program(
@@ -123,6 +131,7 @@ def program_path(
     if not output.exists():
         library = _library(chosen, progress)
         _say(progress, f"compiling {name}")
+        _make_folder(output.parent)
         _link(chosen, programs[name], output, library, ())
     return output
 

@@ -4,12 +4,13 @@
                                                                     └─ read ──> a page
 
 The documents say their schema's number but not their kind; each kind has a key
-that no other has. What is no result is refused. A folder is read file by file:
-what is no result there is left out and named, so that one broken file costs no
-other its place.
+that no other has. What is no result is refused, and so is one that has not the
+layout of its kind (`layouts`). A folder is read file by file: what is no result
+there is left out and named, so that one broken file costs no other its place.
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def read(places: Iterable[Path]) -> tuple[list[Found], list[str]]:
     found: list[Found] = []
     left_out: list[str] = []
     for place in places:
-        if place.is_dir():
+        if os.path.isdir(place):
             some, others = _read_folder(place)
             found += some
             left_out += others
@@ -130,13 +131,14 @@ def identify(document: object, place: str) -> Found:
         raise NarthexError(f"'{place}' is no result: {_expected()}")
     kind = next((kind for kind in KINDS if isinstance(document.get(kind.key), list)), None)
     if kind is None:
-        keys = ", ".join(list(document)[:6]) or "nothing"
+        keys = _short(", ".join(list(document)[:6]) or "nothing")
         raise NarthexError(f"'{place}' is no result (it has {keys}): {_expected()}")
     schema = document.get("schema")
     if schema != kind.schema:
         maker = document.get("version", "another version")
         raise NarthexError(
-            f"'{place}' is a result of kind '{kind.name}' with schema {schema}, by narthex {maker};"
+            f"'{place}' is a result of kind '{kind.name}' with schema {_short(schema)},"
+            f" by narthex {_short(maker)};"
             f" narthex {_native.__version__} reads schema {kind.schema}:"
             f" make it again with '{kind.command}'"
         )
@@ -159,11 +161,14 @@ def needed_whole(found: Found) -> Iterator[None]:
 
 
 def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
-    files = sorted(folder.glob("*.json"))
-    if not files:
+    there = sorted(folder.glob("*.json"))
+    if not there:
         raise NarthexError(f"the folder '{folder}' holds no file *.json: {_expected()}")
     found, left_out = [], []
-    for file in files:
+    for file in there:
+        if not file.is_file():
+            left_out.append(f"'{file}' is no file")
+            continue
         try:
             found.append(read_file(file))
         except NarthexError as error:
@@ -175,7 +180,7 @@ def _read_folder(folder: Path) -> tuple[list[Found], list[str]]:
 
 def read_file(file: Path) -> Found:
     """Read a file of a result; refuse what is none, and what is not whole."""
-    if not file.exists():
+    if not os.path.exists(file):  # which raises nothing, whatever the name
         raise NarthexError(f"'{file}' does not exist: {_expected()}")
     return parse(files.read(file, "a result", LARGEST_BYTES), str(file))
 
@@ -196,6 +201,12 @@ def parse(data: bytes, place: str) -> Found:
     with needed_whole(found):
         layouts.check(found.document, found.kind.name)
     return found
+
+
+def _short(value: object) -> str:
+    """Print what a file says of itself, which may be anything."""
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _expected() -> str:

@@ -32,6 +32,19 @@ class NarthexError(Exception):
         """What a run has counted that made no progress, and why it made none: `hang`."""
 
 
+LONGEST_SHOWN = 200
+"""Characters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """Write a value as Python does, for a message; a long one is cut."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a deep nest
+        return f"a very long {type(value).__name__}"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> NarthexError:
     """Make the error for a name that does not exist, with the nearest that does."""
     names = sorted(known)

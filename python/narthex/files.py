@@ -106,6 +106,13 @@ def check_writable(file: Path, remedy: str) -> None:
         raise NarthexError(f"cannot write '{file}': it is read-only; {remedy}")
 
 
+def is_pipe(file: Path) -> bool:
+    """Tell whether a name is that of a pipe."""
+    with suppress(OSError, ValueError):
+        return _kind_of(file) == "a pipe"
+    return False
+
+
 @contextmanager
 def _named(done: str, file: Path, exit_code: int = USAGE) -> Iterator[None]:
     """Name the file in what goes wrong with it."""
@@ -121,7 +128,7 @@ def _is_replaced(file: Path) -> bool:
     """Tell whether a file is renamed into its place."""
     if _kind_of(file) not in (None, "a file") or _is_of_process(file):
         return False
-    return not file.exists() or _takes_files(Path(os.path.realpath(file)).parent)
+    return not os.path.exists(file) or _takes_files(Path(os.path.realpath(file)).parent)
 
 
 def _takes_files(folder: Path) -> bool:

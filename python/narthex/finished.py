@@ -6,19 +6,18 @@ nobody has asked for in a month are deleted.
 """
 
 import contextlib
-import gzip
 import json
 import os
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
 from narthex.compiler import cache_folder
-from narthex.documents import RUN, parse
+from narthex.documents import RUN, identify
 from narthex.errors import NarthexError
 from narthex.files import write_whole
 from narthex.identity import machine_of, run_key
+from narthex.packed import packed, unpacked
 from narthex.programs import Program
 from narthex.results import Result
 
@@ -36,17 +35,18 @@ class FinishedRuns:
         """Return a finished run; a file that cannot be read is as good as none."""
         file = self._file(request, program)
         try:
-            found = parse(gzip.decompress(file.read_bytes()), str(file))
+            document = unpacked(file.read_bytes())
             os.utime(file)
-        except (OSError, EOFError, zlib.error, NarthexError):
+            found = None if document is None else identify(document, str(file))
+        except (OSError, NarthexError):
             return None
-        return Result(found.document) if found.kind == RUN else None
+        return Result(found.document) if found is not None and found.kind == RUN else None
 
     def keep(self, request: dict[str, Any], program: Program, result: Result) -> None:
         """Keep a run; a folder that cannot be written keeps none, and no harm is done."""
         file = self._file(request, program)
         with contextlib.suppress(OSError):
-            write_whole(file, gzip.compress(json.dumps(result.document).encode()))
+            write_whole(file, packed(json.dumps(result.document)))
 
     def _file(self, request: dict[str, Any], program: Program) -> Path:
         return self._folder / f"{run_key(request, machine_of(request), program)}.json.gz"

@@ -6,6 +6,7 @@ file. A bare word is first looked for among the programs that come with
 Narthex; `./word` is always a file.
 """
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,15 +44,15 @@ def find(program: "str | arguments.Path | Program") -> Program:
     """Find a program by its name or its path; one that is found already is itself."""
     if isinstance(program, Program):
         return program
-    program = arguments.text("program", program)
+    program = arguments.file("program", program)
     known = {name.casefold(): name for name in compiler.program_names()}
     path = Path(program)
     if program.casefold() in known:
         name = known[program.casefold()]
         return Program(name, lambda progress: _read(compiler.program_path(name, progress=progress)))
-    if path.is_dir():
+    if os.path.isdir(path):
         raise NarthexError(f"program '{program}' is a folder; name a file in it")
-    if not path.exists():
+    if not os.path.exists(path):
         if path.suffix in compiler.SOURCE_SUFFIXES or len(path.parts) > 1:
             raise NarthexError(f"program '{program}' does not exist")
         raise unknown("program", program, shipped())

@@ -1,5 +1,6 @@
 """Runs one program on one simulated machine."""
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -113,12 +114,12 @@ def request(
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     return {
         "program": program.name,
-        "args": [str(argument) for argument in args],
+        "args": [arguments.text("an argument of the program", str(each)) for each in args],
         "machine": arguments.text("machine", machine),
         "interface": arguments.text("interface", interface),
-        "nodes": arguments.whole_number_or_none("nodes", nodes, 1),
+        "nodes": arguments.whole_number_or_none("nodes", nodes),
         "set": arguments.settings(set),
-        "threads": arguments.whole_number("threads", threads, 1),
+        "threads": arguments.whole_number("threads", threads),
         "seed": arguments.whole_number_or_none("seed", seed),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
@@ -138,8 +139,8 @@ def checkpoint_request(
     if place is None and every is None and not resume:
         return None
     file = checkpoint_place(program) if place is None else place
-    told = None if every is None else arguments.text("checkpoint_every", every)
-    return {"file": arguments.text("checkpoint", file), "every": told, "resume": resume}
+    told = _text_or_none("checkpoint_every", every)
+    return {"file": arguments.file("checkpoint", file), "every": told, "resume": resume}
 
 
 def trace_request(
@@ -152,13 +153,23 @@ def trace_request(
         raise NarthexError(
             "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
         )
-    return {"file": str(file), "nodes": nodes, "from": begin, "to": end}
+    return {
+        "file": arguments.file("trace", file),
+        "nodes": _text_or_none("trace_nodes", nodes),
+        "from": _text_or_none("trace_from", begin),
+        "to": _text_or_none("trace_to", end),
+    }
+
+
+def _text_or_none(argument: str, given: str | None) -> str | None:
+    return None if given is None else arguments.text(argument, given)
 
 
 def forget_checkpoint(wanted: dict[str, Any]) -> None:
-    """Delete the checkpoint of a run whose result is safe."""
+    """Delete the checkpoint of a run whose result is safe; one that stays does no harm."""
     if "checkpoint" in wanted:
-        Path(os.path.realpath(wanted["checkpoint"]["file"])).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(os.path.realpath(wanted["checkpoint"]["file"])).unlink()
 
 
 def simulate(

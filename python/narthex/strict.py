@@ -5,7 +5,8 @@ an error that names file and key, with the nearest name that exists. The types
 are those that files need: texts, numbers, lists, one of several words,
 `X | None` for what may be missing, and dataclasses. A dataclass is a table; a
 value alone stands for a table with nothing but its first key. A field that is
-called `from_` is the key `from`, which Python keeps for itself.
+called `from_` is the key `from`, which Python keeps for itself. Whole numbers
+have 64 bits, as TOML's have; files and nests have an end.
 """
 
 import tomllib
@@ -14,13 +15,19 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from narthex import files
-from narthex.errors import NarthexError, unknown
+from narthex import arguments, files
+from narthex.errors import NarthexError, shown, unknown
 
 Made = TypeVar("Made")
 
 LARGEST_BYTES = 1 << 20
 """Of an experiment's or a sweep's file, which is a page or two."""
+
+DEEPEST = 32
+"""Tables and lists in each other."""
+
+WHOLE_NUMBERS = range(-(1 << 63), 1 << 63)
+"""That a file can hold."""
 
 _WORDS = {
     str: ("a text", "texts"),
@@ -35,9 +42,43 @@ def document(file: Path) -> dict[str, Any]:
     """Read a TOML file; what cannot be read is an error that names file and line."""
     data = files.read(file, "a TOML file", LARGEST_BYTES)
     try:
-        return tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        given = tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise NarthexError(f"{file} is not UTF-8 text, from byte {error.start} on") from error
+    except tomllib.TOMLDecodeError as error:
         raise NarthexError(f"{file}: {error}") from error
+    except ValueError as error:  # what Python refuses to read
+        raise NarthexError(f"{file}: a number has thousands of digits") from error
+    except RecursionError as error:
+        raise _too_deep(str(file)) from error
+    check(given, str(file))
+    return given
+
+
+def check(given: object, place: str) -> None:
+    """Refuse what no file of ours holds at any place: huge numbers, deep nests, other keys."""
+    left = [(given, "", 0)]
+    while left:
+        value, key, depth = left.pop()
+        if depth > DEEPEST:
+            raise _too_deep(place)
+        if isinstance(value, int) and value not in WHOLE_NUMBERS:
+            raise NarthexError(
+                f"{place}: '{key}' must be a whole number of 64 bits, not {shown(value)}"
+            )
+        if isinstance(value, str):
+            arguments.text(f"{place}: '{key}'", value)
+        elif isinstance(value, list):
+            left += [(each, key, depth + 1) for each in value]
+        elif isinstance(value, dict):
+            for name, each in value.items():
+                if not isinstance(name, str):
+                    raise NarthexError(f"{place}: a key must be a text, not {shown(name)}")
+                left.append((each, f"{key}.{name}".lstrip("."), depth + 1))
+
+
+def _too_deep(place: str) -> NarthexError:
+    return NarthexError(f"{place}: more than {DEEPEST} lists and tables stand in each other")
 
 
 def table(kind: type[Made], given: dict[str, Any], place: str) -> Made:
@@ -75,7 +116,7 @@ def _element(kind: Any, value: Any, whole: Any, place: str, key: str) -> Any:  #
     """Make what is no list; `whole` is the type that an error names."""
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise unknown(f"'{key}' in {place}", str(value), get_args(kind))
+            raise unknown(f"'{key}' in {place}", shown(value).strip("'"), get_args(kind))
         return value
     if is_dataclass(kind):
         first = fields(kind)[0].name
@@ -104,4 +145,4 @@ def _wrong(kind: Any, value: object, place: str, key: str) -> NarthexError:  # n
         words = f"a list of {_WORDS.get(part, ('', 'texts'))[1]}"
     else:
         words = _WORDS[part][0]
-    return NarthexError(f"{place}: '{key}' must be {words}, not {value!r}")
+    return NarthexError(f"{place}: '{key}' must be {words}, not {shown(value)}")

@@ -9,9 +9,9 @@
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
 use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A document as text, or a failure as an exception.
@@ -30,6 +30,15 @@ fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
+}
+
+/// A request of a kind as its type; what is wrong with it names its key.
+fn parse<T: DeserializeOwned>(py: Python<'_>, kind: &str, request: &str) -> PyResult<T> {
+    let mut reader = serde_json::Deserializer::from_str(request);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let problem = format!("the request for a {kind} is wrong at '{}': {}", error.path(), error.inner());
+        raise(py, &Failure::usage(problem))
+    })
 }
 
 /// The named things of a kind, as a JSON document: `interfaces` or `machines`.
@@ -58,8 +67,7 @@ fn run(
     notice: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: RunRequest = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("run request: {error}")))?;
+    let request: RunRequest = parse(py, "run", request)?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
         narthex_machine::run(&request, elf, &mut |progress| {
@@ -123,8 +131,7 @@ fn write(
 #[pyfunction]
 #[pyo3(signature = (request, elf, observer=None))]
 fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: ExplainRequest = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("explain request: {error}")))?;
+    let request: ExplainRequest = parse(py, "message's life", request)?;
     observed(py, observer, |tell| {
         narthex_machine::explain(&request, elf, &mut |now| tell(now.as_ps() as usize))
     })
@@ -150,8 +157,7 @@ fn check_interface(
     elf: &[u8],
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: InterfaceCheck = serde_json::from_str(request)
-        .map_err(|error| PyValueError::new_err(format!("check request: {error}")))?;
+    let request: InterfaceCheck = parse(py, "check", request)?;
     observed(py, observer, |tell| narthex_machine::check_interface(&request, elf, tell))
 }
 

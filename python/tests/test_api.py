@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import narthex
+from narthex.comparison import interface_names, interfaces_of
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,17 @@ def test_latencies_rank_from_the_smallest():
     found = narthex.compare("roundtrip", 8, 20, 5, interfaces=["NI2w", "CNI32Qm"], nodes=2)
     assert found.frame["interface"].to_list() == ["CNI32Qm", "NI2w"]
     assert found.frame["times_best"][0] == 1
+
+
+def test_all_interfaces_are_those_that_the_machine_can_have():
+    names, left_out = interfaces_of("isca96", ["machine.nodes=2"])
+    assert {*names, *left_out} == {*interface_names()}
+    assert {*left_out} == {"NI16w+Blkbuf", "NI64w+Udma"}
+    assert left_out["NI64w+Udma"].startswith("isca96: the machine's file has no [interfaces.ni_iw_")
+    found = narthex.compare("roundtrip", 8, 4, 1, machine="isca96", nodes=2)
+    assert {*found.frame["interface"]} == {*names}
+    with pytest.raises(narthex.NarthexError, match='unknown machine "isca97"'):
+        interfaces_of("isca97", [])
 
 
 def test_rates_rank_from_the_largest():

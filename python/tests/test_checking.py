@@ -5,6 +5,7 @@ import json
 import pytest
 
 from narthex import _native
+from narthex.cli import main
 from narthex.comparison import interface_names
 from narthex.programs import find
 
@@ -93,6 +94,27 @@ def test_a_space_beyond_the_limit_is_never_called_proven():
 def test_a_rule_that_an_interface_has_not_cannot_be_left_out():
     with pytest.raises(Exception, match="it follows sense-reverse, header-last, invalidation"):
         check("CNI16Q", without="dead-messages")
+
+
+def test_of_all_interfaces_those_that_the_machine_cannot_have_are_named_and_left_out(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "interface", "all", "-m", "isca96", "--states", "20", "--json"])
+    out, err = capsys.readouterr()
+    assert ended.value.code == 1  # with so few states nothing is decided
+    document = json.loads(out)
+    names = {report["interface"] for report in document["interfaces"]}
+    assert (names | {*document["left_out"]}, *document["left_out"]) == (
+        {*interface_names()},
+        "NI16w+Blkbuf",
+    )
+    assert "NI16w+Blkbuf is not checked: isca96: the processor has no block buffers" in err
+
+
+def test_a_rule_that_no_interface_has_is_no_check_of_all(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "interface", "all", "--without", "nothing"])
+    assert ended.value.code == 2
+    assert "'nothing' is no rule of an interface" in capsys.readouterr().err
 
 
 def test_a_place_that_is_not_explored_is_refused():

@@ -47,7 +47,15 @@ def test_a_claim_compares_measured_values(expression, holds):
         "'NI2w' == 2.4",
         "1 <",
         "",
+        "1 < " + "9" * 400,
+        "1 < " + "9" * 5000,
+        "1 < 1e999",
+        "1 < " + "-" * 900 + "1",
+        "1 < " + "+".join(["1"] * 900),
+        "not " * 900 + "1 < 2",
+        "(" * 5000 + "1 < 2" + ")" * 5000,
     ],
+    ids=lambda expression: expression[:20],
 )
 def test_nothing_else_is_evaluated(expression):
     with pytest.raises(NarthexError):

@@ -132,7 +132,7 @@ def test_the_command_condenses_long_lives_and_writes_all_of_them_as_json(tmp_pat
     ("arguments", "message"),
     [
         (["CNI32Qn"], "CNI32Qn"),
-        (["NI2w", "--bytes", "100000"], "at most 65536"),
+        (["NI2w", "--bytes", "100000"], "from 0 to 65536, not 100000"),
         (["NI2w", "--machine", "hpca89"], "did you mean"),
         (["NI2w", "--bytes", "-1"], "--bytes"),
         (["NI2w", "--set", "bus.clok=1GHz"], "clok"),

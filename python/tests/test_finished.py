@@ -1,10 +1,12 @@
 """Finished runs are kept: an experiment goes on where it was interrupted."""
 
 import dataclasses
+import json
 
 import pytest
 
 from narthex import batch, finished, validation
+from narthex.packed import packed, unpacked
 
 SHORT = """
 title = "Short"
@@ -96,6 +98,16 @@ def test_a_spoilt_file_is_as_good_as_none(made, file, tmp_path):
         kept.write_bytes(kept.read_bytes()[:100])
     validation.experiment(str(file))
     assert len(made) == 4
+
+
+def test_a_flipped_bit_of_a_kept_document_is_seen_or_changes_nothing():
+    document = {"name": "roundtrip", "values": list(range(40))}
+    own = packed(json.dumps(document))
+    for bit in range(8 * len(own)):
+        spoilt = bytearray(own)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        assert unpacked(bytes(spoilt)) in (None, document)
+    assert not any(unpacked(own[:length]) for length in range(len(own)))
 
 
 def test_what_nobody_asked_for_in_a_month_is_forgotten(made, file, tmp_path, monkeypatch):

@@ -316,7 +316,6 @@ def test_message_sizes_are_drawn_beside_the_papers(tmp_path):
     [
         ("plot.pdf", ["a"], "must end in .html, .svg, .png"),
         ("plot.svg", ["a", "b"], "of one experiment, not of 2"),
-        ("nowhere/plot.svg", ["a"], "does not exist"),
     ],
 )
 def test_a_place_that_no_plot_can_have_is_refused(tmp_path, file, names, message):

@@ -1,6 +1,7 @@
 """Pages of results: what is on them, that they are sound HTML, and that they work in a browser."""
 
 import json
+import os
 import re
 import shlex
 from dataclasses import asdict, replace
@@ -357,6 +358,24 @@ def test_in_a_folder_what_is_no_result_is_left_out_and_named(tmp_path, run):
     found, left_out = report.read([tmp_path])
     assert [each.kind.name for each in found] == ["run"]
     assert any("half.json" in text for text in texts(parsed(report.page(found, left_out)), "p"))
+
+
+def test_in_a_folder_what_is_no_file_is_left_out(tmp_path, run):
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    (tmp_path / "folder.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    found, left_out = report.read([tmp_path])
+    assert [each.kind.name for each in found] == ["run"]
+    assert [text.endswith("is no file") for text in left_out] == [True, True]
+
+
+def test_what_a_file_says_of_itself_is_short_in_a_message(tmp_path):
+    file = tmp_path / "other.json"
+    for document in ({"x" * 10**6: 1}, {"nodes": [], "schema": "x" * 10**6}):
+        file.write_text(json.dumps(document))
+        with pytest.raises(NarthexError) as refused:
+            report.read([file])
+        assert len(str(refused.value)) < 500
 
 
 def command(*arguments):

@@ -256,10 +256,10 @@ def test_a_frame_that_is_no_sweep_is_not_drawn(table):
     [
         ({"interface": 5}, "interface must be a text, not 5"),
         ({"machine": None}, "machine must be a text, not None"),
-        ({"nodes": "2"}, "nodes must be a whole number from 1 on, not '2'"),
-        ({"nodes": 2.5}, "nodes must be a whole number from 1 on, not 2.5"),
-        ({"threads": 0}, "threads must be a whole number from 1 on, not 0"),
-        ({"seed": -1}, "seed must be a whole number from 0 on, not -1"),
+        ({"nodes": "2"}, "nodes must be a whole number from 1 to 4096, not '2'"),
+        ({"nodes": 2.5}, "nodes must be a whole number from 1 to 4096, not 2.5"),
+        ({"threads": 0}, "threads must be a whole number from 1 to 1024, not 0"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 9223372036854775807, not -1"),
         ({"set": 5}, "set must be a list of texts, not 5"),
         ({"set": [5]}, "set must be a text, not 5"),
         ({"set": {"bus.clok": "1MHz"}}, "did you mean `clock`"),
@@ -275,8 +275,14 @@ def test_a_wrong_argument_of_a_run_is_named(given, message):
     ("call", "message"),
     [
         (lambda: narthex.run(5), "program must be a text, not 5"),
-        (lambda: narthex.explain("NI2w", "8"), "bytes must be a whole number from 0 on, not '8'"),
-        (lambda: narthex.explain("NI2w", -1), "bytes must be a whole number from 0 on, not -1"),
+        (
+            lambda: narthex.explain("NI2w", "8"),
+            "bytes must be a whole number from 0 to 65536, not '8'",
+        ),
+        (
+            lambda: narthex.explain("NI2w", -1),
+            "bytes must be a whole number from 0 to 65536, not -1",
+        ),
         (lambda: narthex.compare("hello", interfaces="NI3x", nodes=2), "NI3x"),
         (lambda: narthex.experiment(5), "name must be a text, not 5"),
         (lambda: narthex.experiment("hpca98/roundtrip", jobs=0), "jobs must be a whole number"),

@@ -60,7 +60,7 @@ def test_a_torus_of_any_shape_passes_its_own_check(side, nodes):
 
 
 def test_more_nodes_than_a_machine_can_have_are_refused():
-    with pytest.raises(narthex.NarthexError, match=r"machine\.nodes: 4097 .* from 1 to 4096"):
+    with pytest.raises(narthex.NarthexError, match=r"nodes must be .* from 1 to 4096, not 4097"):
         narthex.run("neighbours", machine="hpca98", interface="NI2w", nodes=4097)
 
 

@@ -41,6 +41,12 @@ def values(text):
         ('{ from = 16, to = 500, step = 2, scale = "log" }', [16, 32, 64, 128, 256]),
         ('{ from = 16, to = 512, count = 6, scale = "log" }', [16, 32, 64, 128, 256, 512]),
         ("{ values = [3, 4] }", [3, 4]),
+        ("{ from = 0, to = 9223372036854775807, count = 2 }", [0, (1 << 63) - 1]),
+        ('{ from = 1, to = 9223372036854775807, step = 1e9, scale = "log" }', [1.0, 1e9, 1e18]),
+        (
+            '{ from = 1, to = 9223372036854775807, step = 2, scale = "log" }',
+            [1 << power for power in range(63)],
+        ),
     ],
 )
 def test_lists_and_ranges(text, expected):
@@ -122,8 +128,8 @@ B = P + "bytes = [8]\n"
         ('progam = "x"', "there is no key in mine.toml 'progam'; did you mean 'program'"),
         ("args = ''", "'program' is missing"),
         ('program = "roundtrip"\nnodes = "two"', "'nodes' must be a whole number, not 'two'"),
-        ('program = "roundtrip"\nnodes = 0', "'nodes' must be 1 or more, not 0"),
-        ('program = "roundtrip"\nthreads = 0', "'threads' must be 1 or more"),
+        ('program = "roundtrip"\nnodes = 0', "'nodes' must be from 1 to 4096, not 0"),
+        ('program = "roundtrip"\nthreads = 0', "'threads' must be from 1 to 1024, not 0"),
         ('program = "roundtrip"\nname = "../x"', "'name' must be that of a folder"),
         ('program = "roundtrip"\nparameters = 3', r"\[parameters\] must be a table"),
         ('program = "roundtrip"\nzip = 3', r"must be an array of tables, \[\[zip\]\]"),
@@ -132,7 +138,7 @@ B = P + "bytes = [8]\n"
         (B + "rounds = [1]", "parameter 'rounds' changes nothing: write {rounds}"),
         (B + "nodes = [2]", "'nodes' is a parameter, and 'nodes = 2' the same in all runs"),
         (B + "[[zip]]\nbytes = [9]", "parameter 'bytes' stands there 2 times"),
-        (B + "seed = [1.5]", "'seed' must be whole numbers from 0 on, not 1.5"),
+        (B + "seed = [1.5]", "'seed' must be whole numbers from 0 to 9223372036854775807, not 1.5"),
         (P + "bytes = 8", "'bytes' must be a list or a range"),
         (P + "bytes = []", "'bytes' must be a list of one value or more"),
         (P + "bytes = [[8]]", "can hold texts, finite numbers, true and false, not"),
@@ -141,7 +147,22 @@ B = P + "bytes = [8]\n"
         (P + "bytes = { from = 8, to = 9 }", "'bytes' needs 'step' or 'count', or a .sample"),
         (P + "bytes = { from = 9, to = 8, step = 1 }", "'from' must be less than 'to', not 9 and"),
         (P + "bytes = { from = 8, to = 9, step = 0 }", "'step' must be above 0, not 0"),
-        (P + "bytes = { from = 8, to = nan, step = 1 }", "'to' must be finite, not nan"),
+        (
+            P + "bytes = { from = 8, to = nan, step = 1 }",
+            "'to' must be finite, and at most 1e.300, not nan",
+        ),
+        (P + "bytes = { from = 8, to = 1e301, step = 1 }", "at most 1e.300, not 1e.301"),
+        (P + "bytes = { from = 0, to = 1e300, step = 1e-300 }", "inf values are too many"),
+        (
+            P + 'bytes = { from = 1e-300, to = 1e300, count = 3, scale = "log" }',
+            "'to' must be at most 1e.300 times 'from'",
+        ),
+        (
+            P + "bytes = { from = 8, to = 9, count = 9999999999 }",
+            "9,999,999,999 values are too many",
+        ),
+        ("name = '" + "é" * 101 + "'\n" + B, "'name' must be at most 200 bytes long, not 202"),
+        (WHOLE + "[[zip]]", r"\[\[zip\]\] needs parameters that vary together"),
         (P + "bytes = { from = 8, to = 9, step = 1, count = 2 }", "'step' or 'count', not both"),
         (P + "bytes = { from = 8, to = 9, count = 1 }", "'count' must be 2 or more"),
         (P + "bytes = { from = 8, to = 9, count = 9 }", "not 9 different whole numbers"),
@@ -197,6 +218,20 @@ def test_a_sweep_of_more_runs_than_anybody_wants_is_refused_at_once():
     many = {"from": 1, "to": 90_000, "step": 1}
     with pytest.raises(NarthexError, match="8,100,000,000 runs are too many"):
         planned_of({**BASE, "parameters": {"bytes": many, "seed": many}})
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ({"points": 1_000_001}, "1,000,001 points are too many"),
+        ({"points": 1, "over": ["bytes"]}, "8,100,000,000 runs are too many"),
+    ],
+)
+def test_a_sweep_that_is_too_large_is_refused_before_there_is_a_list_of_it(sample, message):
+    many = {"from": 1, "to": 90_000, "step": 1}
+    parameters = {"bytes": [8], "seed": many, "nodes2": many}
+    with pytest.raises(NarthexError, match=message):
+        planned_of({**BASE, "set": ["{nodes2}"], "parameters": parameters, "sample": sample})
 
 
 def test_what_decides_a_run_decides_its_key():

@@ -55,7 +55,7 @@ def test_every_shipped_experiment_loads_and_its_programs_machine_and_settings_ex
     experiment = validation.load(name)
     assert experiment.name == name
     assert set(experiment.programs) <= set(programs.shipped())
-    validation.check(experiment)
+    validation.check(experiment, name)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ const PROPERTIES: [&str; 6] = [
 /// The interface of a node that is checked, with its program.
 struct Checked<'a> {
     name: Name,
+    machine: &'a str,
     config: &'a MachineConfig,
     program: &'a [u8],
     numbers: Numbers,
@@ -136,6 +137,7 @@ pub fn check_interface(
     for (numbers, words) in traffics(form::most_entries(name, &config)) {
         let mut checked = Checked {
             name,
+            machine: &request.machine,
             config: &config,
             program: elf,
             numbers,
@@ -202,7 +204,7 @@ impl Checked<'_> {
         RunRequest {
             program: "interface".into(),
             args: vec![sends.to_string(), receives.to_string()],
-            machine: self.config.machine.name.clone(),
+            machine: self.machine.to_owned(),
             interface: self.name.to_string(),
             nodes: Some(2),
             set: Vec::new(),

@@ -50,7 +50,16 @@ pub enum Problem {
     Foreign(String),
     /// It is sound, and its state is not that of the machine.
     #[error("its state does not fit the machine: {0}")]
-    State(#[from] Damage),
+    State(Damage),
+}
+
+impl From<Damage> for Problem {
+    fn from(damage: Damage) -> Self {
+        match damage {
+            Damage::Write(error) => Problem::Io(error),
+            damage => Problem::State(damage),
+        }
+    }
 }
 
 /// Tries whether a checkpoint could be written there.
@@ -204,6 +213,16 @@ mod tests {
         let mut words = Vec::<u64>::new();
         Archive::restore(&state_in(&checkpoint(), &identity(), MOST_BYTES).unwrap(), &mut words).unwrap();
         assert_eq!((words.len(), words[30]), (500, 900));
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_named_and_nothing_else() {
+        let mut state: Vec<u64> = (0..100_000).map(|word| word * word).collect();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let problem = write_to(full, &identity(), &mut state).unwrap_err().to_string();
+        assert_eq!(problem, "No space left on device (os error 28)");
+        let damage = Damage::Write(io::ErrorKind::StorageFull.into());
+        assert!(matches!(Problem::from(damage), Problem::Io(_)));
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn a_place_that_does_not_fit_is_refused_before_the_run() {
         (
             "hpca98",
             "NI2w on cache-bus",
-            "the machine's file has no [cache_bus], which 'NI2w on cache-bus' needs",
+            "hpca98: the machine's file has no [cache_bus], which 'NI2w on cache-bus' needs",
         ),
         ("isca96", "NI2w on register", "the machine's file has no [register_file]"),
         (

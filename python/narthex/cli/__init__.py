@@ -7,11 +7,13 @@ found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
 claim did not hold.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 import typer
 
+from narthex.arguments import UTF_8_REMEDY, is_unicode
 from narthex.cli import (
     catalogue,
     checking,
@@ -28,7 +30,8 @@ from narthex.cli import (
 )
 from narthex.cli.console import examples
 from narthex.cli.streams import fail
-from narthex.errors import GUEST_FAILED, USAGE, NarthexError
+from narthex.cli.terminal import forget_sizes_that_are_no_numbers, show_what_cannot_be_encoded
+from narthex.errors import GUEST_FAILED, USAGE, NarthexError, shown
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
@@ -77,12 +80,15 @@ def narthex(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    show_what_cannot_be_encoded()
+    forget_sizes_that_are_no_numbers()
     sys.exit(streams.guarded(lambda: _run(given)))
 
 
 def _run(given: list[str]) -> int:
     """Run a command; returns its exit code."""
     try:
+        _check_encoding(given)
         code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)
     except streams.OutputError:
         raise
@@ -92,12 +98,34 @@ def _run(given: list[str]) -> int:
         return fail("interrupted", 130)
     except MemoryError:
         return fail(OUT_OF_MEMORY, GUEST_FAILED)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return fail(_file_message(error), USAGE)
+    except UnicodeEncodeError as error:
+        return fail(f"{shown(error.object)} is beyond {error.encoding}; {UTF_8_REMEDY}", USAGE)
     except Exception as error:
         usage = _usage_message(error)
         if usage is None:
             raise
         return fail(usage, USAGE)
     return code if isinstance(code, int) else 0
+
+
+def _check_encoding(given: Sequence[str]) -> None:
+    """Refuse an argument that is no text; the simulator reads UTF-8, whatever the locale."""
+    encoding = sys.getfilesystemencoding()
+    remedy = "choose another name" if encoding == "utf-8" else UTF_8_REMEDY
+    for argument in given:
+        if not is_unicode(argument):
+            told = shown(os.fsencode(argument))
+            raise NarthexError(f"the argument {told} is not {encoding}; {remedy}")
+
+
+def _file_message(error: OSError) -> str:
+    """Return what is wrong with a file that no command has thought of."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"'{error.filename}': {reason}"
 
 
 def _usage_message(error: Exception) -> str | None:

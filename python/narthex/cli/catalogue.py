@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from narthex.cli.console import JSON_OPTION, JsonTarget, examples, print_table
+from narthex.cli.terminal import say
 
 
 class Kind(StrEnum):
@@ -42,10 +43,8 @@ def list_(
         rows = [(entry["name"], _what_it_is(entry)) for entry in entries]
         print_table(name.capitalize(), ["name", "what it is"], rows)
     if Kind.INTERFACES in kinds:
-        print("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
-        print(
-            "NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus."
-        )
+        say("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
+        say("NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus.")
 
 
 def _what_it_is(entry: dict[str, Any]) -> str:

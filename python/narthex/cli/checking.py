@@ -15,7 +15,10 @@ from narthex.cli.console import (
     examples,
     finish,
     machine_file,
+    within,
 )
+from narthex.cli.terminal import say, tell
+from narthex.errors import USAGE, NarthexError
 
 LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
@@ -89,7 +92,9 @@ def shared_memory(
         metavar="STATE:EVENT",
         help="Leave out a row of the table, to see what goes wrong.",
     ),
-    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    states: int = typer.Option(
+        LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Explore every interleaving of loads, stores and messages of shared memory's protocol.
@@ -140,7 +145,7 @@ def interface(
     evictions: int = typer.Option(
         1,
         "--evictions",
-        min=0,
+        **within("evictions"),
         help="Blocks that the processor's cache loses at most, at any moments.",
     ),
     without: str | None = typer.Option(
@@ -150,57 +155,79 @@ def interface(
         help="Leave out a rule of the interface, to see what goes wrong: sense-reverse,"
         " header-last, invalidation, dead-messages or empty-entries.",
     ),
-    states: int = typer.Option(LIMIT_STATES, "--states", min=1, help="Most states to visit."),
+    states: int = typer.Option(
+        LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Explore every interleaving of processor, interface, bus and network.
 
     The interface's model, the processor's cache and the compiled driver are those of the
     simulator, with queues of a few entries. Exits with 1 if a property is violated, with a shortest
-    counter-example, and if there are more states than allowed.
+    counter-example, and if there are more states than allowed. Of 'all', those that the machine
+    cannot have, or that do not follow the rule that is left out, are named and not checked.
     """
     from narthex import _native
 
     target = JsonTarget(json_file)
-    reports = []
-    for each in _interfaces(name):
-        request = {
-            "interface": each,
-            "machine": machine,
-            "set": set_,
-            "without": without,
-            "evictions": evictions,
-            "limit": states,
-        }
-        reports.append(_check_interface(request))
-        if not target.to_stdout:
-            print(reports[-1]["text"])
-    document = {"interfaces": reports} if name.casefold() == "all" else reports[0]
+    request = {
+        "machine": machine,
+        "set": set_,
+        "without": without,
+        "evictions": evictions,
+        "limit": states,
+    }
+    shown = not target.to_stdout
+    if name.casefold() == "all":
+        reports, left_out = _check_all(request, shown=shown)
+        document = {"interfaces": reports, "left_out": left_out}
+    else:
+        reports = [_check_interface({"interface": name, **request}, shown=shown)]
+        document = reports[0]
     target.write({"schema": 1, "version": _native.__version__, **document})
     if any(report["counter_example"] or not report["complete"] for report in reports):
         raise typer.Exit(1)
 
 
-def _interfaces(name: str) -> list[str]:
+def _check_all(
+    request: dict[str, Any], *, shown: bool
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Check every interface; returns the reports, and why the others cannot be checked."""
     from narthex.comparison import interface_names
 
-    return interface_names() if name.casefold() == "all" else [name]
+    reports, left_out = [], {}
+    for name in interface_names():
+        try:
+            reports.append(_check_interface({"interface": name, **request}, shown=shown))
+        except NarthexError as error:
+            if error.exit_code != USAGE:
+                raise
+            left_out[name] = str(error)
+    if not reports:
+        raise NarthexError(next(iter(left_out.values())))
+    for name, reason in left_out.items():
+        tell(f"{name} is not checked: {reason}")
+    return reports, left_out
 
 
-def _check_interface(request: dict[str, Any]) -> dict[str, Any]:
+def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
+    """Check an interface and, if that is asked for, print the report."""
     from narthex import _native
     from narthex.programs import find
 
     guest = find("interface")
     compile_program(guest)
     with Waiting(f"Checking {request['interface']}") as waiting:
-        return json.loads(
+        report = json.loads(
             _native.check_interface(
                 json.dumps(request),
                 guest.elf(),
                 lambda states: waiting.update(f"{states:,} states"),
             )
         )
+    if shown:
+        say(report["text"])
+    return report
 
 
 def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
@@ -209,7 +236,7 @@ def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
 
     finish(
         lambda: target.write({"schema": 1, "version": _native.__version__, **report}),
-        lambda: None if target.to_stdout else print(report["text"]),
+        lambda: None if target.to_stdout else say(report["text"]),
     )
     if report["counter_example"] is not None or not report.get("complete", True):
         raise typer.Exit(1)

@@ -1,11 +1,11 @@
 """`narthex cc`: cross-compile guests."""
 
-import sys
 from pathlib import Path
 
 import typer
 
 from narthex.cli.console import JSON_OPTION, JsonTarget, examples
+from narthex.cli.terminal import say, tell
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def cc(
         sources,
         output,
         extra_flags=flags,
-        progress=lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True),
+        progress=tell,
     )
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(
@@ -56,4 +56,4 @@ def cc(
         }
     )
     if not target.to_stdout:
-        print(f"{program}: {program.stat().st_size:,} bytes")
+        say(f"{program}: {program.stat().st_size:,} bytes")

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from narthex import files
+from narthex import arguments, files
 from narthex.cli import completion
 from narthex.cli.streams import fail
+from narthex.cli.terminal import console, printable, tell
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from narthex.programs import Program
 
 PATIENCE_S = 2.0
@@ -48,7 +47,7 @@ LARGEST_MACHINE_BYTES = 64 << 10
 
 def machine_file(name: str) -> str:
     """Return a machine's name; what comes through a pipe is kept in a file, to be read again."""
-    if not Path(name).is_fifo():
+    if not files.is_pipe(Path(name)):
         return name
     import atexit
     import tempfile
@@ -61,6 +60,11 @@ def machine_file(name: str) -> str:
     return str(kept)
 
 
+def within(name: str) -> dict[str, Any]:
+    """Return the check of an option that is a whole number, as the package checks it."""
+    return {"callback": lambda given: arguments.whole_number_or_none(f"--{name}", given)}
+
+
 def examples(*lines: str) -> str:
     """Lay out examples for the end of a help text."""
     return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
@@ -71,15 +75,10 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def say(text: str) -> None:
-    """Print what happens, at once."""
-    print(f"narthex: {text}", file=sys.stderr, flush=True)
-
-
 def warn(warnings: Iterable[str]) -> None:
     """Print warnings, each on a line of its own."""
     for warning in warnings:
-        print(f"narthex: warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
 
 
 def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
@@ -98,10 +97,10 @@ class JsonTarget:
         """Whether there is a `--json` at all."""
         self.to_stdout = place == STDOUT
         """Whether standard output belongs to the document alone."""
-        self._file = Path(place) if place and not self.to_stdout else None
+        self._file = Path(place) if place is not None and not self.to_stdout else None
         self.is_file = self._file is not None
         """Whether the document goes to a file."""
-        if self._file:
+        if self._file is not None:
             check_writable(self._file, "--json")
 
     def write(self, document: object) -> None:
@@ -157,38 +156,25 @@ def check_writable(file: Path, option: str) -> None:
     files.check_writable(file, f"choose another place for {option}")
 
 
-def console() -> "Console":
-    """Return a console for tables on standard output."""
-    from rich.console import Console
-
-    class Screen(Console):
-        """Leaves it to the command line what a reader means that has gone."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    wide = None if sys.stdout.isatty() else max(100, int(os.environ.get("COLUMNS", "100")))
-    return Screen(width=wide, highlight=False, markup=False)
-
-
 def print_table(
     title: str,
-    columns: Sequence[str],
+    names: Sequence[str],
     rows: Iterable[Sequence[Any]],
     right: Sequence[str] = (),
     styles: Sequence[str] = (),
 ) -> None:
-    """Print a table; the columns named in `right` hold numbers, `styles` are the rows'."""
+    """Print a table of columns; those that `right` names hold numbers, `styles` are the rows'."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for name in names:
+        justify = "right" if name in right else "left"
+        table.add_column(printable(name), justify=justify, overflow="fold")
     for row, style in zip_longest(rows, styles):
-        table.add_row(*(str(cell) for cell in row), style=style)
+        table.add_row(*(printable(str(cell)) for cell in row), style=style)
     screen = console()
-    screen.print(title, style="bold")
+    screen.print(printable(title), style="bold")
     screen.print(table)
 
 
@@ -202,7 +188,7 @@ class Waiting:
     LINE_EVERY_S = 10.0
 
     def __init__(self, what: str) -> None:
-        self._what = what
+        self._what = printable(what)
         self._start = time.monotonic()
         self._last_line = self._start
         self._bar: Any = None
@@ -235,6 +221,7 @@ class Waiting:
         now = time.monotonic()
         if now - self._start < PATIENCE_S:
             return True
+        detail = printable(detail)
         if sys.stderr.isatty():
             self._show(detail, done, total, left_s)
         elif now - self._last_line >= self.LINE_EVERY_S or self._last_line == self._start:
@@ -249,9 +236,14 @@ class Waiting:
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
             from rich.progress import TimeElapsedColumn as Elapsed
 
-            columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Elapsed()]
-            columns.append(TextColumn("{task.fields[left]}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            parts = [
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                Elapsed(),
+            ]
+            parts.append(TextColumn("{task.fields[left]}", markup=False))
+            self._bar = Progress(*parts, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._what, total=total, left="")
             self._bar.start()
         self._bar.update(
@@ -278,4 +270,4 @@ def _duration(seconds: float) -> str:
 
 def compile_program(program: "Program") -> None:
     """Compile a program before it runs; says so where that is slow."""
-    program.elf(lambda text: print(f"narthex: {text}", file=sys.stderr, flush=True))
+    program.elf(tell)

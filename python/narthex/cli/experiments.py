@@ -1,6 +1,5 @@
 """`narthex experiment`: measured beside published, and the paper's claims."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,17 @@ from narthex.cli.console import (
     SET_OPTION,
     JsonTarget,
     Waiting,
+    check_writable,
     compile_program,
     examples,
     finish,
     print_table,
     split_names,
     warn,
+    within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.terminal import say, tell
 from narthex.errors import CLAIM_FAILED, NarthexError
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def experiment(
         autocompletion=completion.several_interfaces,
     ),
     set_: list[str] = SET_OPTION,
-    jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
     plot: Path | None = typer.Option(
@@ -84,9 +86,10 @@ def experiment(
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
     if plot:
         plots.check(plot, names)
+        check_writable(plot, "--plot")
     for name in names:  # every name is checked before the first run
         definition = validation.only(validation.load(name), interfaces)
-        validation.check(definition, set_)
+        validation.check(definition, name, set_)
         warn(warnings.of_requests(validation.choices(definition, set_)))
     outcomes: list[Outcome] = []
     problems: list[tuple[str, NarthexError]] = []
@@ -140,10 +143,10 @@ def _told(outcomes: "list[Outcome]", problems: list[tuple[str, NarthexError]]) -
     for outcome in outcomes:
         for failure in outcome.failures:
             place = f"{failure.experiment}: {failure.interface}, {failure.workload}"
-            print(f"narthex: {place}, seed {failure.seed}: {failure.reason}", file=sys.stderr)
+            tell(f"{place}, seed {failure.seed}: {failure.reason}")
             codes.append(failure.exit_code)
     for name, error in problems:
-        print(f"narthex: {name}: {error}", file=sys.stderr)
+        tell(f"{name}: {error}")
         codes.append(error.exit_code)
     if codes:
         return codes[0]
@@ -172,11 +175,11 @@ def show(outcome: "Outcome") -> None:
             [_derived_cells(row) for row in derived],
             ["measured", "published", "error"],
         )
-    print(wording.summary_line(outcome.summary))
+    say(wording.summary_line(outcome.summary))
     for name in outcome.summary.without_value:
-        print(f"  has no value where the paper prints one: {name}")
+        say(f"  has no value where the paper prints one: {name}")
     for name in outcome.summary.outside_limits:
-        print(f"  outside its limit: {name}")
+        say(f"  outside its limit: {name}")
     if outcome.claims:
         rows = [
             (wording.verdict(claim), _sentence(claim, outcome), claim.source)

@@ -15,8 +15,10 @@ from narthex.cli.console import (
     finish,
     print_table,
     warn_of_idle,
+    within,
 )
 from narthex.cli.runs import MACHINE, SEED
+from narthex.cli.terminal import say
 
 COLOURS = {
     "sender": "cyan",
@@ -49,7 +51,7 @@ def explain(
     interface: str = typer.Argument(
         ..., help="The network interface.", autocompletion=completion.interfaces
     ),
-    bytes_: int = typer.Option(64, "--bytes", "-b", min=0, help="Bytes of payload."),
+    bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of payload."),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
     seed: int | None = SEED,
@@ -85,7 +87,7 @@ def show(document: dict[str, Any]) -> None:
     _show_transactions(document)
     _show_breakdown(document)
     rounds = document["rounds"]
-    print(
+    say(
         f"The message with the median latency of {rounds['count']} rounds, which differ by the"
         f" phase of the receiver's polls\n({_ns(rounds['minimum_ps'])} to"
         f" {_ns(rounds['maximum_ps'])} ns). Rows marked 'beside' are not on the critical path."

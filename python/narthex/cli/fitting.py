@@ -19,8 +19,10 @@ from narthex.cli.console import (
     print_table,
     split_names,
     warn_of_idle,
+    within,
 )
 from narthex.cli.runs import MACHINE, WHERE
+from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def logp(
     burst: int = typer.Option(
         64, "--burst", help="Messages of the longest burst: a power of two from 4 to 1024."
     ),
-    jobs: int = typer.Option(2, "--jobs", "-j", min=1, help="Runs at a time."),
+    jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
     output: str | None = typer.Option(
@@ -156,7 +158,7 @@ def show(fits: "list[Fit]") -> None:
         print_table(table.title, table.columns, table.rows, table.numbers)
     sizes = {each.size for each in fits[0].measurements}
     seeds = {each.seed for each in fits[0].measurements}
-    print(
+    say(
         "One way of k bytes takes L + o_s + o_r + (k-1) G_T, where G_T = L_byte + O_s + O_r;"
         "\na stream sends one message every g + (k-1) G. Behind ± is half the 95 % confidence"
         f"\ninterval, from {len(sizes)} sizes; runs of each: {len(seeds)}.\n"

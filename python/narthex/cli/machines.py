@@ -19,6 +19,7 @@ from narthex.cli.console import (
     print_table,
     warn,
 )
+from narthex.cli.terminal import say
 from narthex.errors import USAGE, NarthexError
 
 machine = typer.Typer(
@@ -71,7 +72,7 @@ def show(
         ]
         print_table(found["name"], ["parameter", "value", "", "source or reason"], rows)
     else:
-        print(found["toml"])
+        say(found["toml"])
 
 
 @machine.command(
@@ -108,14 +109,14 @@ def diff(
     if target.to_stdout:
         return
     if not found:
-        print(f"{one} and {other} do not differ")
+        say(f"{one} and {other} do not differ")
         return
     rows = [
         (each["key"], value(each["one"]), value(each["other"]), _sources(each, source))
         for each in found
     ]
     print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows)
-    print(f"{len(found)} parameters differ")
+    say(f"{len(found)} parameters differ")
 
 
 def _sources(each: dict[str, Any], source: Any) -> str:  # noqa: ANN401 - a function
@@ -157,7 +158,7 @@ def check(
         return
     warn(told)
     suffix = f", {len(told)} settings without effect on {interface}" if told else ""
-    print(f"{name} is a machine that can be run{suffix}")
+    say(f"{name} is a machine that can be run{suffix}")
 
 
 @machine.command(
@@ -200,8 +201,8 @@ def new(
     beside = file.parent / schemas.MACHINE_SCHEMA
     if schema and not beside.exists():
         files.write(beside, (json.dumps(schemas.machine(), indent=2) + "\n").encode())
-        print(f"{beside}: the schema with which editors complete and check machines' files")
-    print(f"{file}: a machine like {base}; to run it: --machine {_as_machine(file)}")
+        say(f"{beside}: the schema with which editors complete and check machines' files")
+    say(f"{file}: a machine like {base}; to run it: --machine {_as_machine(file)}")
 
 
 def _as_machine(file: Path) -> str:

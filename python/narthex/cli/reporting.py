@@ -1,5 +1,6 @@
 """`narthex report`, and `--report` of the commands that make results."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import typer
 
 from narthex import engine
 from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
+from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
 REPORT_OPTION = typer.Option(
@@ -55,8 +57,8 @@ def report(
     target.write({"schema": 1, "version": _native.__version__, **made, "left_out": left_out})
     if not target.to_stdout:
         for reason in left_out:
-            print(f"left out: {reason}")
-        print(f"{made['page']}: {made['bytes']:,} bytes")
+            say(f"left out: {reason}")
+        say(f"{made['page']}: {made['bytes']:,} bytes")
     if open_:
         typer.launch(str(made["page"]))
 
@@ -66,7 +68,7 @@ def default_output(results: Path) -> Path:
     absolute = results.absolute()
     return (
         absolute.with_name(f"{absolute.stem}.html")
-        if results.is_file()
+        if os.path.isfile(results)
         else (absolute.parent / f"{absolute.name}.html")
     )
 

@@ -20,16 +20,18 @@ from narthex.cli.console import (
     finish,
     machine_file,
     print_table,
-    say,
     split_names,
     warn_of_idle,
+    within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError
+from narthex.cli.terminal import say, tell
 from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
+    from narthex.programs import Program
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
@@ -50,12 +52,13 @@ MACHINE = typer.Option(
     autocompletion=completion.machines,
     callback=machine_file,
 )
-NODES = typer.Option(None, "--nodes", "-n", min=1, help="Nodes, instead of the machine's number.")
+NODES = typer.Option(
+    None, "--nodes", "-n", **within("nodes"), help="Nodes, instead of the machine's number."
+)
 THREADS = typer.Option(
     1,
     "--threads",
-    min=1,
-    max=1024,
+    **within("threads"),
     help="Host threads that a run may use, as far as there are processors and nodes and as "
     "they pay. They never change a result.",
 )
@@ -80,7 +83,7 @@ RESUME = typer.Option(
     "--resume",
     help="Go on from the checkpoint, if there is one; start at the beginning if not.",
 )
-SEED = typer.Option(None, "--seed", min=0, help="Seed, instead of the machine's.")
+SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
 EXECUTE_WAIT_LOOPS = typer.Option(
     False,
     "--execute-wait-loops",
@@ -184,15 +187,29 @@ def run(
         sys.stderr if target.to_stdout else sys.stdout,
         goes_on=bool(report or trace or target.is_file),
     )
+    _simulate(wanted, guest, printer, target, page)
+    running.forget_checkpoint(wanted)
+
+
+def _simulate(
+    wanted: dict[str, Any],
+    guest: "Program",
+    printer: "Printer",
+    target: JsonTarget,
+    page: ReportTarget,
+) -> None:
+    """Make a run, show it, and write what is wanted of it."""
+    from narthex import running
+
     lost: list[str] = []
     try:
-        with Waiting(f"Running {guest.name} on {interface}") as waiting:
+        with Waiting(f"Running {guest.name} on {wanted['interface']}") as waiting:
             document = running.simulate(
                 wanted,
                 guest,
                 lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
                 printer.write,
-                say,
+                tell,
                 lost.append,
             ).document
     except NarthexError as error:
@@ -205,7 +222,6 @@ def run(
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
-    running.forget_checkpoint(wanted)
 
 
 class Printer:
@@ -279,12 +295,12 @@ def show(document: dict[str, Any]) -> None:
         shares = ledger_shares(document, region_ledger_rows(document, name))
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
     if len(names) > MOST_REGIONS:
-        print(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
+        say(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
-    print(
+    say(
         f"{document['program']} on {document['interface']}, {len(document['nodes'])} nodes:"
         f" {time_us:,.3f} us simulated, {retired:,} instructions"
     )
@@ -321,7 +337,11 @@ def compare(
 
     target, page = JsonTarget(json_file), ReportTarget(report)
     every = interface.casefold() == "all"
-    names = comparison.interface_names() if every else split_names(interface)
+    names, left_out = split_names(interface), dict[str, str]()
+    if every:
+        names, left_out = comparison.interfaces_of(machine, set_)
+    for name, reason in left_out.items():
+        tell(f"{name} is left out: {reason}")
     guest = find(program)
     compile_program(guest)
     warn_of_idle(machine, set_, names)

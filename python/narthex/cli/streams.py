@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
+from narthex.cli.terminal import tell
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
 
@@ -20,7 +21,7 @@ class OutputError(NarthexError):
 
 def fail(message: str, code: int) -> int:
     """Print an error; returns the exit code."""
-    print(f"narthex: {message}", file=sys.stderr)
+    tell(message)
     return code
 
 

@@ -1,6 +1,5 @@
 """`narthex sweep`: many runs over parameters, into one table."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,15 @@ from narthex.cli.console import (
     JSON_OPTION,
     JsonTarget,
     Waiting,
+    check_writable,
     compile_program,
     examples,
     finish,
     print_table,
     warn,
+    within,
 )
+from narthex.cli.terminal import say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 
 if TYPE_CHECKING:
@@ -57,7 +59,11 @@ def _print_schema(wanted: bool) -> None:
 def sweep(
     file: Path = typer.Argument(..., help="The sweep: a TOML file (docs/sweeps.md)."),
     jobs: int | None = typer.Option(
-        None, "--jobs", "-j", min=1, help="Runs at a time; as many as this machine has cores."
+        None,
+        "--jobs",
+        "-j",
+        **within("jobs"),
+        help="Runs at a time; as many as this machine has cores.",
     ),
     dask: str | None = typer.Option(
         None, metavar="ADDRESS", help="Run on the Dask cluster there: tcp://host:8786."
@@ -108,6 +114,7 @@ def sweep(
     warn(warnings.of_requests(run.request for run in planned.runs))
     if plot:
         check_file(plot)
+        check_writable(plot, "--plot")
     if list_:
         _list(planned, target, slurm)
         return
@@ -121,15 +128,13 @@ def sweep(
         if told.progress is None:
             raise
         raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
-    failed = table.filter(status="failed")
     finish(
         lambda: target.write(_document(planned, rows=table.to_dicts())),
         lambda: None if target.to_stdout else _show(planned, table, folder),
         lambda: plots.write(table, planned.definition, plot, x, color) if plot else None,
-        lambda: _tell_failures(failed),
+        lambda: _tell_failures(table),
     )
-    if failed.height:
-        raise typer.Exit(failed["exit_code"][0] or GUEST_FAILED)
+    raise typer.Exit(_exit_code(table))
 
 
 class _Told:
@@ -164,7 +169,7 @@ class _Told:
                 retry_failed=retry_failed,
                 keep_documents=keep_documents,
                 progress=update,
-                note=lambda text: print(f"narthex: {text}", file=sys.stderr),
+                note=tell,
             )
 
     def what_is_there(self) -> str:
@@ -198,12 +203,12 @@ def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
         planned.definition.title or planned.definition.name, columns, rows, ["run", "nodes"]
     )
     _print_rest(len(planned.runs))
-    print(f"{len(planned.runs)} runs")
+    say(f"{len(planned.runs)} runs")
     if slurm and planned.definition.slurm:
         from narthex.sweeps.cluster import slurm_jobs
 
         with slurm_jobs(planned.definition.slurm) as jobs:
-            print(f"\nEach Slurm job:\n\n{jobs.job_script()}")
+            say(f"\nEach Slurm job:\n\n{jobs.job_script()}")
 
 
 def _document(planned: "Plan", **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -225,12 +230,12 @@ def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:
     numbers = [name for name in columns if table[name].dtype.is_numeric()]
     print_table(planned.definition.title or planned.definition.name, columns, rows, numbers)
     _print_rest(table.height)
-    print(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
+    say(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
 
 
 def _print_rest(rows: int) -> None:
     if rows > MOST_ROWS:
-        print(f"and {rows - MOST_ROWS} more")
+        say(f"and {rows - MOST_ROWS} more")
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
@@ -239,9 +244,16 @@ def _cell(value: Any) -> str:  # noqa: ANN401 - of any column
     return notation.text(value) if isinstance(value, float) else str(value)
 
 
-def _tell_failures(failed: "polars.DataFrame") -> None:
+def _exit_code(table: "polars.DataFrame") -> int:
+    """Return the exit code of the first run that failed."""
+    failed = table.filter(status="failed")
+    return (failed["exit_code"][0] or GUEST_FAILED) if failed.height else 0
+
+
+def _tell_failures(table: "polars.DataFrame") -> None:
     """Tell which runs failed."""
+    failed = table.filter(status="failed")
     for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
-        print(f"narthex: {name}: {error}", file=sys.stderr)
+        tell(f"{name}: {error}")
     if failed.height > MOST_ROWS:
-        print(f"narthex: and {failed.height - MOST_ROWS} more failed", file=sys.stderr)
+        tell(f"and {failed.height - MOST_ROWS} more failed")

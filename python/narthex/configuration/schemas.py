@@ -19,6 +19,8 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from narthex.arguments import RANGES
+
 MACHINE_SCHEMA = "machine.schema.json"
 """What the schema of machines is called beside a new machine's file."""
 
@@ -36,7 +38,7 @@ def machine() -> dict[str, Any]:
 def sweep() -> dict[str, Any]:
     """Return the schema of sweeps' files."""
     from narthex.sweeps.axes import Listed, Range
-    from narthex.sweeps.definition import LEAST, RUN_KEYS, Definition
+    from narthex.sweeps.definition import NUMBERS, RUN_KEYS, Definition
 
     values = {
         "type": "array",
@@ -59,8 +61,9 @@ def sweep() -> dict[str, Any]:
     }
     schema = table(Definition, {"parameters": parameters, "zip": together})
     del schema["required"]  # a name is the file's, and a program can be a parameter
-    for key, least in LEAST.items():
-        schema["properties"][key]["minimum"] = least
+    for key in NUMBERS:
+        schema["properties"][key]["minimum"] = RANGES[key].start
+        schema["properties"][key]["maximum"] = RANGES[key].stop - 1
     return {
         "$schema": _DIALECT,
         "title": "A sweep of narthex",

@@ -95,6 +95,7 @@ def fit_logp(
     names = arguments.names("interfaces", interfaces)
     _check(names, nodes, seeds, burst)
     program = find(PROGRAM)
+    jobs = arguments.whole_number("jobs", jobs)
     batch = Batch(fresh=fresh)
 
     def make(cell: _Cell) -> tuple[Result, float | None]:

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from narthex import strict
-from narthex.errors import NarthexError
+from narthex.errors import NarthexError, shown
 from narthex.sweeps.definition import Axis, Value
 
 MOST_VALUES = 100_000
 """Of one parameter; more are a slip."""
+
+LARGEST = 1e300
+"""That a range's ends can be, and how much larger than the other one of them can be."""
 
 _ROUNDING = 1e-9
 """Part of a step by which the last value may be beyond the end."""
@@ -59,7 +62,7 @@ def axis(name: str, given: object, place: str) -> Axis:
     if not isinstance(given, dict):
         raise NarthexError(
             f"{place}: '{name}' must be a list or a range"
-            f" ({{ from = ..., to = ..., step = ... }}), not {given!r}"
+            f" ({{ from = ..., to = ..., step = ... }}), not {shown(given)}"
         )
     place = f"{place}: {name}"
     if "values" in given:
@@ -74,11 +77,14 @@ def axis(name: str, given: object, place: str) -> Axis:
 
 def _listed(given: object, place: str, key: str) -> tuple[Value, ...]:
     if not isinstance(given, list) or not given:
-        raise NarthexError(f"{place}: '{key}' must be a list of one value or more, not {given!r}")
+        raise NarthexError(
+            f"{place}: '{key}' must be a list of one value or more, not {shown(given)}"
+        )
     for value in given:
         if not isinstance(value, str | int | float) or not _finite(value):
             raise NarthexError(
-                f"{place}: '{key}' can hold texts, finite numbers, true and false, not {value!r}"
+                f"{place}: '{key}' can hold texts, finite numbers, true and false,"
+                f" not {shown(value)}"
             )
     return tuple(given)
 
@@ -91,8 +97,10 @@ def _ranged(name: str, given: Range, place: str) -> Axis:
     log = given.scale == "log"
     for key in ("from_", "to", "step"):
         value = getattr(given, key)
-        if value is not None and not _finite(value):
-            raise NarthexError(f"{place}: '{key.rstrip('_')}' must be finite, not {value}")
+        if value is not None and not -LARGEST <= value <= LARGEST:
+            raise NarthexError(
+                f"{place}: '{key.rstrip('_')}' must be finite, and at most {LARGEST:g}, not {value}"
+            )
     if given.from_ >= given.to:
         raise NarthexError(
             f"{place}: 'from' must be less than 'to', not {given.from_} and {given.to}"
@@ -100,6 +108,11 @@ def _ranged(name: str, given: Range, place: str) -> Axis:
     if log and given.from_ <= 0:
         raise NarthexError(
             f"{place}: 'from' must be above 0 with scale = \"log\", not {given.from_}"
+        )
+    if log and given.from_ < given.to / LARGEST:
+        raise NarthexError(
+            f"{place}: 'to' must be at most {LARGEST:g} times 'from' with scale = \"log\", not"
+            f" {given.to} with {given.from_}"
         )
     if given.step is not None and given.count is not None:
         raise NarthexError(f"{place}: give 'step' or 'count', not both")
@@ -120,7 +133,8 @@ def _stepped(given: Range, step: float, place: str) -> tuple[Value, ...]:
     whole = isinstance(step, int) and _ends_are_whole(given)
     count = range(int(steps + _ROUNDING) + 1)
     made = (given.from_ * step**i if log else given.from_ + i * step for i in count)
-    return tuple(_rounded(value, whole) for value in made)
+    values = (_rounded(value, whole) for value in made)
+    return tuple(value for value in values if not whole or value <= given.to)
 
 
 def _counted(given: Range, count: int, place: str) -> tuple[Value, ...]:
@@ -132,7 +146,8 @@ def _counted(given: Range, count: int, place: str) -> tuple[Value, ...]:
     ratio, distance = given.to / (given.from_ or 1), given.to - given.from_
     log = given.scale == "log"
     made = (given.from_ * ratio**f if log else given.from_ + distance * f for f in fractions)
-    values = tuple(_rounded(value, whole) for value in made)
+    # A large number is rounded, maybe beyond the end.
+    values = tuple(min(_rounded(value, whole), given.to) for value in made)
     if len(set(values)) < count:
         raise NarthexError(
             f"{place}: there are not {count} different whole numbers like this from"
@@ -150,6 +165,6 @@ def _ends_are_whole(given: Range) -> bool:
     return isinstance(given.from_, int) and isinstance(given.to, int)
 
 
-def _rounded(value: float, whole: bool) -> Value:
+def _rounded(value: float, whole: bool) -> float:
     """Return a value without what computers add to decimal numbers."""
     return round(value) if whole else float(f"{value:.12g}")

@@ -28,8 +28,8 @@ from typing import Any, Literal
 
 from narthex.running import DEFAULT_INTERFACE, DEFAULT_MACHINE
 
-LEAST = {"nodes": 1, "threads": 1, "seed": 0}
-"""The smallest number that each of these can be."""
+NUMBERS = ("nodes", "threads", "seed")
+"""Keys that are whole numbers, with ranges (`arguments.RANGES`)."""
 
 Value = bool | int | float | str
 """What a parameter can be."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from narthex import arguments
+from narthex import arguments, strict
 from narthex.errors import NarthexError
 from narthex.programs import Program
 from narthex.remaining import Remaining
@@ -28,9 +28,6 @@ from narthex.sweeps.work import Made, Task
 
 if TYPE_CHECKING:
     import polars
-
-MOST_JOBS = 1_024
-"""Processes of one machine; more are a slip."""
 
 TICK_S = 0.5
 """How often it is looked whether workers have come, and how far all is."""
@@ -107,11 +104,13 @@ def sweep(
     """
     jobs = arguments.whole_number_or_none("jobs", jobs)
     planned = what if isinstance(what, Plan) else planned_of(what)
-    path = Path(output) if output else Path("results") / planned.definition.name
+    path = Path("results") / planned.definition.name
+    if output is not None:
+        path = Path(arguments.file("output", output))
     _check_choice(planned, jobs, dask, slurm)
     if restart or not (path / IDENTITY).exists():
         try_interfaces(planned)
-    with opened(path, planned, restart=restart, keep_documents=keep_documents) as folder:
+    with opened(path, planned, restart=restart, keep_documents=keep_documents, note=note) as folder:
         status = folder.finished(note)
         redone = {key for key, each in status.items() if each == "failed" and retry_failed}
         there = {key: status[key] for key in status.keys() - redone}
@@ -131,9 +130,11 @@ def planned_of(
 ) -> Plan:
     """Return the runs of a sweep's file, or of what one would hold."""
     if isinstance(what, dict):
-        return plan(parse(what, Path("sweep")), Path(), compile_program)
+        file = Path("sweep")
+        strict.check(what, str(file))
+        return plan(parse(what, file), file, compile_program)
     file = Path(arguments.text("a sweep", what))
-    return plan(load(file), file.parent, compile_program)
+    return plan(load(file), file, compile_program)
 
 
 def cores() -> int:
@@ -145,11 +146,9 @@ def _check_choice(planned: Plan, jobs: int | None, dask: str | None, slurm: bool
     """Refuse two places at once, and none."""
     if (jobs is not None) + (dask is not None) + slurm > 1:
         raise NarthexError("choose one of --jobs, --dask and --slurm: where the runs are made")
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise NarthexError(f"--jobs must be from 1 to {MOST_JOBS}, not {jobs}")
     if slurm and planned.definition.slurm is None:
         raise NarthexError(
-            f"{planned.definition.name}: --slurm needs a table [slurm] in the file, with jobs,"
+            f"{planned.place}: --slurm needs a table [slurm] in the file, with jobs,"
             " cores and memory (docs/sweeps.md)"
         )
 

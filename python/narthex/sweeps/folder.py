@@ -10,8 +10,10 @@
 
 A run's files are written whole (`files`) and once; so what is in the folder is
 true at any instant, and a sweep that was interrupted, by whatever, goes on from
-it. A folder belongs to one sweep and one simulator, and to one process at a
-time; nothing in it is ever deleted.
+it. What is damaged nevertheless is found by its checksum (`seals`), set aside
+and made again; a damaged sweep.json is written again, where the runs' keys say
+that they are this sweep's. A folder belongs to one sweep and one simulator, and
+to one process at a time; nothing in it is ever deleted.
 """
 
 import fcntl
@@ -25,15 +27,16 @@ from typing import Any
 
 import polars as pl
 
-from narthex import _native
+from narthex import _native, seals
 from narthex.errors import GUEST_FAILED, NarthexError
 from narthex.files import UNFINISHED, write_whole
 from narthex.identity import simulator
+from narthex.packed import unpacked
 from narthex.sweeps import tables
 from narthex.sweeps.planning import Plan, Run
 from narthex.sweeps.work import Made
 
-SCHEMA = 1
+SCHEMA = 2
 """Of the identity and the tables."""
 
 IDENTITY = "sweep.json"
@@ -41,6 +44,13 @@ IDENTITY = "sweep.json"
 
 TABLES = ("measurements", "runs")
 """In the order in which a run's files are written."""
+
+OTHERS = ("documents", "results.parquet", "damaged", "lock", IDENTITY)
+"""What else a folder has."""
+
+_MADE_AGAIN = "is damaged or not of this sweep, and its run is made again"
+
+REMEDY = "choose another folder with --output, or --restart to move this one aside"
 
 Note = Callable[[str], object]
 """Called with what the user should know."""
@@ -57,22 +67,23 @@ class Folder:
     def finished(self, note: Note) -> dict[str, str]:
         """Return the runs that are here already, each with its status, by key.
 
-        A file that cannot be read, or is of no run of the sweep, is set aside.
+        A file that is damaged, or of no run of the sweep, is set aside.
         """
         wanted = {run.key for run in self._plan.runs}
-        whole: dict[str, set[str]] = {}
         status: dict[str, str] = {}
+        whole: dict[str, set[str]] = {}
         for table in TABLES:
             whole[table] = set()
             for file in sorted((self.path / table).glob("*.parquet")):
-                rows = self._read(file, table)
+                rows = self._read(file)
                 if rows is None or file.stem not in wanted:
                     self._set_aside(file, note)
                     continue
                 whole[table].add(file.stem)
                 if table == "runs":
                     status[file.stem] = rows["status"][0]
-        return {key: status[key] for key in whole["runs"] & whole["measurements"]}
+        lost = self._damaged_documents(note)
+        return {key: status[key] for key in set.intersection(*whole.values()) - lost}
 
     def keep(self, run: Run, made: Made) -> None:
         """Write what came of a run; it is finished when this returns."""
@@ -83,48 +94,84 @@ class Folder:
         if self._keep_documents and made.document:
             self._write(self.path / "documents" / f"{run.key}.json.gz", made.document)
         for table in TABLES:
-            self._write(self.path / table / f"{run.key}.parquet", _parquet(frames[table]))
+            self._write_table(self._file(run, table), frames[table])
 
     def results(self) -> pl.DataFrame:
         """Join all that is finished to one table, in the sweep's order; writes it too."""
-        runs = [self.path / "runs" / f"{run.key}.parquet" for run in self._plan.runs]
-        there = [file for file in runs if file.exists()]
+        there = [run for run in self._plan.runs if self._is_there(run)]
         if not there:
             return pl.DataFrame(schema=tables.runs_schema(self._plan.definition))
-        measurements = pl.scan_parquet([self.path / "measurements" / file.name for file in there])
-        table = tables.results(pl.read_parquet(there), measurements.filter(kind="report").collect())
-        self._write(self.path / "results.parquet", _parquet(table))
+        runs = pl.concat([self._kept(run, "runs") for run in there])
+        reports = [self._kept(run, "measurements").filter(kind="report") for run in there]
+        table = tables.results(runs, pl.concat(reports))
+        self._write_table(self.path / "results.parquet", table)
         return table
 
-    def _read(self, file: Path, table: str) -> pl.DataFrame | None:
-        """Return a run's file, if it is whole and that of its name."""
-        definition = self._plan.definition
-        schema = tables.runs_schema(definition) if table == "runs" else tables.MEASUREMENTS
-        try:
-            rows = pl.read_parquet(file)
-        except (pl.exceptions.PolarsError, OSError):
-            return None
-        right = dict(rows.schema) == schema and (rows["key"] == file.stem).all()
-        return rows if right and (table != "runs" or rows.height == 1) else None
+    def identify(self, identity: dict[str, Any], note: Note) -> None:
+        """Write what the folder holds, unless that is there; a damaged file of it is set aside."""
+        file = self.path / IDENTITY
+        if _identity(file) is not None:
+            return
+        if file.exists():
+            self._set_aside(file, note, "is damaged and written again; the runs are this sweep's")
+        sealed = {**identity, "seal": seals.BLANK}
+        text = json.dumps(sealed, indent=2, ensure_ascii=False)
+        self._write(file, seals.seal(IDENTITY, text.encode()))
 
-    def _set_aside(self, file: Path, note: Note) -> None:
+    def _is_there(self, run: Run) -> bool:
+        return all(self._file(run, table).exists() for table in TABLES)
+
+    def _file(self, run: Run, table: str) -> Path:
+        return self.path / table / f"{run.key}.parquet"
+
+    def _kept(self, run: Run, table: str) -> pl.DataFrame:
+        rows = self._read(self._file(run, table))
+        if rows is None:
+            raise NarthexError(
+                f"'{self._file(run, table)}' was damaged while the sweep went on", GUEST_FAILED
+            )
+        return rows
+
+    def _read(self, file: Path) -> pl.DataFrame | None:
+        """Return a run's file of a table, if it is whole and that of its name."""
+        is_run = file.parent.name == "runs"
+        schema = tables.runs_schema(self._plan.definition) if is_run else tables.MEASUREMENTS
+        try:
+            data = file.read_bytes()
+            rows = pl.read_parquet(BytesIO(data)) if seals.is_whole(_name(file), data) else None
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            return None
+        return None if rows is None or dict(rows.schema) != schema else rows
+
+    def _damaged_documents(self, note: Note) -> set[str]:
+        """Set damaged documents aside, if any are to be kept; returns their runs' keys."""
+        files = (self.path / "documents").glob("*.json.gz") if self._keep_documents else ()
+        damaged = [file for file in sorted(files) if not _is_document(file)]
+        for file in damaged:
+            self._set_aside(file, note)
+        return {file.name.partition(".")[0] for file in damaged}
+
+    def _set_aside(self, file: Path, note: Note, told: str = _MADE_AGAIN) -> None:
         aside = _free(self.path / "damaged" / f"{file.parent.name}-{file.name}")
-        aside.parent.mkdir(exist_ok=True)
-        file.rename(aside)
-        note(
-            f"'{file}' is damaged or not of this sweep; it is now '{aside}', its run is made again"
-        )
+        with _writing(aside):
+            aside.parent.mkdir(exist_ok=True)
+            file.rename(aside)
+        note(f"'{file}' {told}; it is now '{aside}'")
+
+    def _write_table(self, file: Path, table: pl.DataFrame) -> None:
+        data = BytesIO()
+        table.write_parquet(data, compression="zstd", metadata={"narthex": seals.BLANK})
+        self._write(file, seals.seal(_name(file), data.getvalue()))
 
     def _write(self, file: Path, data: bytes) -> None:
-        try:
+        with _writing(file):
             write_whole(file, data)
-        except OSError as error:
-            told = f"cannot write '{file}': {error.strerror}"
-            raise NarthexError(told, GUEST_FAILED) from error
 
 
 @contextmanager
-def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> Iterator[Folder]:
+def opened(
+    path: Path, plan: Plan, *, restart: bool, keep_documents: bool, note: Note = print
+) -> Iterator[Folder]:
     """Open the folder for a sweep, alone; a folder of something else is refused.
 
     `restart` moves that folder aside and begins with an empty one.
@@ -135,10 +182,10 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
         "simulator": simulator(),
         "sweep": plan.identity,
     }))  # fmt: skip
-    if not restart:
-        _check(path, identity)
     try:
-        if restart and path.exists():
+        if not restart:
+            _check(path, identity, plan)
+        elif path.exists():
             path.rename(_free(path.with_name(f"{path.name}.before")))
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / "lock").open("w")
@@ -152,32 +199,68 @@ def opened(path: Path, plan: Plan, *, restart: bool, keep_documents: bool) -> It
         except OSError as error:
             raise NarthexError(f"another sweep is writing to '{path}'") from error
         for unfinished in path.rglob(f"*{UNFINISHED}"):
-            unfinished.unlink()  # was being written when its sweep was killed
+            with _writing(unfinished):
+                unfinished.unlink()  # was being written when its sweep was killed
         folder = Folder(path, plan, keep_documents)
-        if not (path / IDENTITY).exists():
-            text = json.dumps(identity, indent=2, ensure_ascii=False)
-            folder._write(path / IDENTITY, text.encode())
+        folder.identify(identity, note)
         yield folder
 
 
-def _check(path: Path, identity: dict[str, Any]) -> None:
-    """Refuse a folder that has something else in it."""
-    remedy = "choose another folder with --output, or --restart to move this one aside"
-    file = path / IDENTITY
-    if path.exists() and not path.is_dir():
-        raise NarthexError(f"'{path}' is no folder; {remedy}")
-    if not file.exists():
-        if path.is_dir() and any(each.name != "lock" for each in path.iterdir()):
-            raise NarthexError(f"'{path}' holds something else than a sweep's results; {remedy}")
-        return
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Tell which file cannot be written."""
     try:
-        there = json.loads(file.read_text(encoding="utf-8"))
-        differs = list(_differences(there, identity))
-    except (OSError, ValueError, AttributeError) as error:
-        raise NarthexError(f"'{file}' cannot be read ({error}); {remedy}") from error
+        yield
+    except OSError as error:
+        raise NarthexError(f"cannot write '{file}': {error.strerror}", GUEST_FAILED) from error
+
+
+def _check(path: Path, identity: dict[str, Any], plan: Plan) -> None:
+    """Refuse a folder that has something else in it."""
+    if path.exists() and not path.is_dir():
+        raise NarthexError(f"'{path}' is no folder; {REMEDY}")
+    there = _identity(path / IDENTITY)
+    if there is None:
+        _check_files(path, plan)
+        return
+    differs = list(_differences(there, identity))
     if differs:
         told = "; ".join(differs)
-        raise NarthexError(f"'{path}' holds results of another sweep: {told}; {remedy}")
+        raise NarthexError(f"'{path}' holds results of another sweep: {told}; {REMEDY}")
+
+
+def _identity(file: Path) -> dict[str, Any] | None:
+    """Return what a folder holds; nothing if it does not say so, or its file is damaged."""
+    try:
+        return identity_of(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NarthexError(f"cannot read '{file}': {error.strerror}; {REMEDY}") from error
+
+
+def identity_of(data: bytes) -> dict[str, Any] | None:
+    """Return what a file's bytes say that a folder holds; nothing if they are damaged."""
+    try:
+        there = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    damaged = seals.is_sealed(data) and not seals.is_whole(IDENTITY, data)
+    return there if isinstance(there, dict) and not damaged else None
+
+
+def _check_files(path: Path, plan: Plan) -> None:
+    """Refuse a folder that does not say what it holds, unless all of it is of this sweep."""
+    keys = {run.key for run in plan.runs}
+    for each in sorted(path.iterdir()) if path.exists() else ():
+        if each.name not in (*TABLES, *OTHERS) and not each.name.endswith(UNFINISHED):
+            raise NarthexError(f"'{path}' holds something else than a sweep's results; {REMEDY}")
+        strangers = [file for file in each.glob("*.parquet") if file.stem not in keys]
+        if each.name in TABLES and strangers:
+            raise NarthexError(
+                f"'{path / IDENTITY}' is damaged or missing, and '{strangers[0]}' is a run of"
+                f" another sweep; {REMEDY}"
+            )
 
 
 def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
@@ -187,7 +270,8 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
             yield f"{key} {there.get(key)} there, {here[key]} here"
     if there.get("version") == here["version"] and there.get("simulator") != here["simulator"]:
         yield f"another build of narthex {here['version']} there"
-    swept_there, swept_here = there.get("sweep", {}), here["sweep"]
+    swept_there, swept_here = there.get("sweep"), here["sweep"]
+    swept_there = swept_there if isinstance(swept_there, dict) else {}
     for key in sorted(swept_there.keys() | swept_here.keys()):
         was, is_ = swept_there.get(key), swept_here.get(key)
         if was != is_:
@@ -205,7 +289,13 @@ def _free(path: Path) -> Path:
     return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
-    data = BytesIO()
-    table.write_parquet(data, compression="zstd")
-    return data.getvalue()
+def _is_document(file: Path) -> bool:
+    try:
+        return unpacked(file.read_bytes()) is not None
+    except OSError:
+        return False
+
+
+def _name(file: Path) -> str:
+    """Return a table's name in its folder, by which it is sealed."""
+    return f"{file.parent.name}/{file.name}"

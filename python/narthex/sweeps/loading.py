@@ -4,6 +4,7 @@ The file is read strictly (`strict`); in `[parameters]` and `[[zip]]` the names
 are the user's own, and each has to have an effect.
 """
 
+import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from narthex import strict
-from narthex.errors import NarthexError, unknown
+from narthex.arguments import RANGES, words
+from narthex.errors import NarthexError, shown, unknown
 from narthex.sweeps.axes import axis, is_axis
-from narthex.sweeps.definition import LEAST, RUN_KEYS, Axis, Definition
+from narthex.sweeps.definition import NUMBERS, RUN_KEYS, Axis, Definition
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 """A parameter's name in braces."""
+
+LONGEST_NAME = 200
+"""Bytes of a folder's name, beside which there is room for another: NAME.before-1."""
 
 COLUMNS = ("key", "name", "status", "exit_code", "error", "simulated_us", "host_s")
 """Of the table of runs; no parameter can be called so."""
@@ -28,8 +33,8 @@ _TEMPLATES = ("program", "args", "machine", "interface")
 def load(path: str | Path) -> Definition:
     """Read a sweep's file."""
     file = Path(path)
-    if not file.is_file():
-        what = "is a folder" if file.is_dir() else "does not exist"
+    if not os.path.isfile(file):
+        what = "is a folder" if os.path.isdir(file) else "does not exist"
         raise NarthexError(f"the sweep '{file}' {what}; name a TOML file (see docs/sweeps.md)")
     return parse(strict.document(file), file)
 
@@ -43,8 +48,7 @@ def parse(given: dict[str, Any], file: Path) -> Definition:
         parameters=_axes(given.get("parameters", {}), f"{place}: [parameters]"),
         zip=[_group(group, f"{place}: [[zip]]") for group in _zips(given, place)],
     )
-    if not re.fullmatch(r"[\w. -]+", definition.name) or definition.name.startswith("."):
-        raise NarthexError(f"{place}: 'name' must be that of a folder, not {definition.name!r}")
+    _check_name(definition.name, place)
     _check_names(definition, given, place)
     _check_use(definition, place)
     _check_sample(definition, place)
@@ -55,14 +59,16 @@ def parse(given: dict[str, Any], file: Path) -> Definition:
 def _zips(given: dict[str, Any], place: str) -> list[dict[str, Any]]:
     groups = given.get("zip", [])
     if not isinstance(groups, list):
-        raise NarthexError(f"{place}: 'zip' must be an array of tables, [[zip]], not {groups!r}")
+        raise NarthexError(
+            f"{place}: 'zip' must be an array of tables, [[zip]], not {shown(groups)}"
+        )
     return groups
 
 
 def _axes(given: object, place: str, prefix: str = "") -> list[Axis]:
     """Make the axes of a table; `bus.clock = ...` is a table in a table for TOML."""
     if not isinstance(given, dict):
-        raise NarthexError(f"{place} must be a table, not {given!r}")
+        raise NarthexError(f"{place} must be a table, not {shown(given)}")
     axes = []
     for key, value in given.items():
         name = f"{prefix}{key}"
@@ -76,6 +82,8 @@ def _axes(given: object, place: str, prefix: str = "") -> list[Axis]:
 def _group(given: object, place: str) -> list[Axis]:
     """Make axes that vary together."""
     axes = _axes(given, place)
+    if not axes:
+        raise NarthexError(f"{place} needs parameters that vary together")
     lengths = {each.name: len(each.values) for each in axes}
     for name, length in lengths.items():
         if not length:
@@ -86,6 +94,17 @@ def _group(given: object, place: str) -> list[Axis]:
     return axes
 
 
+def _check_name(name: str, place: str) -> None:
+    """Refuse a name that a folder of results cannot have."""
+    if not re.fullmatch(r"[\w. -]+", name) or name.startswith("."):
+        raise NarthexError(f"{place}: 'name' must be that of a folder, not {shown(name)}")
+    if len(name.encode()) > LONGEST_NAME:
+        raise NarthexError(
+            f"{place}: 'name' must be at most {LONGEST_NAME} bytes long, not {len(name.encode())}:"
+            f" {shown(name)}"
+        )
+
+
 def _check_names(definition: Definition, given: dict[str, Any], place: str) -> None:
     """Refuse a parameter with two meanings, or with a name that is no name."""
     names = Counter(axis.name for axis in definition.axes)
@@ -94,8 +113,8 @@ def _check_names(definition: Definition, given: dict[str, Any], place: str) -> N
             raise NarthexError(f"{place}: parameter '{name}' stands there {times} times")
         if name in RUN_KEYS and name in given:
             raise NarthexError(
-                f"{place}: '{name}' is a parameter, and '{name} = {given[name]!r}' the same in all"
-                " runs; leave one of them out"
+                f"{place}: '{name}' is a parameter, and '{name} = {shown(given[name])}' the same"
+                " in all runs; leave one of them out"
             )
         if not _NAME.fullmatch(name):
             raise NarthexError(
@@ -156,16 +175,16 @@ def _check_sample(definition: Definition, place: str) -> None:
 
 def _check_numbers(definition: Definition, place: str) -> None:
     """Refuse numbers that cannot be."""
-    for key, smallest in LEAST.items():
-        value = getattr(definition, key, None)
-        if value is not None and value < smallest:
-            raise NarthexError(f"{place}: '{key}' must be {smallest} or more, not {value}")
+    for key in NUMBERS:
+        value = getattr(definition, key)
+        if value is not None and value not in RANGES[key]:
+            raise NarthexError(f"{place}: '{key}' must be {words(RANGES[key])}, not {value}")
     for axis_ in definition.axes:
-        for value in axis_.values if axis_.name in LEAST else ():
-            if type(value) is not int or value < LEAST[axis_.name]:
+        for value in axis_.values if axis_.name in NUMBERS else ():
+            if type(value) is not int or value not in RANGES[axis_.name]:
                 raise NarthexError(
-                    f"{place}: '{axis_.name}' must be whole numbers from {LEAST[axis_.name]} on,"
-                    f" not {value!r}"
+                    f"{place}: '{axis_.name}' must be whole numbers"
+                    f" {words(RANGES[axis_.name])}, not {shown(value)}"
                 )
     slurm = definition.slurm
     for key in ("jobs", "cores") if slurm else ():

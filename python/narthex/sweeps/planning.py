@@ -67,6 +67,8 @@ class Plan:
 
     definition: Definition
     runs: list[Run]
+    place: str
+    """The sweep's file, for messages."""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -82,13 +84,22 @@ class Plan:
 
 
 def plan(
-    definition: Definition, folder: Path, compile_program: Callable[[Program], object] = Program.elf
+    definition: Definition, file: Path, compile_program: Callable[[Program], object] = Program.elf
 ) -> Plan:
     """Make the runs of a sweep, and refuse what cannot be run.
 
-    `folder` is that of the sweep's file; `compile_program` is called once for
-    each program. No two runs may have the same name, or be the same under two names.
+    `file` is the sweep's; `compile_program` is called once for each program. No
+    two runs may have the same name, or be the same under two names.
     """
+    try:
+        return Plan(definition, _runs(definition, file.parent, compile_program), str(file))
+    except NarthexError as error:
+        raise NarthexError(f"{file}: {error}", error.exit_code) from error
+
+
+def _runs(
+    definition: Definition, folder: Path, compile_program: Callable[[Program], object]
+) -> list[Run]:
     resolve = lru_cache(maxsize=None)(_resolved)
     programs: dict[str, Program] = {}
     runs: dict[str, Run] = {}
@@ -102,17 +113,16 @@ def plan(
         run = _run(definition, point, programs[path], file, resolve)
         if run.name in names:
             raise NarthexError(
-                f"{definition.name}: two runs have the name '{run.name}': a value stands there"
-                " twice; leave one out"
+                f"two runs have the name '{run.name}': a value stands there twice; leave one out"
             )
         if run.key in runs:
             raise NarthexError(
-                f"{definition.name}: '{runs[run.key].name}' and '{run.name}' are the same run:"
-                " what distinguishes them changes nothing; leave one out"
+                f"'{runs[run.key].name}' and '{run.name}' are the same run: what distinguishes"
+                " them changes nothing; leave one out"
             )
         runs[run.key] = run
         names.add(run.name)
-    return Plan(definition, list(runs.values()))
+    return list(runs.values())
 
 
 def try_interfaces(plan: Plan) -> None:
@@ -131,8 +141,7 @@ def try_interfaces(plan: Plan) -> None:
             simulate(few, run.guest, lambda _time_ps: False)
         except NarthexError as error:
             if error.exit_code == USAGE:
-                name = plan.definition.name
-                raise NarthexError(f"{name}: run '{run.name}': {error}", USAGE) from error
+                raise NarthexError(f"{plan.place}: run '{run.name}': {error}", USAGE) from error
 
 
 def _run(
@@ -144,7 +153,7 @@ def _run(
 ) -> Run:
     asked = request(
         guest,
-        _words(_filled(definition, "args", point), definition.name),
+        _words(_filled(definition, "args", point)),
         machine=machine,
         interface=_filled(definition, "interface", point),
         nodes=point.get("nodes", definition.nodes),
@@ -156,7 +165,7 @@ def _run(
     try:
         resolved = resolve(json.dumps({**asked, "program": "", "args": [], "interface": ""}))
     except NarthexError as error:
-        raise NarthexError(f"{definition.name}: run '{name}': {error}", error.exit_code) from error
+        raise NarthexError(f"run '{name}': {error}", error.exit_code) from error
     return Run(
         run_key(asked, resolved, guest),
         name or f"{guest.name} on {asked['interface']}",
@@ -189,11 +198,11 @@ def _fill(text: str, definition: Definition, point: Assignment) -> str:
     return PLACEHOLDER.sub(lambda found: value_text(point[found[1]]) + units[found[1]], text)
 
 
-def _words(text: str, name: str) -> list[str]:
+def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise NarthexError(f"{name}: args '{text}': {error}") from error
+        raise NarthexError(f"args '{text}': {error}") from error
 
 
 def _plain(parameter: int | dict[str, Any]) -> int:

@@ -14,7 +14,7 @@ product of its dimensions.
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from narthex.errors import NarthexError
 from narthex.sweeps.definition import Axis, Definition, Sample, Value
@@ -28,27 +28,31 @@ MOST_RUNS = 1_000_000
 
 def points(definition: Definition) -> Iterator[Assignment]:
     """Yield every point of a sweep, in the file's order; the last parameter varies first."""
-    dimensions = _dimensions(definition)
-    runs = math.prod(map(len, dimensions))
-    if runs > MOST_RUNS:
-        raise NarthexError(
-            f"{definition.name}: {runs:,} runs are too many (at most {MOST_RUNS:,});"
-            " shorten the lists, or choose a [sample]"
-        )
+    sample = definition.sample
+    groups = [[axis] for axis in definition.parameters] + definition.zip
+    sampled = [group for group in groups if sample and _is_over(sample, group)]
+    crossed = [group for group in groups if group not in sampled]
+    _check_count(len(group[0].values) for group in crossed)
+    dimensions = [_sampled(sample, sampled)] if sample else []
+    dimensions += [_together(group) for group in crossed]
+    _check_count(map(len, dimensions))
     order = [axis.name for axis in definition.axes]
     for parts in itertools.product(*dimensions):
         together = {name: value for part in parts for name, value in part.items()}
         yield {name: together[name] for name in order}
 
 
-def _dimensions(definition: Definition) -> list[list[Assignment]]:
-    groups = [[axis] for axis in definition.parameters] + definition.zip
-    if definition.sample is None:
-        return [_together(group) for group in groups]
-    over = definition.sample.over
-    sampled = [group for group in groups if not over or any(each.name in over for each in group)]
-    crossed = [_together(group) for group in groups if group not in sampled]
-    return [_sampled(definition.sample, sampled), *crossed]
+def _check_count(lengths: Iterable[int]) -> None:
+    runs = math.prod(lengths)
+    if runs > MOST_RUNS:
+        raise NarthexError(
+            f"{runs:,} runs are too many (at most {MOST_RUNS:,}); shorten the lists, or choose a"
+            " [sample]"
+        )
+
+
+def _is_over(sample: Sample, group: list[Axis]) -> bool:
+    return not sample.over or any(each.name in sample.over for each in group)
 
 
 def _together(group: list[Axis]) -> list[Assignment]:
@@ -61,7 +65,9 @@ def _together(group: list[Axis]) -> list[Assignment]:
 def _sampled(sample: Sample, groups: list[list[Axis]]) -> list[Assignment]:
     """Choose points; those that fall together are one."""
     if sample.points > MOST_RUNS:
-        raise NarthexError(f"[sample] {sample.points:,} points are too many ({MOST_RUNS:,})")
+        raise NarthexError(
+            f"[sample] {sample.points:,} points are too many (at most {MOST_RUNS:,})"
+        )
     source = random.Random(sample.seed)
     fractions = [_fractions(sample, source) for _ in groups]
     chosen: dict[tuple[Value, ...], Assignment] = {}

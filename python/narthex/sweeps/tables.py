@@ -8,12 +8,12 @@ files of many runs are one table for any reader. `results` is both together:
 runs with a column for each report.
 """
 
-import gzip
-import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from narthex.packed import unpacked
 from narthex.results import Result, measurements_schema
 from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
 
@@ -70,7 +70,8 @@ def measurement_rows(run: "Run", made: "Made") -> pl.DataFrame:
 def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     """Join runs with what they reported: a column for each report, its mean over the processes.
 
-    A column is called "NAME (UNIT)". The rows are in the order of `runs`.
+    A column is called "NAME (UNIT)", with " (reported)" behind it where the runs have a column
+    of that name. The rows are in the order of `runs`.
     """
     reports = measurements.filter(kind="report").with_columns(
         column=pl.when(pl.col("unit") == "")
@@ -79,16 +80,31 @@ def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     )
     if reports.is_empty():
         return runs
-    wide = reports.pivot(
+    columns = _free_columns(reports["column"].unique(maintain_order=True), runs.columns)
+    wide = reports.with_columns(pl.col("column").replace(columns)).pivot(
         "column", index="key", values="value", aggregate_function="mean", maintain_order=True
     )
-    taken = {name: f"{name} (reported)" for name in wide.columns[1:] if name in runs.columns}
-    return runs.join(wide.rename(taken), on="key", how="left", maintain_order="left")
+    return runs.join(wide, on="key", how="left", maintain_order="left")
+
+
+def _free_columns(labels: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
+    """Return a column for each label, none of them twice or one of `columns`."""
+    found: dict[str, str] = {}
+    taken = set(columns)
+    for label in labels:
+        column = label
+        while column in taken:
+            column += " (reported)"
+        found[label] = column
+        taken.add(column)
+    return found
 
 
 def result_of(made: "Made") -> Result:
     """Return a finished run's result."""
-    return Result(json.loads(gzip.decompress(made.document)))
+    document = unpacked(made.document)
+    assert document is not None, "it has just been made"
+    return Result(document)
 
 
 def _kind(axis: Axis) -> type[pl.DataType]:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from narthex import _native
 from narthex.errors import NarthexError
 from narthex.identity import simulator
+from narthex.packed import packed
 from narthex.running import Observer
 
 Status = Literal["finished", "failed"]
@@ -69,7 +70,7 @@ def make(task: Task, observer: Observer | None = None) -> Made:
     except BaseException as error:  # a fault of the simulator; the other runs go on
         told = f"{type(error).__name__}: {error}"
         return Made("failed", time.monotonic() - start, b"", told, 1)
-    return Made("finished", time.monotonic() - start, gzip.compress(text.encode()))
+    return Made("finished", time.monotonic() - start, packed(text))
 
 
 def _simulated(task: Task, observer: Observer | None) -> str:
@@ -77,7 +78,11 @@ def _simulated(task: Task, observer: Observer | None) -> str:
         machine.write(task.machine_toml)
         machine.flush()
         asked = {**task.request, "machine": machine.name, "set": [], "nodes": None, "seed": None}
-        return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
+        try:
+            return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
+        except NarthexError as error:  # which names the machine
+            told = str(error).replace(machine.name, task.request["machine"])
+            raise NarthexError(told, error.exit_code) from error
 
 
 def serve(pipe: int) -> None:

@@ -16,13 +16,20 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from narthex.errors import NarthexError, unknown
+from narthex.errors import NarthexError, shown, unknown
 
 Cell = tuple[str, str]
 """An interface and a workload."""
 
 Values = Mapping[Cell, float | None]
 """Measured values; none where the run failed."""
+
+
+MOST_PARTS = 500
+"""Names, numbers, operators and functions of an expression, which are walked one in the other."""
+
+LARGEST = 1e300
+"""That a number in an expression can be."""
 
 
 class NoValueError(NarthexError):
@@ -97,9 +104,15 @@ def names(expression: str) -> list[str]:
 
 def _parsed(expression: str) -> ast.expr:
     try:
-        return ast.parse(expression.strip(), mode="eval").body
+        tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NarthexError(f"'{expression}' is not an expression: {error}") from None
+        raise NarthexError(f"{shown(expression)} is not an expression: {error}") from None
+    parts = sum(1 for _ in ast.walk(tree))
+    if parts > MOST_PARTS:
+        raise NarthexError(
+            f"{shown(expression)} has {parts:,} parts; an expression has at most {MOST_PARTS}"
+        )
+    return tree
 
 
 def _truth(tree: ast.expr, values: Values, workload: str) -> bool:
@@ -135,7 +148,7 @@ def _number(tree: ast.expr, values: Values, workload: str) -> float:
             return measured(name, values, workload)
         case ast.Constant(value=bool()):
             pass
-        case ast.Constant(value=int() | float() as number):
+        case ast.Constant(value=int() | float() as number) if number < LARGEST:
             return float(number)
         case ast.UnaryOp(op=ast.USub(), operand=part):
             return -_number(part, values, workload)

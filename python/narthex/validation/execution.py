@@ -58,8 +58,8 @@ def experiment(
     """
     definition = only(load(name), arguments.names("interfaces", interfaces))
     settings = arguments.settings(set)
-    jobs = arguments.whole_number("jobs", jobs, 1)
-    check(definition, settings)
+    jobs = arguments.whole_number("jobs", jobs)
+    check(definition, name, settings)
     cells = list(_cells(definition))
     runs = _Runs(definition, settings, fresh)
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
@@ -72,10 +72,16 @@ def experiment(
     return assess(definition, samples, failures, read(definition.published), runs.machine())
 
 
-def check(definition: Experiment, settings: Sequence[str] = ()) -> None:
-    """Refuse a machine or a setting that does not exist, before anything runs."""
+def check(definition: Experiment, place: str, settings: Sequence[str] = ()) -> None:
+    """Refuse a machine or a setting that does not exist, before anything runs.
+
+    `place` is the experiment's name or file, as the user calls it.
+    """
     for asked in choices(definition, settings):
-        _native.machine_show(asked["machine"], asked["set"], False)
+        try:
+            _native.machine_show(asked["machine"], asked["set"], False)
+        except NarthexError as error:
+            raise NarthexError(f"{place}: {error}", error.exit_code) from error
 
 
 def choices(definition: Experiment, settings: Sequence[str] = ()) -> list[dict[str, Any]]:

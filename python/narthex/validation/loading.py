@@ -4,6 +4,7 @@ The file is read strictly (`strict`): an unknown key is an error with a
 suggestion, and so is a name in a claim or comparison that is not measured.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ def load(name: str) -> Experiment:
     """Read an experiment: one that comes with Narthex, or a file of the user's."""
     own = Path(arguments.text("name", name))
     name = str(own)
-    if own.suffix == ".toml" and own.is_file():
+    if own.suffix == ".toml" and os.path.isfile(own):
         return parse(f"{own.resolve().parent.name}/{own.stem}", own)
     by_folded = {known.casefold(): known for known in names()}
     if name.casefold() not in by_folded:

@@ -1,0 +1,86 @@
+"""What reaches the terminal.
+
+Names come from guests, files and arguments, and may hold anything: an escape
+sequence, half a character. What Narthex says goes through `say`, `tell` or
+`print_table` (`console`), which show such characters by their numbers. What a
+guest writes is its own and passes as it is.
+"""
+
+import codecs
+import io
+import json
+import os
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LEAST_COLUMNS = 100
+"""Of tables that go into a file or a pipe."""
+
+_AS_NUMBERS = "narthex-numbers"
+
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Controls, formats (which turn the direction of writing), halves, line ends."""
+
+
+def printable(text: str) -> str:
+    """Return a text with what a terminal would obey as numbers, as JSON and TOML write them."""
+    if text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def say(text: str) -> None:
+    """Print what is asked for, on standard output."""
+    print(printable(text))
+
+
+def tell(text: str) -> None:
+    """Print a message, on standard error."""
+    print(f"narthex: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def show_what_cannot_be_encoded() -> None:
+    """Print a character that the locale cannot encode as its number, instead of an error."""
+    codecs.register_error(_AS_NUMBERS, _numbers)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_AS_NUMBERS)
+
+
+def _numbers(error: UnicodeError) -> tuple[str, int]:
+    """Write what cannot be encoded so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def forget_sizes_that_are_no_numbers() -> None:
+    """Leave out a COLUMNS or LINES that would end Rich, or us."""
+    for name in ("COLUMNS", "LINES"):
+        if not re.fullmatch("[0-9]{1,5}", os.environ.get(name, "0")):
+            del os.environ[name]
+
+
+def console() -> "Console":
+    """Return a console for tables on standard output."""
+    from rich.console import Console
+
+    class Screen(Console):
+        """Leaves it to the command line what a reader means that has gone."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    wide = max(LEAST_COLUMNS, int(os.environ.get("COLUMNS", LEAST_COLUMNS)))
+    return Screen(width=None if sys.stdout.isatty() else wide, highlight=False, markup=False)
+
+
+def _shown(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _UNPRINTABLE:
+        return character
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"
