@@ -59,9 +59,8 @@ impl Class for Checkpoints {
         if kind > 2 {
             damage(&mut state, || run.state(choice.clone().below(WINDOWS)), &mut choice.clone());
         }
-        let file = self.scratch.join("made.checkpoint");
-        file::write(&file, &run.identity(), &mut Raw(state)).expect("the folder is there");
-        let mut bytes = fs::read(&file).expect("it was written");
+        let written = file::write_to(Vec::new(), &run.identity(), &mut Raw(state));
+        let mut bytes = written.expect("memory takes everything");
         let header = bytes.iter().position(|&byte| byte == b'{').unwrap_or(0);
         let body = bytes[header..].iter().position(|&byte| byte == b'\n').unwrap_or(0) + header;
         let all = bytes.len();
@@ -108,7 +107,8 @@ impl Run {
         let request = catalogue::varied(catalogue::any_with_library(choice), choice);
         let bytes = choice.below(31) * 8;
         let source = if choice.once_in(2) { ping_pong(6, bytes) } else { both_ways(6, bytes, 2) };
-        Run { request: with(RunRequest { nodes: None, ..request }, "machine.nodes=2"), elf: program(&source) }
+        let small = with(RunRequest { nodes: None, ..request }, "machine.nodes=2");
+        Run { request: with(small, "data_cache.size=4KiB"), elf: program(&source) }
     }
 
     fn machine(&self) -> config::Machine {

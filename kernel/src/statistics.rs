@@ -243,6 +243,7 @@ macro_rules! statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Archive;
     use crate::time::Duration;
 
     crate::categories! {
@@ -333,6 +334,14 @@ mod tests {
         twice.merge(&a_day());
         road.sums(&mut |sum| *sum *= 2);
         assert_eq!(values(&road), values(&twice));
+    }
+
+    #[test]
+    fn a_tally_without_all_of_its_categories_is_not_read() {
+        let counts = |count: u64| Archive::save(&mut vec![7u64; count as usize]).expect("plain data");
+        let read = |bytes: &[u8]| Archive::restore(bytes, &mut Tally::<Vehicle>::default()).is_ok();
+        let count = Vehicle::ALL.len() as u64;
+        assert_eq!([count - 1, count, count + 1].map(|count| read(&counts(count))), [false, true, false]);
     }
 
     #[test]

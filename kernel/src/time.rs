@@ -231,6 +231,7 @@ impl fmt::Debug for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Archive;
 
     #[test]
     fn an_edge_is_never_before_the_time_that_asks_for_it() {
@@ -238,6 +239,15 @@ mod tests {
         assert_eq!(bus.edge_at_or_after(Time::from_ps(0)), Time::from_ps(0));
         assert_eq!(bus.edge_at_or_after(Time::from_ps(1)), Time::from_ps(4_000));
         assert_eq!(bus.edge_at_or_after(Time::from_ps(4_000)), Time::from_ps(4_000));
+    }
+
+    #[test]
+    fn a_clock_that_stands_is_not_read() {
+        let read = |mut period: Duration| {
+            let bytes = Archive::save(&mut period).expect("plain data");
+            Archive::restore(&bytes, &mut Clock::with_period(Duration::from_ns(1))).is_ok()
+        };
+        assert_eq!([0, 1].map(|period| read(Duration::from_ps(period))), [false, true]);
     }
 
     #[test]

@@ -196,8 +196,24 @@ impl AccessTags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narthex_kernel::Archive;
 
     const START: u64 = 0x2000_0000;
+
+    #[test]
+    fn tags_that_are_not_those_of_their_pages_are_not_read() {
+        let whole = AccessTags::new(START..START + (1 << 20), 16).expect("sound");
+        let read = |damage: fn(&mut AccessTags)| {
+            let mut saved = whole.clone();
+            damage(&mut saved);
+            let bytes = Archive::save(&mut saved).expect("plain data");
+            Archive::restore(&bytes, &mut whole.clone()).is_ok()
+        };
+        assert!(read(|_| {}));
+        assert!(!read(|tags| drop(tags.chunks.pop())));
+        assert!(!read(|tags| tags.range.end = u64::MAX));
+        assert!(!read(|tags| tags.block_bytes = 0));
+    }
 
     #[test]
     fn an_untouched_segment_of_half_a_gigabyte_has_no_tags_in_memory() {

@@ -138,3 +138,25 @@ impl DeviceMemory {
         self.latest[block] = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_kernel::Archive;
+
+    #[test]
+    fn memory_whose_blocks_are_not_all_known_is_not_read() {
+        let whole = DeviceMemory::new(0x1000..0x1200, 64, Duration::ZERO);
+        let read = |damage: fn(&mut DeviceMemory)| {
+            let mut saved = whole.clone();
+            damage(&mut saved);
+            let bytes = Archive::save(&mut saved).expect("plain data");
+            Archive::restore(&bytes, &mut whole.clone()).is_ok()
+        };
+        assert!(read(|_| {}));
+        assert!(!read(|memory| drop(memory.fetched.pop())));
+        assert!(!read(|memory| drop(memory.bytes.pop())));
+        assert!(!read(|memory| memory.block_bytes = usize::MAX));
+        assert!(!read(|memory| memory.address = u64::MAX));
+    }
+}

@@ -164,6 +164,7 @@ impl QueueShape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narthex_kernel::Archive;
     use proptest::prelude::*;
 
     #[test]
@@ -171,6 +172,20 @@ mod tests {
         let problem = QueueShape::new(0, 2, 256, 64).unwrap_err();
         assert!(problem.contains("at least 4 blocks"), "{problem}");
         assert!(QueueShape::new(0, 6, 256, 64).is_err());
+    }
+
+    #[test]
+    fn a_queue_that_cannot_be_is_not_read() {
+        let whole = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let read = |mut saved: QueueShape| {
+            let bytes = Archive::save(&mut saved).expect("plain data");
+            Archive::restore(&bytes, &mut whole.clone()).is_ok()
+        };
+        assert!(read(whole));
+        assert!(!read(QueueShape { entries: 0, ..whole }));
+        assert!(!read(QueueShape { entries: u64::MAX, ..whole }));
+        assert!(!read(QueueShape { entry_bytes: 0, ..whole }));
+        assert!(!read(QueueShape { block_bytes: 0, ..whole }));
     }
 
     proptest! {

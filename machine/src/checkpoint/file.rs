@@ -96,7 +96,11 @@ pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Res
     written
 }
 
-fn write_to<W: Write>(writer: W, identity: &Identity, state: &mut impl Archived) -> Result<W, Problem> {
+/// Writes the bytes of a checkpoint.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_to<W: Write>(writer: W, identity: &Identity, state: &mut impl Archived) -> Result<W, Problem> {
     let mut hashing = Hashing { writer, hasher: Sha256::new() };
     hashing.write_all(MAGIC)?;
     writeln!(hashing, "{FORMAT}")?;

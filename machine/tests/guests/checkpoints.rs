@@ -118,6 +118,20 @@ fn few_buffers_and_packets_that_return_go_on_from_any_instant() {
 }
 
 #[test]
+fn the_state_of_another_machine_is_refused_part_by_part() {
+    let refusal = |saved: &RunRequest, built: &RunRequest| {
+        let elf = program("exit 0");
+        let bytes = Archive::save(&mut machine(saved, &elf)).expect("it can be saved");
+        Archive::restore(&bytes, &mut machine(built, &elf)).unwrap_err().to_string()
+    };
+    let built = request("hpca98", "CNI16Q");
+    let cache = with(built.clone(), "data_cache.size=512KiB");
+    assert_eq!(refusal(&cache, &built), "a processor's caches are others than the machine's");
+    let queue = request("hpca98", "CNI512Q");
+    assert_eq!(refusal(&queue, &built), "an interface's half is another than the machine's");
+}
+
+#[test]
 fn cachable_registers_go_on_from_any_instant() {
     let source = format!(
         "
