@@ -159,7 +159,7 @@ def test_a_file_that_can_grow_no_more_ends_the_timeline_and_not_the_run(tmp_path
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(file)], capture_output=True, text=True, check=True
     )
-    assert "cut.pftrace' ends at" in done.stdout
+    assert "cut.pftrace' is cut off at" in done.stdout
     assert "File too large" in done.stdout
     assert done.stdout.endswith("finished\n")
     assert 90_000 < file.stat().st_size <= 100_000
