@@ -122,7 +122,8 @@ fn a_cache_whose_tables_contradict_each_other_is_not_read() {
         Archive::restore(&bytes, &mut cache(8, 2))
     };
     assert!(restored(&mut whole).is_ok());
-    let damages: [fn(&mut Cache); 9] = [
+    let damages: [fn(&mut Cache); 10] = [
+        |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
         |cache| cache.set_mask = 7,

@@ -1,0 +1,58 @@
+//! What a cache that is read from an archive has to be, so that none of its
+//! tables leads out of another.
+
+use super::{Cache, FRONT_WORDS};
+use crate::protocols::State;
+
+/// Ways of a set for whose order a word has room.
+const MOST_WAYS: usize = 16;
+
+/// What of a cache never changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    protocol: &'static str,
+    lines: usize,
+    ways: usize,
+    block_bytes: usize,
+    snarfs: bool,
+}
+
+impl Cache {
+    /// What of it never changes.
+    pub fn geometry(&self) -> Geometry {
+        Geometry {
+            protocol: self.protocol.name,
+            lines: self.tags.len(),
+            ways: self.ways,
+            block_bytes: self.block_bytes,
+            snarfs: !self.lost.is_empty(),
+        }
+    }
+
+    /// Whether every table has its length, and every entry a place that exists.
+    pub(super) fn is_sound(&self) -> bool {
+        let (lines, ways, block_bytes) = (self.tags.len(), self.ways, self.block_bytes);
+        if !(1..=MOST_WAYS).contains(&ways) || !lines.is_multiple_of(ways) || !block_bytes.is_power_of_two() {
+            return false;
+        }
+        let sets = lines / ways;
+        let masks = (block_bytes.trailing_zeros(), (sets as u64).wrapping_sub(1), block_bytes as u64 - 1);
+        let has_lengths = sets.is_power_of_two()
+            && masks == (self.block_shift, self.set_mask, self.offset_mask)
+            && self.front.len() == sets * FRONT_WORDS
+            && [0, lines].contains(&self.lost.len())
+            && [self.states.len(), self.allowed.len()] == [lines; 2]
+            && self.recency.len() == if ways == 1 { 0 } else { sets }
+            && lines.checked_mul(block_bytes) == Some(self.data.len());
+        let is_order =
+            |order: &u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
+        let is_front = |(set, row): (usize, &[u64])| {
+            let mut places = self.lines_of(set).map(|line| (line * block_bytes) as u64);
+            row[..2] == [0, 0] || places.any(|place| place == row[2])
+        };
+        has_lengths
+            && self.states.iter().all(|&state| (state as usize) < State::ALL.len())
+            && self.recency.iter().all(is_order)
+            && self.front.chunks(FRONT_WORDS).enumerate().all(is_front)
+    }
+}
