@@ -150,7 +150,11 @@ impl<P: Partition + Archived> Archived for Simulation<P> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Simulation { slots, control, threads: _ } = self;
         control.archive(archive)?;
-        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))
+        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))?;
+        let mut partitions = slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked"));
+        let is_behind = |next: Time| next < control.now;
+        let none_is_behind = partitions.all(|slot| !slot.partition.next_time().is_some_and(is_behind));
+        archive.ensure(none_is_behind, "a partition has work for a time that is over")
     }
 }
 
