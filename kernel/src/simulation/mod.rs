@@ -150,7 +150,10 @@ impl<P: Partition + Archived> Archived for Simulation<P> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Simulation { slots, control, threads: _ } = self;
         control.archive(archive)?;
-        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))
+        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))?;
+        let now = control.now;
+        let is_over = |partition: &P| partition.next_time().is_none_or(|next| next >= now);
+        archive.ensure(self.partitions().all(is_over), "a node has still to do what is long over")
     }
 }
 
