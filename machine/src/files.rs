@@ -141,7 +141,7 @@ pub fn too_large(most_bytes: u64) -> io::Error {
         0 => format!("{} KiB", most_bytes >> 10),
         mebibytes => format!("{mebibytes} MiB"),
     };
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most}"))
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is too large: more than {most}"))
 }
 
 /// Whether a name is that of an open file of a process.
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(refusal(&folder.pipe()), "it is a pipe");
         let file = folder.0.join("huge");
         File::create(&file).unwrap().set_len(1 << 40).unwrap();
-        assert_eq!(refusal(&file), "it has more than 4 MiB");
+        assert_eq!(refusal(&file), "it is too large: more than 4 MiB");
         fs::write(&file, [1; 4]).unwrap();
         assert_eq!(read(&file, 4).unwrap(), [1; 4]);
         assert_eq!(read(&file, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);

@@ -4,6 +4,7 @@
 //! its process ([`crate::translation`]). Attributes are looked up on cache misses and on
 //! uncached accesses, never on a hit.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -60,7 +61,14 @@ struct Region {
 pub struct PageTable {
     /// By first address.
     regions: BTreeMap<u64, Region>,
+    /// Pages that were looked up lately, each in the place of its number's last bits.
+    #[serde(skip)]
+    recent: [Cell<Option<(u64, PageAttributes)>>; RECENT],
 }
+
+/// Places for pages that were looked up lately: the registers and pointers of an
+/// interface, and a little data.
+const RECENT: usize = 8;
 
 impl PageTable {
     /// Gives the pages that `address .. address + length` touches these
@@ -81,9 +89,22 @@ impl PageTable {
     }
 
     /// The attributes of the page at `address`.
+    #[inline]
     pub fn lookup(&self, address: u64) -> Option<PageAttributes> {
+        let page = address / PAGE_BYTES;
+        match self.recent[page as usize % RECENT].get() {
+            Some((recent, attributes)) if recent == page => Some(attributes),
+            _ => self.look_up(page),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&self, page: u64) -> Option<PageAttributes> {
+        let address = page * PAGE_BYTES;
         let (_, region) = self.regions.range(..=address).next_back()?;
-        (address < region.end).then_some(region.attributes)
+        let attributes = (address < region.end).then_some(region.attributes)?;
+        self.recent[page as usize % RECENT].set(Some((page, attributes)));
+        Some(attributes)
     }
 
     /// The attributes of the pages that the range touches, the last ones
@@ -120,6 +141,7 @@ impl PageTable {
 
     /// Removes `start..end` from every region, splitting those it falls into.
     fn cut(&mut self, start: u64, end: u64) {
+        self.recent = Default::default();
         while let Some((&first, &region)) = self.regions.range(..end).next_back()
             && region.end > start
         {
@@ -183,9 +205,9 @@ mod tests {
                 for slot in &mut flat[page as usize..(page + count) as usize] {
                     *slot = map.then_some(PageAttributes::DATA);
                 }
-            }
-            for (page, expected) in flat.iter().enumerate() {
-                prop_assert_eq!(pages.lookup(page as u64 * PAGE_BYTES + 17), *expected);
+                for (page, expected) in flat.iter().enumerate() {
+                    prop_assert_eq!(pages.lookup(page as u64 * PAGE_BYTES + 17), *expected);
+                }
             }
         }
     }

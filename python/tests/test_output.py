@@ -212,7 +212,7 @@ def test_a_page_is_refused_where_charts_cannot_be_drawn_and_made_once_they_could
 
 
 def test_an_explanation_can_be_interrupted():
-    slow = ["--set", "interfaces.cni_iqm.engine_time=10000s"]
+    slow = ["--set", "interfaces.cni_iqm.engine_time=1000s"]
     process = subprocess.Popen(
         [sys.executable, "-m", "narthex", "explain", "CNI32Qm", *slow],
         stderr=subprocess.PIPE, text=True,

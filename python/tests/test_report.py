@@ -306,7 +306,7 @@ def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
 def test_a_message_that_would_take_for_ever_costs_only_the_life(run, monkeypatch):
     monkeypatch.setattr(again, "LONGEST_S", 0.5)
     other = json.loads(json.dumps(run))
-    other["machine"]["interfaces"]["cni_iqm"]["engine_time"] = "10000s"
+    other["machine"]["interfaces"]["cni_iqm"]["engine_time"] = "1000s"
     tree = parsed(report.page([identify(other, "x.json")]))
     assert any("takes over 0.5 s on this machine" in text for text in texts(tree, "p"))
 

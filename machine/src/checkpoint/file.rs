@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_state_that_is_larger_than_the_memory_is_refused() {
         let refusal = state_in(&checkpoint(), &identity(), 1 << 10).unwrap_err().to_string();
-        assert_eq!(refusal, "it has more than 1 KiB");
+        assert_eq!(refusal, "it is too large: more than 1 KiB");
     }
 
     #[test]

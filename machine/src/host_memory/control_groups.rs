@@ -15,13 +15,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use procfs::process::{MountInfo, MountInfos, Process};
 use procfs::{ProcResult, ProcessCGroup, ProcessCGroups};
 
-/// What the least limit of all leaves; none without limits.
+/// What the least limit of all leaves; none without limits. Which groups there
+/// are is looked up once: a process that is moved to others is not followed.
 pub fn left() -> Option<u64> {
-    own().unwrap_or_default().iter().filter_map(ControlGroup::left).min()
+    static OWN: OnceLock<Vec<ControlGroup>> = OnceLock::new();
+    OWN.get_or_init(|| own().unwrap_or_default()).iter().filter_map(ControlGroup::left).min()
 }
 
 /// All control groups that this process is in.
