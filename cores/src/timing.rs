@@ -16,6 +16,7 @@
 //!
 //! [`Functional`] leaves all that out: each instruction takes one slot.
 
+use narthex_kernel::{Archive, Archived, Damage};
 use serde::{Deserialize, Serialize};
 
 use crate::access_control::AccessControl;
@@ -175,7 +176,7 @@ impl Timing for Functional {
 }
 
 /// An in-order processor as its [`Config`] says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct InOrder {
     /// Clears a slot's place in its cycle.
     cycle_mask: u64,
@@ -192,8 +193,25 @@ pub struct InOrder {
     /// When each [`Unit`] is free.
     free: [u64; 3],
     /// When each register of the file is ready.
-    #[serde(with = "narthex_kernel::archive::array")]
     ready: [u64; 256],
+}
+
+/// What is busy until when; the rest is the processor's configuration.
+impl Archived for InOrder {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let InOrder {
+            cycle_mask: _,
+            latency_slots: _,
+            store_slots: _,
+            tag_change_slots: _,
+            trap_slots: _,
+            redirect_slots: _,
+            free,
+            ready,
+        } = self;
+        archive.each(free)?;
+        archive.each(ready)
+    }
 }
 
 impl InOrder {

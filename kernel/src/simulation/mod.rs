@@ -151,10 +151,9 @@ impl<P: Partition + Archived> Archived for Simulation<P> {
         let Simulation { slots, control, threads: _ } = self;
         control.archive(archive)?;
         archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))?;
-        let mut partitions = slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked"));
-        let is_behind = |next: Time| next < control.now;
-        let none_is_behind = partitions.all(|slot| !slot.partition.next_time().is_some_and(is_behind));
-        archive.ensure(none_is_behind, "a partition has work for a time that is over")
+        let now = control.now;
+        let is_up_to_date = |partition: &P| partition.next_time().is_none_or(|next| next >= now);
+        archive.ensure(self.partitions().all(is_up_to_date), "a node has still to do what is long over")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The file of a checkpoint.
 //!
 //! ```text
-//!   narthex checkpoint 1\n      what it is, and the version of this layout
+//!   narthex checkpoint 2\n      what it is, and the version of this layout
 //!   {"version": ..., ...}\n     the identity of its run, one line of JSON
 //!   state                       an archive, compressed (an LZ4 frame)
 //!   SHA-256                     of all the bytes before, 32 bytes
@@ -26,7 +26,7 @@ use crate::host_memory;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const MAGIC: &[u8] = b"narthex checkpoint ";
 const DIGEST_BYTES: usize = 32;
 

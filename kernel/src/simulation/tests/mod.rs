@@ -105,6 +105,20 @@ fn restored(threads: Threads) -> Vec<Log> {
 }
 
 #[test]
+fn a_state_whose_partitions_are_behind_its_time_is_refused() {
+    let fresh = || Simulation::new(IN_ORDER.map(Gossip::new).into(), LOOKAHEAD);
+    let refusal = |now| {
+        let mut simulation = fresh();
+        simulation.control.now = Time::from_ps(now);
+        let mut bytes = Vec::new();
+        let _ = Archive::write(&mut simulation, &mut bytes);
+        Archive::restore(&bytes, &mut fresh()).err().map(|damage| damage.to_string())
+    };
+    assert_eq!(refusal(0), None);
+    assert_eq!(refusal(1 << 60).as_deref(), Some("a node has still to do what is long over"));
+}
+
+#[test]
 fn a_simulation_goes_on_from_its_archive_as_if_nothing_had_happened() {
     assert!(restored(Threads::UpTo(1)) == reference());
     assert!(restored(Threads::Exactly(3)) == reference());
