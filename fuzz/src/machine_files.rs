@@ -50,8 +50,7 @@ impl Class for MachineFiles {
         let machine = file.display().to_string();
         let config = match config::load(&machine) {
             Ok(loaded) => loaded.config,
-            Err(error) if error.to_string().contains(&machine) => return Ok(()),
-            Err(error) => return Err(format!("{machine} is not named: {error}")),
+            Err(error) => return names_place(&error.to_string(), &machine),
         };
         let request = RunRequest {
             machine,
@@ -68,6 +67,14 @@ impl Class for MachineFiles {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether an error names the file. A rule between two keys is told at one of
+/// them, which may be the base's.
+fn names_place(error: &str, file: &str) -> Result<(), String> {
+    let mut bases = config::preset_names().into_iter().map(|preset| format!("{preset}.toml:"));
+    let names = error.contains(file) || bases.any(|base| error.contains(&base));
+    names.then_some(()).ok_or(format!("neither {file} nor its base is named: {error}"))
 }
 
 /// Values at the bounds of what parameters take, and beyond.
