@@ -166,6 +166,11 @@ impl Interface {
         Ok(Interface { sides, homes, concern })
     }
 
+    /// All blocks that concern any half are in here.
+    pub fn concern(&self) -> Range<u64> {
+        self.concern.clone()
+    }
+
     /// Whether a transaction on this block may concern a half: the others, most
     /// of those of a program, need not be shown to any.
     #[inline]

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`taxonomy`] | names such as CNI32Qm, parsed |
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
+//! | [`device`] | the trait of a device: seats on interconnects |
 //! | [`side`] | the trait of half an interface, and the contract above it |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
@@ -20,6 +21,7 @@
 pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
+pub mod device;
 pub mod fifo;
 pub mod ingredient;
 pub mod interface;
@@ -33,6 +35,7 @@ pub mod taxonomy;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
+pub use device::{Device, DeviceSeat};
 pub use ingredient::Ingredient;
 pub use interface::{Interface, InterfaceError};
 pub use queue::QueueState;

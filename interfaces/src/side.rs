@@ -23,6 +23,7 @@ use std::ops::Range;
 use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
+pub use narthex_memory::HomeReply;
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::ingredient::Ingredient;
@@ -75,15 +76,6 @@ pub struct Engine {
 /// Why a register access is refused; ends the run as a guest fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterFault(pub String);
-
-/// The home's part in a transaction on one of its blocks.
-#[derive(Clone, Debug)]
-pub struct HomeReply {
-    /// The block's bytes, where the transaction fetches them.
-    pub data: Option<BlockData>,
-    /// The time that the home's memory takes.
-    pub delay: Duration,
-}
 
 /// What a half tells the node's composer and the guest's messaging library
 /// about itself. Both halves' answers are joined.

@@ -8,24 +8,24 @@ use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
+use narthex_interfaces::Attached;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
 use narthex_interfaces::side::Layout;
-use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::Clock;
-use narthex_memory::bridge::{Bridge, Timing};
-use narthex_memory::bus::Bus;
+use narthex_memory::home_memory::HomeMemory;
+use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, Kind, ProcessorMemory};
+use narthex_memory::{AgentId, ProcessorMemory};
 
 use crate::config::{InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, Parts, Process};
+use crate::node::{Node, NodeProcessor, Parts, Process, ProcessorSeats};
 use crate::request::{Failure, RunRequest};
 
 /// Where a process runs.
@@ -97,26 +97,44 @@ impl<'a> Blueprint<'a> {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
         };
-        let mut main = MainMemory::with_image(self.image.clone());
+        let mut memory = HomeMemory {
+            bytes: MainMemory::with_image(self.image.clone()),
+            access_time: config.main_memory.access_time,
+            block_bytes: self.block_bytes(),
+        };
+        let shape = config.shape(self.interface.attachment, &interface);
+        let wired = shape.wire(&[&interface]);
+        let interconnects =
+            wired.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
         let processors = (0..placement.processes)
-            .map(|process| self.process(Place { node: id, process }, &interface, &mut main))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|process| {
+                let place = Place { node: id, process };
+                let (processor, caches, process) = self.process(place, &interface, &mut memory.bytes)?;
+                Ok((NodeProcessor::new(processor, caches, self.seats()), process))
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
         let bus_clock = Clock::with_period(config.bus.clock.period());
+        let [on] = <[_; 1]>::try_from(shape.devices).expect("a node has one device");
         Ok(Node::new(Parts {
             id,
             processors,
-            bus: Bus::new(&config.bus, self.block_bytes() as usize),
-            private_bus: self.private_bus(),
-            blocking_access_time: config.processor.period() * config.processor.blocking_access_cycles,
-            bridge: self.bridge(),
-            arbitration_time: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
-            main,
-            memory_access_time: config.main_memory.access_time,
-            block_bytes: self.block_bytes(),
-            interface,
+            interconnects,
+            memories: vec![memory],
+            devices: vec![(Box::new(interface), on)],
             network,
+            blocking_access_time: config.processor.period() * config.processor.blocking_access_cycles,
+            stagger: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
             program: self.program.clone(),
         }))
+    }
+
+    /// Where the processors of a node sit.
+    fn seats(&self) -> ProcessorSeats {
+        let seats = ProcessorSeats::on(InterconnectId(0), MemoryId(0));
+        match self.config.private_path(self.interface.attachment) {
+            Some(_) => seats.with_private_path(InterconnectId(1)),
+            None => seats,
+        }
     }
 
     /// A process about to start, with its processor; what it needs is in memory.
@@ -161,26 +179,6 @@ impl<'a> Blueprint<'a> {
     pub fn build_interface(&self) -> Result<Interface, Failure> {
         let built = self.config.build_interface(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
-    }
-
-    /// The processor's own bus to its interface, where that is on none of the others.
-    fn private_bus(&self) -> Option<Bus> {
-        let path = self.config.private_path(self.interface.attachment)?;
-        let clock = Clock::with_period(self.config.processor.period());
-        Some(Bus::with_occupancy(clock, |kind| {
-            u64::from(match kind {
-                Kind::UncachedLoad => path.uncached_load_cycles,
-                Kind::UncachedStore => path.uncached_store_cycles,
-                _ => 0,
-            })
-        }))
-    }
-
-    /// The bridge to the I/O bus, where the interface is there.
-    fn bridge(&self) -> Option<(Bridge, Timing)> {
-        let on_io_bus = self.interface.attachment == Attachment::IoBus;
-        let io = self.config.io_bus.as_ref().filter(|_| on_io_bus)?;
-        Some((Bridge::new(io), Timing::new(&self.config.bus, io, self.block_bytes() as usize)))
     }
 
     /// The caches and the store buffer of a process's processor.
@@ -303,7 +301,7 @@ impl<'a> Blueprint<'a> {
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
         let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, interface: None, bridge: None };
+            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &[] };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`config`] | machines' files: typed, checked, with the source of each value |
 //! | [`compose`] | from a configuration and a program to nodes |
-//! | [`node`] | a node: its components, wired |
+//! | [`wiring`] | which part of a node sits where |
+//! | [`node`] | a node: its parts, wired |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
@@ -28,6 +29,7 @@ pub mod node;
 pub mod request;
 pub mod run;
 pub mod trace;
+pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::{Attached, Attachment, registers};

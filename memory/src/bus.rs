@@ -184,7 +184,7 @@ macro_rules! declare_statistics {
 transaction_kinds!(declare_statistics);
 
 /// A bus that carries one transaction at a time.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bus {
     clock: Clock,
     occupancy: [Duration; Kind::ALL.len()],

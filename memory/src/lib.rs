@@ -18,9 +18,11 @@
 //! | [`check`] | the model checker over those tables |
 //! | [`kind`] | the kinds of transaction: one table |
 //! | [`transaction`] | what crosses the interconnect, and the answers |
-//! | [`bus`] | a snooping bus with one outstanding transaction |
-//! | [`bridge`] | what joins a memory bus and an I/O bus |
+//! | [`bus`] | the arbitration of a bus, its occupancy and its counts |
+//! | [`bridge`] | what may cross between two buses, and how long it takes |
+//! | [`interconnects`] | what carries transactions between agents: one kind a file |
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
+//! | [`home_memory`] | a memory on an interconnect |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
 //! | [`access_tags`] | what a process may do with each block of its tagged memory |
@@ -34,6 +36,8 @@ pub mod bridge;
 pub mod bus;
 pub mod cache;
 pub mod check;
+pub mod home_memory;
+pub mod interconnects;
 pub mod kind;
 pub mod main_memory;
 pub mod pages;
@@ -48,4 +52,4 @@ pub use access_tags::{AccessTags, Tag, TagError};
 pub use kind::Kind;
 pub use port::{AccessFault, Outcome, Port};
 pub use processor_memory::{ProcessorMemory, ProcessorPort};
-pub use transaction::{AgentId, BlockData, Response, SnoopReply, Transaction};
+pub use transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};

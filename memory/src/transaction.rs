@@ -130,6 +130,15 @@ pub struct SnoopReply {
     pub delay: Duration,
 }
 
+/// The home's part in a transaction on one of its blocks.
+#[derive(Clone, Debug, Default)]
+pub struct HomeReply {
+    /// The block's bytes, where the transaction fetches them.
+    pub data: Option<BlockData>,
+    /// The time that the home's memory takes.
+    pub delay: Duration,
+}
+
 /// How a transaction ended, as its issuer learns it.
 #[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Response {

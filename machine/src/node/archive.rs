@@ -6,25 +6,22 @@
 
 use narthex_kernel::{Archive, Archived, Damage};
 
-use super::{Node, Process, Unit};
+use super::{Node, NodeProcessor, Process};
 
 impl Archived for Node {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Node {
             id: _,
             events,
-            units,
+            processors,
             processes,
-            bus,
-            underway,
-            private,
-            io,
-            blocking_access_time: _,
-            main,
-            memory_access_time: _,
-            block_bytes: _,
-            interface,
+            interconnects,
+            memories,
+            devices,
+            seats: _,
+            first_seats: _,
             network,
+            blocking_access_time: _,
             stagger: _,
             program: _,
             output,
@@ -45,14 +42,11 @@ impl Archived for Node {
         // What a run does about its wait loops changes nothing that it computes.
         assert!(!waiting.is_asleep(), "a node rests before it is archived");
         events.archive(archive)?;
-        archive.each(units)?;
+        archive.each(processors)?;
         archive.each(processes)?;
-        archive.value(bus)?;
-        archive.value(underway)?;
-        archive.each(private.as_mut_slice())?;
-        archive.each(io.as_mut_slice())?;
-        main.archive(archive)?;
-        interface.archive(archive)?;
+        archive.each(interconnects)?;
+        archive.each(memories)?;
+        devices.iter_mut().try_for_each(|device| device.archive(archive))?;
         network.archive(archive)?;
         archive.value(output)?;
         archive.value(statistics)?;
@@ -61,9 +55,9 @@ impl Archived for Node {
     }
 }
 
-impl Archived for Unit {
+impl Archived for NodeProcessor {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Unit { processor, memory, ledger, activities, state } = self;
+        let NodeProcessor { processor, memory, ledger, activities, state, seats: _ } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();
         archive.value(memory)?;

@@ -17,6 +17,7 @@
 use narthex_fabrics::MessageSizes;
 use narthex_kernel::statistics::{Description, StatisticSet, Value};
 use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::Interconnect;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
@@ -72,7 +73,7 @@ impl Node {
     /// What the process's processor and the node have counted up to `now`, the
     /// processor's present instant.
     pub(super) fn counts(&mut self, process: usize, now: Time) -> Counts {
-        let ledger = &mut self.units[process].ledger;
+        let ledger = &mut self.processors[process].ledger;
         ledger.close(now);
         Counts {
             ledger: ledger.totals().collect(),
@@ -107,18 +108,17 @@ impl Node {
         all.into()
     }
 
-    /// The sets of the node's components; a second bus has a prefix to its names.
-    fn statistic_sets(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
-        let mut sets: Vec<(&str, &dyn StatisticSet)> =
-            vec![("", &self.statistics), ("", &self.bus.statistics), ("", self.network.statistics())];
-        sets.extend(self.units.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
-        sets.extend(self.interface.sides.iter().map(|side| ("", side.statistics())));
-        if let Some(io) = &self.io {
-            sets.extend([("io_", &io.bus.statistics as &dyn StatisticSet), ("", &io.bridge.statistics)]);
-        }
-        if let Some(private) = &self.private {
-            sets.push(("private_", &private.bus.statistics));
-        }
+    /// The sets of the node's components. Those of the first interconnect come
+    /// first; the names of another one's have a prefix.
+    fn statistic_sets(&self) -> Vec<(&str, &dyn StatisticSet)> {
+        let (first, others) = self.interconnects.split_first().expect("a node has an interconnect");
+        let mut sets: Vec<(&str, &dyn StatisticSet)> = vec![("", &self.statistics)];
+        sets.extend(first.statistics());
+        sets.push(("", self.network.statistics()));
+        sets.extend(self.processors.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
+        let of_devices = self.devices.iter().flat_map(|device| device.statistics());
+        sets.extend(of_devices.map(|set| ("", set)));
+        sets.extend(others.iter().flat_map(Interconnect::statistics));
         sets
     }
 

@@ -6,13 +6,11 @@
 //! patience and no observer ends them. So the node counts the events of an
 //! instant, and stops when there are more than any machine has.
 
-use std::fmt;
-
-use narthex_interfaces::Interface;
 use narthex_kernel::Time;
 use narthex_memory::AgentId;
+use narthex_memory::interconnects::InterconnectId;
 
-use super::{Agent, Ended, Node};
+use super::{Ended, Node};
 
 /// More events at one instant than a node of any machine has: a thousand nodes
 /// that each send it a full window of packets cause some ten thousand.
@@ -32,8 +30,8 @@ pub struct Instant {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Vain {
     at: Time,
-    bus: &'static str,
-    agent: Agent,
+    on: InterconnectId,
+    agent: AgentId,
 }
 
 impl Instant {
@@ -53,23 +51,19 @@ impl Instant {
     }
 }
 
-impl fmt::Display for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Agent::Unit(index) => write!(f, "processor {index}"),
-            Agent::Side(side) => {
-                let half = if side == Interface::send_half(0) % 2 { "send" } else { "receive" };
-                write!(f, "the {half} half of process {}'s interface", Interface::process_of(side))
-            }
-        }
-    }
-}
-
 impl Node {
     /// Notes that an agent was granted a bus and issued nothing.
     #[cold]
-    pub(super) fn note_vain_grant(&mut self, at: Time, bus: &'static str, agent: AgentId) {
-        self.instant.vain = Some(Vain { at, bus, agent: self.agent(agent) });
+    pub(super) fn note_vain_grant(&mut self, at: Time, on: InterconnectId, agent: AgentId) {
+        self.instant.vain = Some(Vain { at, on, agent });
+    }
+
+    /// What reports call an agent.
+    fn agent_name(&self, agent: AgentId) -> String {
+        match self.seat(agent) {
+            None => format!("processor {}", agent.0),
+            Some(place) => self.devices[place.device].seats()[place.seat].name.clone(),
+        }
     }
 
     /// Ends the run at an instant that does not end, and says why.
@@ -77,8 +71,9 @@ impl Node {
     pub(super) fn stop_at_endless_instant(&mut self) {
         let at = self.instant.at;
         let what = match self.instant.vain.filter(|vain| vain.at == at) {
-            Some(Vain { bus, agent, .. }) => {
-                format!("{agent} is granted the {bus} again and again and issues nothing")
+            Some(Vain { on, agent, .. }) => {
+                let bus = self.interconnects[usize::from(on.0)].name();
+                format!("{} is granted the {bus} again and again and issues nothing", self.agent_name(agent))
             }
             None => format!("more than {MOST_EVENTS} events happen"),
         };

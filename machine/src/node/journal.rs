@@ -25,12 +25,12 @@ use std::hash::{DefaultHasher, Hasher};
 
 use narthex_fabrics::flow_control::Occupancy;
 use narthex_fabrics::{Frame, FrameKind, FrameSummary, NetworkPort, NodeId};
+use narthex_interfaces::Device;
 use narthex_interfaces::side::Engine;
-use narthex_interfaces::{Interface, Side};
 use narthex_kernel::Time;
 use narthex_memory::Kind;
 
-use super::interconnect::Agent;
+use super::composition::Agent;
 use crate::activity::{Activity, Occupation};
 use course::Course;
 
@@ -210,7 +210,7 @@ impl Journal {
 
     /// An event of the node is over: finds what it changed. A change of a
     /// half's state at an `edge` of a transaction is that transaction's doing.
-    pub fn look(&mut self, now: Time, edge: Option<Edge>, interface: &Interface, network: &NetworkPort) {
+    pub fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
         if let Some(course) = &mut self.course {
             let records = &mut self.records;
             course.look(interface, network, |event| records.push_back(Record { at: now, event }), now);
@@ -220,7 +220,7 @@ impl Journal {
             return;
         }
         let taken = network.statistics().delivered.get();
-        let states: Vec<u64> = interface.sides.iter().map(|half| digest(&**half)).collect();
+        let states = (0..interface.seats().len()).map(|seat| digest(interface, seat)).collect();
         let before = std::mem::replace(&mut self.states, states);
         // The first look has nothing to compare with.
         for (side, state) in before.iter().enumerate() {
@@ -252,9 +252,9 @@ impl Journal {
 }
 
 /// A number that is different, almost surely, when a half's state is.
-fn digest(half: &dyn Side) -> u64 {
+fn digest(interface: &dyn Device, seat: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
-    half.hash_state(&mut hasher);
+    interface.hash_state(seat, &mut hasher);
     hasher.finish()
 }
 

@@ -4,18 +4,18 @@
 use std::ops::Range;
 
 use narthex_cores::linux::{GuestMemory, Protection};
-use narthex_memory::bridge::Bridge;
+use narthex_memory::interconnects::{Interconnect, MemoryId};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageKind, PageTable};
 use narthex_memory::port::AccessFault;
 use narthex_memory::{ProcessorMemory, Tag};
 
-use narthex_interfaces::Interface;
+use narthex_interfaces::Device;
 
-use super::Unit;
+use super::NodeProcessor;
 
 /// The parts of a node that hold a process's bytes. `C` finds the caches: a
-/// node that runs has them in its units, one that is being built beside it.
+/// node that runs has them in its processors, one that is being built beside it.
 pub struct NodeMemory<'a, C> {
     pub caches: &'a mut [C],
     /// The place among the caches of the process's own.
@@ -23,27 +23,38 @@ pub struct NodeMemory<'a, C> {
     pub main: &'a mut MainMemory,
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
-    /// The node's interface, which may hold newer bytes of its queues.
-    pub interface: Option<&'a Interface>,
-    /// The bridge to it, which may hold yet newer ones.
-    pub bridge: Option<&'a Bridge>,
+    /// The node's devices, which may hold newer bytes of their queues.
+    pub devices: &'a [Box<dyn Device>],
+    /// Its interconnects: a bridge may hold yet newer ones.
+    pub interconnects: &'a [Interconnect],
 }
 
 /// Something that has a processor's caches.
 pub trait HasCaches {
     /// The caches.
     fn memory(&mut self) -> &mut ProcessorMemory;
+
+    /// The memory whose blocks they hold.
+    fn home(&self) -> MemoryId;
 }
 
 impl HasCaches for ProcessorMemory {
     fn memory(&mut self) -> &mut ProcessorMemory {
         self
     }
+
+    fn home(&self) -> MemoryId {
+        MemoryId(0)
+    }
 }
 
-impl HasCaches for Unit {
+impl HasCaches for NodeProcessor {
     fn memory(&mut self) -> &mut ProcessorMemory {
         &mut self.memory
+    }
+
+    fn home(&self) -> MemoryId {
+        self.seats.memory
     }
 }
 
@@ -51,6 +62,12 @@ impl<C: HasCaches> NodeMemory<'_, C> {
     /// Where an address of the process lies in the node.
     fn translated(&mut self, address: u64) -> u64 {
         self.caches[self.own].memory().translation().to_node(address)
+    }
+
+    /// The caches that hold blocks of the process's memory.
+    fn caches(&mut self) -> impl Iterator<Item = &mut ProcessorMemory> {
+        let home = self.caches[self.own].home();
+        self.caches.iter_mut().filter(move |owner| owner.home() == home).map(HasCaches::memory)
     }
 
     /// Calls `step` for each part of the range that lies in one block, with the
@@ -97,21 +114,16 @@ impl<C: HasCaches> NodeMemory<'_, C> {
 impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault> {
         self.blocks(address, bytes.len(), |node, here, range| {
-            let cached = node.caches.iter_mut().find_map(|owner| owner.memory().peek(here));
-            let held = || {
-                let block = here - here % node.block_bytes;
-                let crossing = node.bridge.and_then(|bridge| bridge.peek(block));
-                if crossing.is_some() {
-                    return crossing;
-                }
-                node.interface?.sides.iter().find_map(|side| side.peek(block))
-            };
-            match cached.or_else(held) {
-                Some(block) => {
-                    let start = (here % node.block_bytes) as usize;
-                    bytes[range.clone()].copy_from_slice(&block[start..start + range.len()]);
-                }
-                None => node.main.read(here, &mut bytes[range]),
+            let (block, start) = (here - here % node.block_bytes, (here % node.block_bytes) as usize);
+            let target = &mut bytes[range];
+            if let Some(cached) = node.caches().find_map(|memory| memory.peek(here)) {
+                target.copy_from_slice(&cached[start..start + target.len()]);
+                return Ok(());
+            }
+            let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));
+            match crossing.or_else(|| node.devices.iter().find_map(|device| device.peek(block))) {
+                Some(held) => target.copy_from_slice(&held[start..start + target.len()]),
+                None => node.main.read(here, target),
             }
             Ok(())
         })
@@ -120,9 +132,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessFault> {
         self.blocks(address, bytes.len(), |node, here, range| {
             node.main.write(here, &bytes[range.clone()]);
-            for owner in node.caches.iter_mut() {
-                owner.memory().poke(here, &bytes[range.clone()]);
-            }
+            node.caches().for_each(|memory| memory.poke(here, &bytes[range.clone()]));
             Ok(())
         })
     }

@@ -1,21 +1,23 @@
-//! A node: processors, bus, main memory, interface and network port, wired.
+//! A node: processors, interconnects, memories, devices and a network port, wired.
 //!
 //! ```text
-//!   Unit ── ProcessorMemory ─┐
-//!   Unit ── ProcessorMemory ─┼── Bus ──┬── MainMemory
-//!                            │         │
-//!   Interface: send half ────┤         └── home blocks of the interface
-//!              receive half ─┤
-//!              ...           ┘  (two halves for each process)
+//!   NodeProcessor ── ProcessorMemory ─┐
+//!   NodeProcessor ── ProcessorMemory ─┼── interconnect ──┬── memory
+//!                                     │                  │
+//!   device: seat ─────────────────────┤                  └── home blocks of the device
+//!           seat ─────────────────────┘
+//!           ...                 (on this interconnect or on another one)
 //!                 └── NetworkPort ── frames from and to other nodes
 //! ```
 //!
-//! Every processor runs a process of its own ([`process`]). Bus, main memory,
-//! interface and network port are the node's, and its processes share them.
+//! A node is lists of these parts; which there are and what sits where comes from
+//! the machine's file ([`crate::compose`]). Every processor runs a process of its
+//! own ([`process`]). All the rest is the node's, and its processes share it.
 //!
 //! Components never call each other: this is the one place that carries one's
-//! output to the next. It is a partition of the simulation with an event queue
-//! of its own; nothing in it is shared with other nodes.
+//! output to the next, for the interconnects as a [`Composition`]. It is a
+//! partition of the simulation with an event queue of its own; nothing in it is
+//! shared with other nodes.
 //!
 //! **Processors run ahead.** A processor executes without events as long as it
 //! hits in its caches, up to the instant of the node's next event: until then
@@ -23,26 +25,24 @@
 //! within one bus arbitration of the slowest, because none can see another's
 //! transaction sooner.
 //!
-//! **A transaction** is granted ([`Event::Grant`]): its agent issues what its
-//! state needs now, everybody else snoops it at that instant, and the bus is
-//! occupied for its cycles and the supplier's time; then ([`Event::Release`])
-//! the agent gets its answer, and a processor that waited for it goes on before
-//! anything else happens at that instant, so that a block that was fetched is
-//! used before it can be taken away again.
+//! **A transaction** follows the rules of its interconnect
+//! ([`narthex_memory::interconnects`]). At its end a processor that waited for it
+//! goes on before anything else happens at that instant, so that a block that was
+//! fetched is used before it can be taken away again.
+//!
+//! [`Composition`]: interconnects::Composition
 
 mod archive;
+mod composition;
 pub mod counts;
+mod devices;
 mod endless;
-mod halves;
-mod interconnect;
-mod io_bus;
 pub mod journal;
 pub(crate) mod memory;
-mod private_bus;
 mod process;
+mod processor;
 mod program;
 mod regions;
-mod registers;
 mod report;
 pub mod stuck;
 mod waiting;
@@ -51,52 +51,40 @@ mod work;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use narthex_cores::Stop;
 use narthex_cores::linux::Program;
-use narthex_cores::{InOrder, Processor, Stop};
 use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
-use narthex_interfaces::Interface;
+use narthex_interfaces::Device;
 use narthex_interfaces::side::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
-use narthex_kernel::{Duration, EventQueue, Ledger, Time};
-use narthex_memory::bridge::{Bridge, Timing};
-use narthex_memory::bus::Bus;
-use narthex_memory::main_memory::MainMemory;
-use narthex_memory::{ProcessorMemory, Response, Transaction};
+use narthex_kernel::{Duration, EventQueue, Time};
+use narthex_memory::AgentId;
+use narthex_memory::home_memory::HomeMemory;
+use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
 
-use crate::activity::{Activities, Activity, Marker, Occupation};
+use crate::activity::{Activity, Marker, Occupation};
+use composition::SeatPlace;
 use journal::{Edge, Journal};
+use processor::State;
 
-use io_bus::IoBus;
-use private_bus::PrivateBus;
 use serde::{Deserialize, Serialize};
 use waiting::Waiting;
 
-pub use interconnect::Agent;
+pub use composition::Agent;
 pub use process::{Ended, Output, Process, Report};
+pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
 
-/// What can happen at a node.
+/// What can happen at a node: a step of one of its parts.
 #[derive(Debug, Serialize, Deserialize)]
 enum Event {
-    /// The bus is granted to the agent that has waited longest.
-    Grant,
-    /// The transaction on the bus is over.
-    Release,
-    /// The address of a processor's read has come to the bridge.
-    ReadAtBridge,
-    /// The I/O bus is granted.
-    IoGrant,
-    /// Somebody's turn on the I/O bus is over.
-    IoRelease,
-    /// The processor's own bus to its interface is granted.
-    PrivateGrant,
-    /// The access on the processor's own bus is over.
-    PrivateRelease,
+    /// A step of an interconnect.
+    Interconnect(InterconnectId, Step),
     /// The block that a processor moves has reached the pins.
     BlockMoved(usize),
-    /// A half of the interface asked to be called.
-    Timer(usize),
+    /// A seat of a device asked to be called.
+    Timer(usize, usize),
     /// A frame arrives from the network.
     Frame(Frame),
     /// The flow control asked to be called.
@@ -104,52 +92,13 @@ enum Event {
 }
 
 impl Event {
-    /// Whether a transaction on one of the buses begins or ends.
+    /// Whether a transaction on one of the interconnects begins or ends.
     fn edge(&self) -> Option<Edge> {
         match self {
-            Event::Grant | Event::IoGrant | Event::PrivateGrant => Some(Edge::Granted),
-            Event::Release | Event::IoRelease | Event::PrivateRelease => Some(Edge::Released),
+            Event::Interconnect(_, Step::Grant) => Some(Edge::Granted),
+            Event::Interconnect(_, Step::Release) => Some(Edge::Released),
             _ => None,
         }
-    }
-}
-
-/// A processor with everything that is its own.
-pub struct Unit {
-    /// The processor.
-    pub processor: Processor<InOrder>,
-    /// Its caches and store buffer.
-    pub memory: ProcessorMemory,
-    /// Where its time went.
-    pub ledger: Ledger<(Activity, Occupation)>,
-    activities: Activities,
-    state: State,
-}
-
-/// What a processor is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-enum State {
-    /// It executes instructions.
-    Running,
-    /// Its access is done: it repeats it before the next event.
-    Woken,
-    /// It waits for the bus.
-    Waiting,
-    /// Its process has ended.
-    Exited,
-}
-
-/// The transaction that occupies a bus.
-#[derive(Debug, Serialize, Deserialize)]
-struct Underway {
-    transaction: Transaction,
-    response: Response,
-}
-
-impl Underway {
-    /// A transaction whose answer is known later.
-    fn unanswered(transaction: Transaction) -> Self {
-        Underway { transaction, response: Response::default() }
     }
 }
 
@@ -157,24 +106,24 @@ impl Underway {
 pub struct Node {
     id: NodeId,
     events: EventQueue<Event>,
-    units: Vec<Unit>,
-    /// What runs on each unit.
+    processors: Vec<NodeProcessor>,
+    /// What runs on each processor.
     pub processes: Vec<Process>,
-    bus: Bus,
-    underway: Option<Underway>,
-    private: Option<PrivateBus>,
-    io: Option<IoBus>,
+    interconnects: Vec<Interconnect>,
+    memories: Vec<HomeMemory>,
+    /// The network interface, and what else there is.
+    devices: Vec<Box<dyn Device>>,
+    /// The seats of all devices, which follow the processors among the agents.
+    seats: Vec<SeatPlace>,
+    /// The place of each device's first seat among them.
+    first_seats: Vec<usize>,
+    network: NetworkPort,
     /// What a processor adds to an access for which it waits on a bus.
     blocking_access_time: Duration,
-    main: MainMemory,
-    memory_access_time: Duration,
-    block_bytes: u64,
-    interface: Interface,
-    network: NetworkPort,
     /// How far apart the processors of the node may be in time.
     stagger: Duration,
     program: Arc<Program>,
-    /// What the processes wrote, in order, until somebody takes it.
+    /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
     /// Frames that leave, until the outbox takes them.
     departures: Vec<Departure>,
@@ -190,7 +139,7 @@ pub struct Node {
     waiting: Waiting,
     /// What has happened at the present instant.
     instant: endless::Instant,
-    /// What happened here, where somebody wants to know.
+    /// What happened here, where a journal is kept.
     pub journal: Option<Box<Journal>>,
 }
 
@@ -198,28 +147,22 @@ pub struct Node {
 pub struct Parts {
     /// Its number.
     pub id: NodeId,
-    /// Its processors with their memories and processes, in bus order.
-    pub processors: Vec<(Processor<InOrder>, ProcessorMemory, Process)>,
-    /// Its bus.
-    pub bus: Bus,
-    /// The processor's own bus to its interface, where that is not on another.
-    pub private_bus: Option<Bus>,
-    /// How long one arbitration takes.
-    pub arbitration_time: Duration,
-    /// What a processor adds to an access for which it waits on a bus.
-    pub blocking_access_time: Duration,
-    /// The bridge to its I/O bus, where its interface is there.
-    pub bridge: Option<(Bridge, Timing)>,
-    /// Its main memory.
-    pub main: MainMemory,
-    /// What main memory needs for a block.
-    pub memory_access_time: Duration,
-    /// Bytes in a coherence block.
-    pub block_bytes: u64,
-    /// Its interface.
-    pub interface: Interface,
+    /// Its processors and what runs on them. Their numbers are those of their
+    /// agents.
+    pub processors: Vec<(NodeProcessor, Process)>,
+    /// Its interconnects, by their numbers.
+    pub interconnects: Vec<Interconnect>,
+    /// Its memories, by their numbers.
+    pub memories: Vec<HomeMemory>,
+    /// Its devices, and on which interconnect each of their seats is. The network
+    /// interface comes first. Their agents follow the processors'.
+    pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
     /// Its end of the fabric.
     pub network: NetworkPort,
+    /// What a processor adds to an access for which it waits on a bus.
+    pub blocking_access_time: Duration,
+    /// How far apart its processors may be in time: no transaction is seen sooner.
+    pub stagger: Duration,
     /// The program that runs on it.
     pub program: Arc<Program>,
 }
@@ -227,24 +170,28 @@ pub struct Parts {
 impl Node {
     /// A node at time zero, its processes about to execute their first instruction.
     pub fn new(parts: Parts) -> Self {
-        let with_unit = |(processor, memory, process)| (Unit::new(processor, memory), process);
-        let (units, processes) = parts.processors.into_iter().map(with_unit).unzip();
+        let (processors, processes): (Vec<_>, Vec<_>) = parts.processors.into_iter().unzip();
+        let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
+        for (device, (own, on)) in parts.devices.iter().enumerate() {
+            first_seats.push(seats.len());
+            for (seat, (own, &on)) in own.seats().iter().zip(on).enumerate() {
+                let agent = AgentId((processors.len() + seats.len()) as u8);
+                seats.push(SeatPlace { agent, on, device, seat, process: own.process });
+            }
+        }
         Node {
             id: parts.id,
             events: EventQueue::new(),
-            units,
+            processors,
             processes,
-            bus: parts.bus,
-            underway: None,
-            private: parts.private_bus.map(PrivateBus::new),
-            io: parts.bridge.map(|(bridge, timing)| IoBus::new(bridge, timing)),
-            blocking_access_time: parts.blocking_access_time,
-            main: parts.main,
-            memory_access_time: parts.memory_access_time,
-            block_bytes: parts.block_bytes,
-            interface: parts.interface,
+            interconnects: parts.interconnects,
+            memories: parts.memories,
+            devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
+            seats,
+            first_seats,
             network: parts.network,
-            stagger: parts.arbitration_time,
+            blocking_access_time: parts.blocking_access_time,
+            stagger: parts.stagger,
             program: parts.program,
             output: VecDeque::new(),
             departures: Vec::new(),
@@ -263,10 +210,10 @@ impl Node {
     /// anything to do before `limit`.
     fn next_to_run(&self, limit: Time) -> Option<(usize, Time)> {
         // Most nodes have one processor, and this is asked at each of its stops.
-        if let [unit] = &self.units[..] {
+        if let [unit] = &self.processors[..] {
             return unit.is_active(limit).then_some((0, limit));
         }
-        let active = || self.units.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
+        let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
         let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
         let others = active().filter(|&(index, _)| index != slowest);
         let stagger = self.stagger;
@@ -305,9 +252,10 @@ impl Node {
         if self.waiting.is_watching() {
             return self.run_watched(index, until);
         }
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         unit.state = State::Running;
-        let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
+        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let mut port = unit.memory.port(&self.processes[index].pages, main);
         let stop = unit.processor.run(&mut port, until);
         self.look_out(index, stop);
         self.heed(index, stop);
@@ -326,7 +274,7 @@ impl Node {
 
     /// A processor's access cannot finish at once.
     fn wait(&mut self, index: usize) {
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         let now = unit.processor.now();
         match unit.memory.wait_reason() {
             // A posted store: the processor goes on at once, but the bus is
@@ -335,17 +283,17 @@ impl Node {
             reason => {
                 unit.state = State::Waiting;
                 self.book(index, now, reason.into());
-                if let Some(duration) = self.units[index].memory.block_move() {
+                if let Some(duration) = self.processors[index].memory.block_move() {
                     self.events.schedule(now + duration, Event::BlockMoved(index));
                 }
             }
         }
-        self.request_for_unit(index, now);
+        self.ask_for_processor(index, now);
     }
 
     /// A processor's access is done; it repeats it at `now`.
     fn wake(&mut self, index: usize, now: Time) {
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         unit.state = State::Woken;
         unit.processor.resume_at(now);
         self.book(index, now, Occupation::Execute);
@@ -353,13 +301,13 @@ impl Node {
 
     /// From `at` on a processor's time belongs to its present activity and to `occupation`.
     fn book(&mut self, index: usize, at: Time, occupation: Occupation) {
-        let activity = self.units[index].activities.current();
+        let activity = self.processors[index].activities.current();
         self.book_as(index, at, (activity, occupation));
     }
 
     /// From `at` on a processor's time belongs to this activity and occupation.
     fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
-        self.units[index].ledger.switch(at, (activity, occupation));
+        self.processors[index].ledger.switch(at, (activity, occupation));
         self.note(at, journal::Event::Booking { processor: index, activity, occupation });
     }
 
@@ -375,7 +323,7 @@ impl Node {
         let Some(marker) = Marker::decode(immediate) else {
             return;
         };
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         match unit.activities.apply(marker) {
             Ok(()) => {
                 let now = unit.processor.now();
@@ -392,17 +340,11 @@ impl Node {
         let edge = event.edge();
         self.see(&event);
         match event {
-            Event::Grant => self.grant(now),
-            Event::Release => self.release(now),
-            Event::ReadAtBridge => self.read_at_bridge(now),
-            Event::IoGrant => self.grant_io_bus(now),
-            Event::IoRelease => self.release_io_bus(now),
-            Event::PrivateGrant => self.grant_private_bus(now),
-            Event::PrivateRelease => self.release_private_bus(now),
-            Event::Timer(side) => self.timer(now, side),
+            Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
+            Event::Timer(device, seat) => self.timer(now, device, seat),
             Event::BlockMoved(index) => {
-                self.units[index].memory.end_block_move();
-                self.request_for_unit(index, now);
+                self.processors[index].memory.end_block_move();
+                self.ask_for_processor(index, now);
             }
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
@@ -411,7 +353,7 @@ impl Node {
             }
         }
         if let Some(journal) = &mut self.journal {
-            journal.look(now, edge, &self.interface, &self.network);
+            journal.look(now, edge, &*self.devices[0], &self.network);
         }
     }
 
@@ -423,7 +365,7 @@ impl Node {
         }
         if let Some(process) = arrival.packet {
             self.got_further(now);
-            self.with_side(now, Interface::receive_half(process), |side, context| side.network(context));
+            self.announce_packet(now, process);
         }
         if arrival.room {
             self.offer_room(now);
@@ -453,7 +395,7 @@ impl Node {
 
     /// Instructions that its processors have retired.
     pub fn retired(&self) -> u64 {
-        self.units.iter().map(|unit| unit.processor.retired()).sum()
+        self.processors.iter().map(|unit| unit.processor.retired()).sum()
     }
 
     /// Events that have happened here since it was built or restored.
@@ -474,7 +416,8 @@ impl Partition for Node {
     type Payload = Frame;
 
     fn next_time(&self) -> Option<Time> {
-        let runnable = self.units.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
+        let runnable =
+            self.processors.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
         let processors = self.wakes_at().or_else(|| runnable.map(|unit| unit.processor.now()).min());
         processors.into_iter().chain(self.events.next_time()).min()
     }
@@ -494,13 +437,13 @@ impl Partition for Node {
 
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
     fn awaits(&self) -> Option<Time> {
-        let is_awaited = |event: &Event| matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(_));
+        let is_awaited = |event: &Event| matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(..));
         self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
     }
 
     fn status(&self) -> Status {
         // Asked after each window: the processes themselves are far away.
-        if self.units.iter().all(|unit| unit.state != State::Exited) {
+        if self.processors.iter().all(|unit| unit.state != State::Exited) {
             return Status::Running;
         }
         if let Some((_, at, _)) = self.failure() {
@@ -517,33 +460,5 @@ impl Partition for Node {
     /// finds no progress looks for that ([`crate::hang`]).
     fn progress(&self) -> u64 {
         self.progress
-    }
-}
-
-impl Unit {
-    fn new(processor: Processor<InOrder>, memory: ProcessorMemory) -> Self {
-        Unit {
-            processor,
-            memory,
-            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
-            activities: Activities::default(),
-            state: State::Running,
-        }
-    }
-
-    /// What its ledger books now.
-    fn booked(&self) -> (Activity, Occupation) {
-        let (activity, occupation) =
-            (self.ledger.current() / Occupation::ALL.len(), self.ledger.current() % Occupation::ALL.len());
-        (Activity::ALL[activity], Occupation::ALL[occupation])
-    }
-
-    /// Whether it has anything to do before `limit`.
-    fn is_active(&self, limit: Time) -> bool {
-        match self.state {
-            State::Woken => true,
-            State::Running => self.processor.now() < limit,
-            State::Waiting | State::Exited => false,
-        }
     }
 }

@@ -10,9 +10,10 @@ use narthex_cores::linux::{Effect, FaultReport, GuestMemory, NarthexCall, Output
 use narthex_interfaces::registers::Addresses;
 use narthex_kernel::Time;
 
+use super::Node;
 use super::memory::NodeMemory;
-use super::process::{Ended, Output, Report};
-use super::{Node, State};
+use super::process::{Ended, Output, Process, Report};
+use super::processor::State;
 use crate::activity::{Activity, Occupation};
 
 /// The number of the register that holds a system call's number.
@@ -22,23 +23,25 @@ const A0: usize = 10;
 
 impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
-        let now = self.units[index].processor.now();
+        let now = self.processors[index].processor.now();
         self.got_further(now);
-        let processor = &self.units[index].processor;
+        let processor = &self.processors[index].processor;
         let number = processor.x(A7);
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
-        let process = &mut self.processes[index];
+        let Node { processors, processes, memories, devices, interconnects, .. } = self;
+        let Process { pages, calls, .. } = &mut processes[index];
+        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let mut memory = NodeMemory {
-            caches: &mut self.units,
+            caches: processors,
             own: index,
-            main: &mut self.main,
-            pages: &mut process.pages,
-            block_bytes: self.block_bytes,
-            interface: Some(&self.interface),
-            bridge: self.io.as_ref().map(|io| &io.bridge),
+            main: &mut home.bytes,
+            pages,
+            block_bytes: home.block_bytes,
+            devices,
+            interconnects,
         };
-        let result = process.calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
-        self.units[index].processor.set_x(A0, result.value as u64);
+        let result = calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
+        self.processors[index].processor.set_x(A0, result.value as u64);
         if let Some(effect) = result.effect {
             self.carry_out(index, now, effect);
         }
@@ -75,7 +78,7 @@ impl Node {
     }
 
     fn write(&mut self, process: usize, stream: OutputStream, bytes: Vec<u8>) {
-        let at = self.units[process].processor.now();
+        let at = self.processors[process].processor.now();
         self.output.push_back(Output { at, process, stream, bytes });
     }
 
@@ -85,7 +88,7 @@ impl Node {
         if self.processes[index].failure().is_none() {
             self.processes[index].ended = Some((now, ended));
         }
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         if unit.state != State::Exited {
             unit.state = State::Exited;
             let at = now.max(unit.ledger.booked_until());
@@ -95,7 +98,7 @@ impl Node {
 
     /// A check failed, in the program or in a device that it used wrongly.
     pub(super) fn fail(&mut self, index: usize, message: &str) {
-        let now = self.units[index].processor.now();
+        let now = self.processors[index].processor.now();
         self.fail_at(now, index, message);
     }
 
@@ -111,7 +114,7 @@ impl Node {
 
     /// An instruction cannot be executed.
     pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
-        let processor = &self.units[index].processor;
+        let processor = &self.processors[index].processor;
         let now = processor.now();
         let (integers, floats) = self.registers(index);
         let report = FaultReport {
@@ -156,7 +159,7 @@ impl Node {
     /// without them, but for leaf functions, ends the chain early.
     pub(super) fn call_chain(&mut self, index: usize) -> Vec<u64> {
         const LONGEST: usize = 12;
-        let processor = &self.units[index].processor;
+        let processor = &self.processors[index].processor;
         let mut chain = vec![processor.pc()];
         let (mut frame, stack) = (processor.x(8), processor.x(2));
         // A leaf keeps no frame: its caller is in the return address register,
@@ -197,14 +200,16 @@ impl Node {
     /// Two doublewords of a process's memory, where there is any.
     fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
         let mut bytes = [0; 16];
+        let Node { processors, processes, memories, devices, interconnects, .. } = self;
+        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let mut memory = NodeMemory {
-            caches: &mut self.units,
+            caches: processors,
             own: index,
-            main: &mut self.main,
-            pages: &mut self.processes[index].pages,
-            block_bytes: self.block_bytes,
-            interface: Some(&self.interface),
-            bridge: self.io.as_ref().map(|io| &io.bridge),
+            main: &mut home.bytes,
+            pages: &mut processes[index].pages,
+            block_bytes: home.block_bytes,
+            devices,
+            interconnects,
         };
         memory.read(address, &mut bytes).ok()?;
         Some([0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))))
@@ -212,7 +217,7 @@ impl Node {
 
     /// The integer and the floating-point registers of a processor.
     fn registers(&self, index: usize) -> ([u64; 32], [u64; 32]) {
-        let processor = &self.units[index].processor;
+        let processor = &self.processors[index].processor;
         (std::array::from_fn(|number| processor.x(number)), std::array::from_fn(|number| processor.f(number)))
     }
 

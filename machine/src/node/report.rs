@@ -4,18 +4,19 @@ use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
 use narthex_interfaces::places::{Place, Shape, place_of};
 use narthex_kernel::Time;
+use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
 
 use super::Node;
 use super::counts::{ledger_json, sizes_json, statistics_json};
-use super::journal::{Event, IO_BUS, Journal, MEMORY_BUS, PRIVATE_BUS};
+use super::journal::{Event, Journal};
 use super::process::Ended;
 
 impl Node {
     /// Closes the ledgers: the run ends now.
     pub fn close(&mut self, now: Time) {
         self.catch_up(now);
-        for unit in &mut self.units {
+        for unit in &mut self.processors {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
         }
@@ -26,20 +27,18 @@ impl Node {
     pub fn begin_course(&mut self, now: Time) {
         self.rest_at(now);
         let mut journal = Journal::of_course();
-        for (processor, unit) in self.units.iter().enumerate() {
+        for (processor, unit) in self.processors.iter().enumerate() {
             let (activity, occupation) = unit.booked();
             let at = now.max(unit.ledger.booked_until());
             journal.record(at, Event::Booking { processor, activity, occupation });
         }
-        journal.look(now, None, &self.interface, &self.network);
+        journal.look(now, None, &*self.devices[0], &self.network);
         self.journal = Some(Box::new(journal));
     }
 
-    /// The buses that it has.
+    /// The names of the buses that it has.
     pub fn buses(&self) -> Vec<&'static str> {
-        let io = self.io.as_ref().map(|_| IO_BUS);
-        let private = self.private.as_ref().map(|_| PRIVATE_BUS);
-        [Some(MEMORY_BUS), io, private].into_iter().flatten().collect()
+        self.interconnects.iter().map(Interconnect::name).collect()
     }
 
     /// How many processes it runs.
@@ -49,18 +48,18 @@ impl Node {
 
     /// The latest instant that anything on this node has reached.
     pub fn reached(&self) -> Time {
-        self.units.iter().map(|unit| unit.ledger.booked_until()).max().unwrap_or(Time::ZERO)
+        self.processors.iter().map(|unit| unit.ledger.booked_until()).max().unwrap_or(Time::ZERO)
     }
 
     /// How many pages of its memory have been written to.
     pub fn touched_pages(&self) -> usize {
-        self.main.touched_pages()
+        self.memories.iter().map(|memory| memory.bytes.touched_pages()).sum()
     }
 
     /// Everything that the node counted, as JSON.
     pub fn to_json(&self) -> Value {
         let processors: Vec<Value> = self
-            .units
+            .processors
             .iter()
             .zip(&self.processes)
             .map(|(unit, process)| {
@@ -84,10 +83,16 @@ impl Node {
         })
     }
 
+    /// Bytes in a coherence block of the memory in which the first process is.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.memories[usize::from(self.processors[0].seats.memory.0)].block_bytes
+    }
+
     /// What an address of the first process is, in words.
     pub fn place_of(&self, address: u64, packet_bytes: u64) -> Place {
-        let drivers = self.interface.layouts(0).map(|layout| layout.driver);
-        let shape = Shape { packet_bytes, block_bytes: self.block_bytes, drivers };
+        let layouts = self.devices[0].layouts(0);
+        let drivers = [layouts[0].driver, layouts[1].driver];
+        let shape = Shape { packet_bytes, block_bytes: self.block_bytes(), drivers };
         place_of(address, &shape).unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
             Guest::Inside(Use::Heap | Use::Mapping, _) => Place::whole("user memory"),
             Guest::Inside(purpose, _) => Place::whole(purpose.to_string()),

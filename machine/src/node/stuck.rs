@@ -4,14 +4,16 @@
 use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;
 use narthex_fabrics::{FrameKind, FrameSummary, Rank};
+use narthex_interfaces::QueueState;
 use narthex_interfaces::side::Driver;
-use narthex_interfaces::{Interface, QueueState};
 use narthex_kernel::Time;
+use narthex_memory::interconnects::Interconnect;
 use narthex_memory::processor_memory::WaitReason;
 use serde::Serialize;
 
 use super::process::Ended;
-use super::{Event, Node, State};
+use super::processor::State;
+use super::{Event, Node};
 use crate::activity::{Activity, Occupation};
 
 /// A place in the program.
@@ -83,13 +85,13 @@ pub struct StuckNode {
 impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
-        let processes = (0..self.units.len()).map(|index| self.stuck_process(index)).collect();
+        let processes = (0..self.processors.len()).map(|index| self.stuck_process(index)).collect();
         StuckNode {
             processes,
             flow: self.network.state(),
             under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
             lost: self.network.lost().to_vec(),
-            bridge: self.io.as_ref().map(|io| io.bridge.describe()),
+            bridge: self.interconnects.iter().find_map(Interconnect::describe),
             progressed_at: self.progressed_at,
         }
     }
@@ -101,9 +103,10 @@ impl Node {
             |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
         let calls = chain.into_iter().enumerate().map(inside).map(|address| self.call(address)).collect();
         let process = index as u8;
-        let send = self.interface.sides[Interface::send_half(process)].queue();
-        let receive = self.interface.sides[Interface::receive_half(process)].queue();
-        let unit = &self.units[index];
+        let interface = &self.devices[0];
+        let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
+        let (send, receive) = (queue(interface.sender(process)), queue(interface.receiver(process)));
+        let unit = &self.processors[index];
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),
@@ -123,19 +126,19 @@ impl Node {
 
     /// Whether the interface takes one more packet from a process.
     fn has_room(&self, process: u8, send: &QueueState) -> bool {
-        let [half, _] = self.interface.layouts(process);
+        let driver = self.devices[0].layouts(process)[0].driver;
         // Behind a FIFO is the flow control and no queue: its room is the sender's.
-        let is_fifo = matches!(half.driver, Driver::Fifo | Driver::BlockBuffer | Driver::UserLevelDma);
+        let is_fifo = matches!(driver, Driver::Fifo | Driver::BlockBuffer | Driver::UserLevelDma);
         !send.is_full() && (!is_fifo || self.network.has_room(process))
     }
 
     /// What a processor waits for, in words.
     fn access(&self, index: usize, reason: WaitReason) -> String {
         let occupation = Occupation::from(Some(reason)).as_str();
-        match self.units[index].memory.pending_address() {
+        match self.processors[index].memory.pending_address() {
             None => occupation.to_owned(),
             Some(address) => {
-                let place = self.place_of(address, self.block_bytes).name;
+                let place = self.place_of(address, self.block_bytes()).name;
                 format!("{occupation} at {address:#x} ({place})")
             }
         }

@@ -2,7 +2,8 @@
 
 use std::hash::Hasher;
 
-use super::{Node, State};
+use super::Node;
+use super::processor::State;
 use crate::activity::Activity;
 use crate::check::digest::Digest;
 
@@ -10,15 +11,15 @@ impl Node {
     /// The processors whose programs say that they do work of their own.
     pub fn at_own_work(&self) -> Vec<usize> {
         let is_at_work = |&index: &usize| {
-            let unit = &self.units[index];
+            let unit = &self.processors[index];
             unit.state != State::Exited && unit.activities.current() == Activity::Application
         };
-        (0..self.units.len()).filter(is_at_work).collect()
+        (0..self.processors.len()).filter(is_at_work).collect()
     }
 
     /// A number that is different, almost surely, when any register is.
     pub fn registers_digest(&self, index: usize) -> u128 {
-        let processor = &self.units[index].processor;
+        let processor = &self.processors[index].processor;
         let mut digest = Digest::default();
         digest.write_u64(processor.pc());
         for number in 1..32 {
@@ -32,8 +33,8 @@ impl Node {
     /// memory and caches hold. It costs as much as reading them.
     pub fn memory_digest(&self) -> u128 {
         let mut digest = Digest::default();
-        self.main.hash_pages(&mut digest);
-        self.units.iter().for_each(|unit| unit.memory.hash_bytes(&mut digest));
+        self.memories.iter().for_each(|memory| memory.bytes.hash_pages(&mut digest));
+        self.processors.iter().for_each(|unit| unit.memory.hash_bytes(&mut digest));
         digest.value()
     }
 }

@@ -63,8 +63,11 @@ fn node(machine: &str, interface: &str) -> Node {
     let interface = interface.parse().expect("an interface");
     let request = json!({ "program": "guest", "machine": "-", "interface": "-", "nodes": 2 });
     let request: RunRequest = serde_json::from_value(request).expect("a sound request");
-    let mut node = Blueprint::new(&machine.config, interface, program, &request).node(1).expect("a node");
-    node.interface.sides[0] = Box::new(Greedy::default());
+    let blueprint = Blueprint::new(&machine.config, interface, program, &request);
+    let mut node = blueprint.node(1).expect("a node");
+    let mut interface = blueprint.build_interface().expect("an interface");
+    interface.sides[0] = Box::new(Greedy::default());
+    node.devices[0] = Box::new(interface);
     node
 }
 
@@ -74,7 +77,8 @@ fn an_agent_that_is_granted_for_ever_and_issues_nothing_is_named() {
         [("hpca98", "CNI512Q", "memory bus"), ("isca96", "CNI512Q on io-bus", "I/O bus")]
     {
         let mut node = node(machine, interface);
-        node.request_for_side(Time::from_ps(1_000), 0);
+        let place = node.seat_of(0, 0);
+        interconnects::ask(&mut node, Time::from_ps(1_000), place.on, place.agent);
         node.advance(Time::from_ps(1_000_000), &mut Outbox::new(1));
         assert!(matches!(node.status(), Status::Stopped { .. }), "{interface}");
         let Some((0, _, Ended::Endless(text))) = node.failure() else {

@@ -5,7 +5,7 @@
 
 use narthex_fabrics::NetworkPort;
 use narthex_fabrics::flow_control::Occupancy;
-use narthex_interfaces::Interface;
+use narthex_interfaces::Device;
 use narthex_interfaces::side::Engine;
 use narthex_kernel::Time;
 
@@ -23,14 +23,15 @@ impl Course {
     /// Records what has changed since the last look.
     pub fn look(
         &mut self,
-        interface: &Interface,
+        interface: &dyn Device,
         network: &NetworkPort,
         mut record: impl FnMut(Event),
         now: Time,
     ) {
-        self.engines.resize(interface.sides.len(), None);
-        for (side, (half, seen)) in interface.sides.iter().zip(&mut self.engines).enumerate() {
-            let engine = half.engine(now);
+        let seats = interface.seats().len();
+        self.engines.resize(seats, None);
+        for (side, seen) in self.engines.iter_mut().enumerate() {
+            let engine = interface.engine(side, now);
             if let (Some(engine), true) = (engine, engine != *seen) {
                 record(Event::Engine(side, engine));
             }
@@ -40,7 +41,7 @@ impl Course {
         if self.buffers.replace(buffers) != Some(buffers) {
             record(Event::Buffers(buffers));
         }
-        self.waiting.resize(interface.sides.len() / 2, 0);
+        self.waiting.resize(seats / 2, 0);
         for (process, seen) in self.waiting.iter_mut().enumerate() {
             let waiting = network.waiting(process as u8);
             if std::mem::replace(seen, waiting) != waiting {

@@ -37,7 +37,8 @@ use narthex_cores::wait_loop::Turn;
 use narthex_kernel::ledger::LedgerTurn;
 use narthex_kernel::{Duration, Time};
 
-use super::{Event, Node, State};
+use super::processor::State;
+use super::{Event, Node};
 use lookout::Lookout;
 use watch::Watch;
 
@@ -110,7 +111,7 @@ impl Node {
     /// if it loads from a device.
     pub(super) fn see(&mut self, event: &Event) {
         if let Stage::Watching(watch) = &self.waiting.stage
-            && !(watch.takes_bus && (event.edge().is_some() || matches!(event, Event::ReadAtBridge)))
+            && !(watch.takes_bus && matches!(event, Event::Interconnect(..)))
         {
             self.stop_watching();
         }
@@ -121,7 +122,7 @@ impl Node {
     pub fn catch_up(&mut self, now: Time) {
         let Stage::Asleep(sleep) = std::mem::take(&mut self.waiting.stage) else { return };
         let Sleep { index, turn, ledger, sums } = *sleep;
-        let unit = &mut self.units[index];
+        let unit = &mut self.processors[index];
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
         unit.processor.repeat(&turn, turns);
@@ -132,7 +133,7 @@ impl Node {
         }
         let instructions = turns * turn.instructions();
         self.waiting.skipped_instructions += instructions;
-        let retired = self.units[index].processor.retired();
+        let retired = self.processors[index].processor.retired();
         self.waiting.lookout.saved(turns, turn.instructions(), retired);
     }
 
@@ -153,12 +154,13 @@ impl Node {
         let turn = &sleep.turn;
         let all = Duration::from_ps(turn.duration().as_ps().saturating_mul(turn.limit()));
         let longest = if turn.grows() { LONGEST_SLEEP.max(turn.duration()) } else { Duration::MAX };
-        Some(self.units[sleep.index].processor.now().saturating_add(all.min(longest)))
+        Some(self.processors[sleep.index].processor.now().saturating_add(all.min(longest)))
     }
 
     /// The only processor that has not ended its program; none if there are more.
     fn only_processor(&self) -> Option<usize> {
-        let mut running = (0..self.units.len()).filter(|&index| self.units[index].state != State::Exited);
+        let mut running =
+            (0..self.processors.len()).filter(|&index| self.processors[index].state != State::Exited);
         running.next().filter(|_| running.next().is_none())
     }
 }

@@ -3,6 +3,7 @@
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::Interconnect;
 
 use crate::check::digest::Digest;
 use crate::node::Node;
@@ -19,49 +20,37 @@ pub(super) struct Rest {
 impl Node {
     /// Whether nothing is under way on any bus, and no access of a processor.
     pub(super) fn is_at_rest(&self, now: Time) -> bool {
-        let io = self.io.as_ref().is_none_or(|io| io.is_idle_at(now));
-        let private = self.private.as_ref().is_none_or(|private| private.is_idle_at(now));
-        self.underway.is_none()
-            && self.bus.is_idle_at(now)
-            && io
-            && private
-            && self.units.iter().all(|unit| unit.memory.is_at_rest())
+        self.interconnects.iter().all(|interconnect| interconnect.is_idle_at(now))
+            && self.processors.iter().all(|unit| unit.memory.is_at_rest())
     }
 
-    /// The state of interface and bridge at `now`.
+    /// The state of devices and interconnects at `now`.
     pub(super) fn rest(&self, now: Time) -> Rest {
         let mut awaited: Vec<Time> = self.events.iter().map(|(time, _)| time).collect();
         awaited.sort_unstable();
         let mut digest = Digest::default();
         digest.at(now, &awaited);
-        self.interface.sides.iter().for_each(|side| side.hash_state(&mut digest));
-        if let Some(io) = &self.io {
-            std::hash::Hash::hash(&io.bridge, &mut digest);
+        for place in &self.seats {
+            self.devices[place.device].hash_state(place.seat, &mut digest);
         }
+        self.interconnects.iter().for_each(|interconnect| interconnect.hash_state(&mut digest));
         Rest { state: digest.value(), network_changes: self.network.changes(), events: self.events.len() }
     }
 
     /// What divides a turn that takes the bus: a cycle of every bus.
     pub(super) fn grain(&self) -> Duration {
-        let others = self.private.iter().map(|private| private.bus.period());
-        let others = others.chain(self.io.iter().map(|io| io.bus.period()));
-        others.fold(self.bus.period(), least_common_multiple)
+        let periods = self.interconnects.iter().map(Interconnect::period);
+        periods.reduce(least_common_multiple).expect("a node has an interconnect")
     }
 
     /// Hands out every sum of the node's statistics that a load from a device's
     /// register may move.
     pub(super) fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
         self.statistics.sums(visitor);
-        self.bus.statistics.sums(visitor);
-        self.units.iter_mut().for_each(|unit| unit.memory.statistics.sums(visitor));
-        self.interface.sides.iter_mut().for_each(|side| side.statistics_mut().sums(visitor));
-        if let Some(io) = &mut self.io {
-            io.bus.statistics.sums(visitor);
-            io.bridge.statistics.sums(visitor);
-        }
-        if let Some(private) = &mut self.private {
-            private.bus.statistics.sums(visitor);
-        }
+        self.processors.iter_mut().for_each(|unit| unit.memory.statistics.sums(visitor));
+        let of_devices = self.devices.iter_mut().flat_map(|device| device.statistics_mut());
+        let of_interconnects = self.interconnects.iter_mut().flat_map(Interconnect::statistics_mut);
+        of_devices.chain(of_interconnects).for_each(|set| set.sums(visitor));
     }
 
     /// All those sums.

@@ -10,7 +10,8 @@ use super::lookout::Seen;
 use super::rest::Rest;
 use super::{Sleep, Stage};
 use crate::activity::{Activities, Activity, Occupation};
-use crate::node::{Node, State};
+use crate::node::Node;
+use crate::node::processor::State;
 
 /// A turn has this many times the instructions that it seemed to have, at most:
 /// it may have to be looked at three times.
@@ -52,7 +53,7 @@ impl Node {
         if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
             return;
         }
-        let unit = &self.units[index];
+        let unit = &self.processors[index];
         let loads = unit.memory.statistics.uncached_loads.get();
         if let Some(seen) = self.waiting.lookout.look(stop, &unit.processor, loads) {
             self.watch(index, seen);
@@ -76,7 +77,7 @@ impl Node {
             if let Some(stop) = stop {
                 self.heed(index, stop);
             }
-            if waits && self.units[index].memory.wait_reason() != Some(WaitReason::Uncached) {
+            if waits && self.processors[index].memory.wait_reason() != Some(WaitReason::Uncached) {
                 self.stop_watching();
             }
             match verdict {
@@ -93,15 +94,16 @@ impl Node {
 
     /// One instruction; the first may have waited, and only then the turn begins.
     fn watched_step(&mut self, index: usize, until: Time) -> (Option<Stop>, Verdict) {
-        self.units[index].state = State::Running;
-        let begins = !self.units[index].processor.is_resumed();
+        self.processors[index].state = State::Running;
+        let begins = !self.processors[index].processor.is_resumed();
         if begins && matches!(&self.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
             self.begin(index);
         }
         let Stage::Watching(watch) = &mut self.waiting.stage else { return (None, Verdict::Open) };
         watch.steps += 1;
-        let unit = &mut self.units[index];
-        let mut port = unit.memory.port(&self.processes[index].pages, &self.main);
+        let unit = &mut self.processors[index];
+        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let mut port = unit.memory.port(&self.processes[index].pages, main);
         match &mut watch.begun {
             Some(begun) => begun.observation.step(&mut unit.processor, &mut port, until),
             None => (unit.processor.step_before(&mut port, until), Verdict::Open),
@@ -111,7 +113,7 @@ impl Node {
     /// The turn begins here, or begins anew.
     fn begin(&mut self, index: usize) {
         let Stage::Watching(watch) = &self.waiting.stage else { return };
-        if watch.takes_bus && !self.is_at_rest(self.units[index].processor.now()) {
+        if watch.takes_bus && !self.is_at_rest(self.processors[index].processor.now()) {
             return self.stop_watching();
         }
         let Stage::Watching(mut watch) = std::mem::take(&mut self.waiting.stage) else { return };
@@ -120,7 +122,7 @@ impl Node {
             Some(begun) => begun.at = at,
             None => {
                 let grain = if watch.takes_bus { self.grain() } else { Duration::from_ps(1) };
-                let processor = &self.units[index].processor;
+                let processor = &self.processors[index].processor;
                 let observation = Observation::new(processor, MOST_TURNS * watch.instructions, grain);
                 watch.begun = Some(Begun { observation, at });
             }
@@ -129,8 +131,8 @@ impl Node {
     }
 
     fn start(&mut self, index: usize, takes_bus: bool) -> Start {
-        let rest = takes_bus.then(|| (self.rest(self.units[index].processor.now()), self.all_sums()));
-        let unit = &self.units[index];
+        let rest = takes_bus.then(|| (self.rest(self.processors[index].processor.now()), self.all_sums()));
+        let unit = &self.processors[index];
         Start { activities: unit.activities.clone(), ledger: unit.ledger.clone(), rest }
     }
 
@@ -140,7 +142,7 @@ impl Node {
         let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) else { return };
         let Some(Begun { at, .. }) = watch.begun else { return };
         let end = self.start(index, watch.takes_bus);
-        let now = self.units[index].processor.now();
+        let now = self.processors[index].processor.now();
         let ledger = end.ledger.turn_since(&at.ledger, turn.duration());
         let is_same = end.activities == at.activities && (!watch.takes_bus || self.is_at_rest(now));
         let sums = match (at.rest, end.rest) {
@@ -155,7 +157,7 @@ impl Node {
                 Stage::Asleep(Box::new(Sleep { index, turn, ledger, sums }))
             }
             _ => {
-                self.waiting.lookout.in_vain(watch.steps, self.units[index].processor.retired());
+                self.waiting.lookout.in_vain(watch.steps, self.processors[index].processor.retired());
                 Stage::Executing
             }
         };
@@ -164,7 +166,7 @@ impl Node {
     /// What happens is no turn.
     pub(in crate::node) fn stop_watching(&mut self) {
         if let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) {
-            let retired = self.units[watch.index].processor.retired();
+            let retired = self.processors[watch.index].processor.retired();
             self.waiting.lookout.in_vain(watch.steps, retired);
         }
     }

@@ -1,0 +1,253 @@
+//! The node as a composition: how the rules of its interconnects reach its
+//! processors, devices and memories.
+
+use narthex_interfaces::registers::Addresses;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::{
+    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Step, Supplier,
+};
+use narthex_memory::processor_memory::{Traffic, WaitReason};
+use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+
+use super::journal::{self, Crossing, Hold};
+use super::{Event, Node, State};
+
+/// An agent of the node's interconnects, by what it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agent {
+    /// A processor.
+    Unit(usize),
+    /// A seat of a device, by its place among all seats: those of the network
+    /// interface come first, of which each even one sends.
+    Side(usize),
+}
+
+/// The seat of an agent that is a device's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeatPlace {
+    /// Its number among the agents.
+    pub agent: AgentId,
+    /// Where it is.
+    pub on: InterconnectId,
+    /// Which device it belongs to, and its number there.
+    pub device: usize,
+    pub seat: usize,
+    /// The process that uses it.
+    pub process: u8,
+}
+
+impl Node {
+    /// The number of a processor among the agents.
+    pub(super) fn agent_of_processor(&self, index: usize) -> AgentId {
+        AgentId(index as u8)
+    }
+
+    /// The seat with this number among the agents; none if that is a processor.
+    #[inline]
+    pub(super) fn seat(&self, agent: AgentId) -> Option<SeatPlace> {
+        usize::from(agent.0).checked_sub(self.processors.len()).map(|place| self.seats[place])
+    }
+
+    /// The place among all seats of a seat of a device.
+    pub(super) fn seat_of(&self, device: usize, seat: usize) -> SeatPlace {
+        self.seats[self.first_seats[device] + seat]
+    }
+
+    /// The agent with this number.
+    pub(super) fn agent(&self, agent: AgentId) -> Agent {
+        let number = usize::from(agent.0);
+        number.checked_sub(self.processors.len()).map_or(Agent::Unit(number), Agent::Side)
+    }
+
+    /// Asks for the interconnects that a processor's memory needs.
+    pub(super) fn ask_for_processor(&mut self, index: usize, now: Time) {
+        let agent = self.agent_of_processor(index);
+        let seats = &self.processors[index].seats;
+        let (caches, private) = (seats.caches.0, seats.private);
+        interconnects::ask(self, now, caches, agent);
+        if let Some(path) = private {
+            interconnects::ask(self, now, path, agent);
+        }
+    }
+
+    /// A processor goes on whose access needs the interconnect no longer, because
+    /// its cache has snarfed the block.
+    fn wake_if_served(&mut self, index: usize, now: Time) {
+        let processor = &self.processors[index];
+        if processor.state == State::Waiting && processor.memory.wait_reason().is_none() {
+            self.wake(index, now);
+            self.ask_for_processor(index, now);
+        }
+    }
+
+    /// What the processor adds to an access for which it has waited. A store
+    /// buffer that has drained brings it nothing, and its own path is no bus.
+    fn processors_part(&self, index: usize, on: InterconnectId) -> Duration {
+        let processor = &self.processors[index];
+        let waits_for_it = processor.memory.wait_reason() != Some(WaitReason::StoreBuffer);
+        let is_private = processor.seats.traffic(on) == Traffic::Uncached;
+        if waits_for_it && !is_private { self.blocking_access_time } else { Duration::ZERO }
+    }
+}
+
+impl Composition for Node {
+    #[inline]
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        &mut self.interconnects[usize::from(on.0)]
+    }
+
+    fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
+        self.events.schedule(at, Event::Interconnect(on, step));
+    }
+
+    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
+        match self.seat(agent) {
+            None => {
+                let processor = &self.processors[usize::from(agent.0)];
+                processor.memory.wants(processor.seats.traffic(on))
+            }
+            Some(place) => self.devices[place.device].wants(place.seat),
+        }
+    }
+
+    fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {
+        let Some(place) = self.seat(agent) else {
+            let index = usize::from(agent.0);
+            let processor = &mut self.processors[index];
+            let transaction = processor.memory.issue(processor.seats.traffic(on));
+            if transaction.is_none() {
+                self.wake_if_served(index, now);
+            }
+            return transaction;
+        };
+        let transaction = self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
+        if let Some(problem) = self.refusal(place, &transaction) {
+            self.fail_at(now, place.process.into(), &problem);
+            return None;
+        }
+        Some(transaction)
+    }
+
+    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        match self.seat(agent) {
+            None => self.processors[usize::from(agent.0)].memory.snoop(transaction),
+            Some(place) => {
+                self.with_seat(now, place, |device, context| device.snoop(place.seat, context, transaction))
+            }
+        }
+    }
+
+    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
+        let place = self.seat(agent).expect("a device is the home");
+        self.with_seat(now, place, |device, context| device.home(place.seat, context, transaction))
+    }
+
+    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        self.memories[usize::from(memory.0)].answer(transaction)
+    }
+
+    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {
+        self.memories[usize::from(memory.0)].bytes.write(address, data);
+    }
+
+    fn access_time(&self, agent: AgentId, kind: Kind) -> Duration {
+        let place = self.seat(agent).expect("registers are a device's");
+        self.devices[place.device].access_time(place.seat, kind)
+    }
+
+    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
+        let place = self.seat(agent).expect("registers are a device's");
+        self.access_register(now, place, transaction, response);
+    }
+
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) {
+        self.processors[usize::from(agent.0)].memory.snarf(transaction);
+    }
+
+    fn complete(
+        &mut self,
+        now: Time,
+        agent: AgentId,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        if let Some(place) = self.seat(agent) {
+            return self.with_seat(now, place, |device, context| {
+                device.complete(place.seat, context, transaction, response);
+            });
+        }
+        let index = usize::from(agent.0);
+        let own_time = self.processors_part(index, on);
+        let processor = &mut self.processors[index];
+        if processor.memory.complete(transaction, response) && processor.state == State::Waiting {
+            self.wake(index, now + own_time);
+        }
+        self.ask_for_processor(index, now);
+    }
+
+    /// Counts where a processor's block of the interface came from.
+    fn supplied(&mut self, transaction: &Transaction, supplier: Option<Supplier>) {
+        if self.seat(transaction.agent).is_none()
+            && transaction.kind.fetches_block()
+            && Addresses::carries_messages(transaction.address)
+        {
+            match supplier {
+                Some(Supplier::Memory(_)) => self.statistics.from_memory.increment(),
+                Some(Supplier::Agent(agent)) if self.seat(agent).is_some() => {
+                    self.statistics.from_interface.increment();
+                }
+                Some(Supplier::Agent(_)) | None => {}
+            }
+        }
+    }
+
+    fn is_observed(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    #[inline]
+    fn observe(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
+        if let Observation::GrantedInVain(agent) = seen {
+            self.note_vain_grant(at, on, agent);
+        } else if self.journal.is_some() {
+            self.note_observation(at, on, seen);
+        }
+    }
+}
+
+impl Node {
+    /// Enters what happened at an interconnect into the journal.
+    #[cold]
+    fn note_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
+        let interconnect = &self.interconnects[usize::from(on.0)];
+        let (bus, cycle) = (interconnect.name(), interconnect.cycle());
+        let event = match seen {
+            Observation::Crossing { time: (granted, released), transaction, supplier } => {
+                let crossing = Crossing {
+                    bus,
+                    granted,
+                    released,
+                    cycles: (released - granted).as_ps() / cycle.as_ps(),
+                    agent: self.agent(transaction.agent),
+                    kind: transaction.kind,
+                    address: transaction.address,
+                    supplier: supplier.map(|supplier| match supplier {
+                        Supplier::Agent(agent) => journal::Supplier::Agent(self.agent(agent)),
+                        Supplier::Memory(_) => journal::Supplier::MainMemory,
+                    }),
+                    touched: [false; 2],
+                };
+                return self.note(granted, journal::Event::Crossing(crossing));
+            }
+            Observation::Held(transaction) => {
+                let (kind, address) = (transaction.kind, transaction.address);
+                journal::Event::Held(Hold { bus, agent: self.agent(transaction.agent), kind, address })
+            }
+            Observation::Kept => journal::Event::Kept(bus),
+            Observation::Released => journal::Event::Released(bus),
+            Observation::GrantedInVain(_) => return,
+        };
+        self.note(at, event);
+    }
+}

@@ -1,0 +1,133 @@
+//! The devices in their node: what calls them, and what they see.
+//!
+//! A seat of a device belongs to one process. Of the network port it has that
+//! process's view, what it finds wrong ends that process, and as master of an
+//! interconnect it reaches what that process may use.
+
+use narthex_interfaces::Device;
+use narthex_interfaces::side::Context;
+use narthex_kernel::Time;
+use narthex_memory::interconnects;
+use narthex_memory::pages::{PageKind, PageTable};
+use narthex_memory::{Kind, Response, Transaction};
+
+use super::composition::SeatPlace;
+use super::{Event, Node, journal};
+
+impl Node {
+    /// An instant that a seat asked for has come.
+    pub(super) fn timer(&mut self, now: Time, device: usize, seat: usize) {
+        self.note(now, journal::Event::Timer(self.seat_number(device, seat)));
+        let place = self.seat_of(device, seat);
+        self.with_seat(now, place, |device, context| device.timer(seat, context));
+    }
+
+    /// The number of a seat in the journal: those of the network interface come first.
+    fn seat_number(&self, device: usize, seat: usize) -> usize {
+        self.first_seats[device] + seat
+    }
+
+    /// Lets the processes use the room that there is for sending. The one that
+    /// sent last comes last, so that none can keep the others from their turn.
+    pub(super) fn offer_room(&mut self, now: Time) {
+        let (last, processes) = (self.network.last_sender(), self.processes.len() as u8);
+        for step in 1..=processes {
+            self.announce(now, (last + step) % processes, |device, process| device.sender(process));
+        }
+    }
+
+    /// A packet has arrived for a process.
+    pub(super) fn announce_packet(&mut self, now: Time, process: u8) {
+        self.announce(now, process, |device, process| device.receiver(process));
+    }
+
+    /// Tells the seats that a process's packets concern that there is news from
+    /// the network.
+    fn announce(&mut self, now: Time, process: u8, seat: impl Fn(&dyn Device, u8) -> Option<usize>) {
+        for device in 0..self.devices.len() {
+            if let Some(seat) = seat(&*self.devices[device], process) {
+                let place = self.seat_of(device, seat);
+                self.with_seat(now, place, |device, context| device.network(seat, context));
+            }
+        }
+    }
+
+    /// Calls a device for one of its seats and carries out what it wants.
+    pub(super) fn with_seat<R>(
+        &mut self,
+        now: Time,
+        place: SeatPlace,
+        call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
+    ) -> R {
+        self.stop_watching();
+        let Node { devices, network, timers, faults, .. } = self;
+        let network = network.of_process(place.process);
+        let mut context = Context { now, network, timers, faults };
+        let result = call(&mut *devices[place.device], &mut context);
+        for at in self.timers.drain(..) {
+            self.events.schedule(at, Event::Timer(place.device, place.seat));
+        }
+        self.depart(now);
+        interconnects::ask(self, now, place.on, place.agent);
+        self.report_fault(now, place.process);
+        result
+    }
+
+    /// Carries out a processor's access to a register at its end, when its data
+    /// has crossed.
+    pub(super) fn access_register(
+        &mut self,
+        now: Time,
+        place: SeatPlace,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) {
+        let SeatPlace { device, seat, process, .. } = place;
+        let Node { devices, network, timers, faults, .. } = self;
+        let mut context = Context { now, network: network.of_process(process), timers, faults };
+        let accessed = devices[device].access(seat, &mut context, transaction, response);
+        // Which seat asked for the instant is not known here: all of them are called.
+        let beside = self.devices[device].seats_beside(seat);
+        for at in self.timers.drain(..) {
+            self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
+        }
+        self.depart(now);
+        for seat in beside {
+            let place = self.seat_of(device, seat);
+            interconnects::ask(self, now, place.on, place.agent);
+        }
+        self.report_fault(now, process);
+        if let Err(fault) = accessed {
+            self.fail_at(now, process.into(), &fault.0);
+        }
+    }
+
+    /// What a process's part of a device found wrong ends that process.
+    fn report_fault(&mut self, now: Time, process: u8) {
+        if let Some(fault) = self.faults.pop() {
+            self.faults.clear();
+            self.fail_at(now, process.into(), &fault.0);
+        }
+    }
+
+    /// Why a transaction of a device is refused: as master of an interconnect it
+    /// reaches what its process may use, cachable memory that may be written if it
+    /// is changed.
+    pub(super) fn refusal(&self, place: SeatPlace, transaction: &Transaction) -> Option<String> {
+        let process = usize::from(place.process);
+        let pages = &self.processes[process].pages;
+        let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
+        let address = self.processors[process].memory.translation().to_process(transaction.address);
+        let check = if reads { PageTable::check_load } else { PageTable::check_store };
+        let page = address.and_then(|address| check(pages, address).ok());
+        if page.is_some_and(|page| page.kind == PageKind::Cachable) {
+            return None;
+        }
+        let verb = if reads { "read" } else { "write" };
+        Some(format!(
+            "the network interface cannot {verb} the block at {:#x} for this program, which may not {verb} \
+             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)",
+            transaction.address
+        ))
+    }
+}

@@ -1,0 +1,565 @@
+//! A bus behind a bridge: an I/O bus, and what crosses to and from the bus above.
+//!
+//! ```text
+//!   a processor reads a device     memory bus ├─ address ─┼┄┄┄┄┄┄┄┄┄┄┼─ answer ─┤
+//!                                  I/O bus                ├─ read ───┤
+//!   a processor writes to it       memory bus ├─ write ─┤
+//!                                  I/O bus              ├─ write ─┤
+//!   a device reads a block         memory bus ├─ read ─┤
+//!                                  I/O bus    ├─ read ────┤
+//!   it makes copies go             memory bus                ├─ invalidate ─┤
+//!                                  I/O bus    ├─ invalidate ┤
+//! ```
+//!
+//! The bus above, here the *upper* one, is a snooping bus; the bridge is an agent
+//! on it. [`Bridge`] decides what may cross next, [`Timing`] how long it takes on
+//! each bus; here both are carried to the buses, the caches and the devices. A
+//! read is seen by all of them at the instant at which it has both buses. What the
+//! bridge buffers is seen by the agents of each bus when it is on that bus.
+
+use std::hash::{Hash, Hasher};
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Damage, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::snooping_bus::SnoopingBus;
+use super::{
+    AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
+    Snooped, Step, Supplier, Underway, access, block_transaction, home, snoop,
+};
+use crate::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
+use crate::bus::Bus;
+use crate::transaction::{AgentId, Transaction};
+
+/// A bus with its agents, and the bridge between it and the bus above.
+#[derive(Clone, Debug)]
+pub struct BridgedBus {
+    names: Names,
+    upper: InterconnectId,
+    /// The place of the bridge on both buses.
+    agent: AgentId,
+    bus: Bus,
+    bridge: Bridge,
+    timing: Timing,
+    seats: Seats,
+    homes: AddressMap,
+    /// What has the bus.
+    occupant: Option<Occupant>,
+    /// Since when a transaction has had the upper bus through the bridge.
+    upper_since: Time,
+}
+
+/// The transaction that has the bus.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct Occupant {
+    underway: Underway,
+    since: Time,
+    /// The bridge put it there, for an agent of the upper bus.
+    is_bridge: bool,
+    /// Its end is scheduled.
+    ends: bool,
+}
+
+/// Whether and how the bridge to `on` asks for the upper bus.
+pub(super) fn turn<C: Composition>(composition: &mut C, on: InterconnectId) -> Option<Turn> {
+    BridgedBus::of(composition, on).bridge.wants_memory()
+}
+
+impl BridgedBus {
+    /// An idle bus behind an idle bridge, which is `agent` on the bus `upper`.
+    /// `homes` has the addresses of the devices on the bus.
+    pub fn new(
+        names: Names,
+        (upper, agent): (InterconnectId, AgentId),
+        (bridge, timing): (Bridge, Timing),
+        seats: Seats,
+        homes: AddressMap,
+    ) -> Self {
+        let bus = Bus::with_occupancy(timing.clock(), |_| 0);
+        BridgedBus {
+            names,
+            upper,
+            agent,
+            bus,
+            bridge,
+            timing,
+            seats,
+            homes,
+            occupant: None,
+            upper_since: Time::ZERO,
+        }
+    }
+
+    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+        match composition.interconnect(on) {
+            Interconnect::BridgedBus(bus) => bus,
+            other => unreachable!("{} is not behind a bridge", other.name()),
+        }
+    }
+
+    /// Whether the address is on this side of the bridge.
+    fn is_here<C: Composition>(composition: &mut C, on: InterconnectId, transaction: &Transaction) -> bool {
+        Self::of(composition, on).homes.find(transaction.address).is_some()
+    }
+
+    /// Asks for both buses for the bridge and for the devices.
+    fn ask_for_all<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        let (upper, agent) = (own.upper, own.agent);
+        match own.bridge.wants_memory() {
+            Some(Turn::First) => SnoopingBus::request_first(composition, now, upper, agent),
+            Some(Turn::InOrder) => SnoopingBus::request(composition, now, upper, agent),
+            None => {}
+        }
+        let own = Self::of(composition, on);
+        if own.needs_bus()
+            && let Some(at) = own.bus.request_first(now, agent)
+        {
+            composition.schedule(at, on, Step::Grant);
+        }
+        for place in 0.. {
+            let own = Self::of(composition, on);
+            let Some(device) = own.seats.iter().nth(place).map(|seat| seat.agent) else { break };
+            let asks = own.bridge.has_refused(device) || composition.wants(device, on);
+            let own = Self::of(composition, on);
+            if asks
+                && own.bridge.admits_devices()
+                && let Some(at) = own.bus.request(now, device)
+            {
+                composition.schedule(at, on, Step::Grant);
+            }
+        }
+    }
+
+    /// Whether the bridge needs the bus, and does not have it.
+    fn needs_bus(&self) -> bool {
+        let has_bus = self.occupant.as_ref().is_some_and(|occupant| occupant.is_bridge);
+        self.bridge.wants_io() && !has_bus
+    }
+
+    /// A transaction for this side of the bridge has the upper bus.
+    pub(super) fn start_crossing<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: Transaction,
+    ) {
+        let kind = transaction.kind;
+        let upper = Self::of(composition, on).upper;
+        composition.observe(now, upper, Observation::Held(&transaction));
+        let mut underway = Underway::unanswered(transaction.clone());
+        if kind.is_posted() {
+            let mut snooped = Snooped::default();
+            snoop(composition, now, upper, &transaction, &mut snooped);
+            underway.response.shared = snooped.reply.shares;
+        }
+        SnoopingBus::of(composition, upper).underway = Some(underway);
+        let own = Self::of(composition, on);
+        own.upper_since = now;
+        match own.bridge.start(transaction) {
+            Start::Posts => {
+                let end = now + own.timing.posting(kind);
+                composition.schedule(end, upper, Step::Release);
+            }
+            Start::Stalls => {}
+            Start::Reads => {
+                let arrival = now + own.timing.until_read_crosses(kind);
+                composition.schedule(arrival, on, Step::Address);
+            }
+        }
+        Self::end_refused(composition, now, on);
+        Self::ask_for_all(composition, now, on);
+    }
+
+    /// Ends the turn of a device that waits on the bus and was refused.
+    fn end_refused<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends) else { return };
+        if own.bridge.is_refused() {
+            occupant.ends = true;
+            let addressed = occupant.since + own.timing.refusal(occupant.underway.transaction.kind);
+            composition.schedule(addressed.max(now), on, Step::Release);
+        }
+    }
+
+    /// A transaction for this side of the bridge is over on the upper bus.
+    pub(super) fn end_crossing<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        underway: &Underway,
+    ) {
+        let Underway { transaction, response } = underway;
+        let own = Self::of(composition, on);
+        if transaction.kind.is_posted() {
+            own.bridge.post();
+        }
+        let (since, upper) = (own.upper_since, own.upper);
+        SnoopingBus::of(composition, upper).bus.carried(transaction.kind, now - since);
+        let seen = Observation::Crossing { time: (since, now), transaction, supplier: None };
+        composition.observe(now, upper, seen);
+        composition.complete(now, transaction.agent, upper, transaction, response);
+        Self::ask_for_all(composition, now, on);
+    }
+
+    /// The bridge puts a transaction of the upper bus on this one.
+    fn start_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: Transaction,
+    ) {
+        let own = Self::of(composition, on);
+        let (upper, device) = (own.upper, own.homes.home(transaction.address));
+        let Answer { response, delay, supplier } = match device {
+            Home::Agent(agent) if transaction.kind.is_uncached() => {
+                Answer::after(composition.access_time(agent, transaction.kind))
+            }
+            _ if transaction.kind.is_posted() => {
+                Answer::after(Self::show_devices(composition, now, on, &transaction))
+            }
+            _ => block_transaction(composition, now, &[upper, on], device, &transaction),
+        };
+        let own = Self::of(composition, on);
+        let end = now + own.timing.on_io(transaction.kind, delay);
+        let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
+        composition.observe(now, on, seen);
+        let underway = Underway { transaction, response };
+        let occupant = Occupant { underway, since: now, is_bridge: true, ends: true };
+        Self::of(composition, on).occupant = Some(occupant);
+        composition.schedule(end, on, Step::Release);
+    }
+
+    /// Shows a transaction that asks for no bytes to the devices on the bus, and to
+    /// the home among them; the time that the home takes.
+    fn show_devices<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) -> Duration {
+        snoop(composition, now, on, transaction, &mut Snooped::default());
+        match Self::of(composition, on).homes.find(transaction.address) {
+            Some(device) => home(composition, now, device, transaction).delay,
+            None => Duration::ZERO,
+        }
+    }
+
+    /// A device puts its transaction on the bus, one that was refused first.
+    fn start_for_device<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let again = Self::of(composition, on).bridge.take_refused(agent);
+        let Some(transaction) = again.or_else(|| composition.issue(now, agent, on)) else {
+            composition.observe(now, on, Observation::GrantedInVain(agent));
+            return Self::free(composition, now, on);
+        };
+        let kind = transaction.kind;
+        composition.observe(now, on, Observation::Held(&transaction));
+        let own = Self::of(composition, on);
+        let end = match (own.bridge.device_starts(transaction.clone()), kind.is_posted()) {
+            (false, _) => Some(now + own.timing.refusal(kind)),
+            (true, true) => Some(now + own.timing.on_io(kind, Duration::ZERO)),
+            // It ends when it has had the upper bus as well.
+            (true, false) => None,
+        };
+        let underway = Underway::unanswered(transaction);
+        own.occupant = Some(Occupant { underway, since: now, is_bridge: false, ends: end.is_some() });
+        if let Some(end) = end {
+            composition.schedule(end, on, Step::Release);
+        }
+        Self::use_kept_upper(composition, now, on);
+    }
+
+    /// The transaction on the bus is over.
+    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
+        if occupant.is_bridge {
+            Self::end_for_bridge(composition, now, on, occupant);
+        } else if !Self::end_for_device(composition, now, on, occupant) {
+            return;
+        }
+        Self::free(composition, now, on);
+        Self::ask_for_all(composition, now, on);
+    }
+
+    fn end_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        occupant: Occupant,
+    ) {
+        let Occupant { underway: Underway { transaction, mut response }, since, .. } = occupant;
+        let kind = transaction.kind;
+        let device = Self::of(composition, on).homes.home(transaction.address);
+        access(composition, now, device, &transaction, &mut response);
+        let own = Self::of(composition, on);
+        own.bus.carried(kind, now - since);
+        let (upper, answered) = (own.upper, now + own.timing.answer(kind));
+        if own.bridge.io_over() {
+            let waiting = &SnoopingBus::of(composition, upper).underway;
+            let stalled = waiting.as_ref().expect("a write waits on the upper bus").transaction.kind;
+            let crossed = now + Self::of(composition, on).timing.posting(stalled);
+            composition.schedule(crossed, upper, Step::Release);
+        }
+        if !kind.is_posted() {
+            SnoopingBus::of(composition, upper).underway = Some(Underway { transaction, response });
+            composition.schedule(answered, upper, Step::Release);
+        }
+    }
+
+    /// A device's turn is over; false if the bridge has no room for its write yet.
+    fn end_for_device<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        occupant: Occupant,
+    ) -> bool {
+        let occupied = now - occupant.since;
+        let own = Self::of(composition, on);
+        let end = own.bridge.device_ends();
+        if end == End::Stalled {
+            own.occupant = Some(Occupant { ends: false, ..occupant });
+            return false;
+        }
+        if end == End::Refused {
+            own.bus.held(occupied);
+            composition.observe(now, on, Observation::Released);
+            return true;
+        }
+        let Underway { transaction, response } = occupant.underway;
+        own.bus.carried(transaction.kind, occupied);
+        if end == End::Buffered {
+            let time = (occupant.since, now);
+            let seen = Observation::Crossing { time, transaction: &transaction, supplier: None };
+            composition.observe(now, on, seen);
+            Self::show_devices(composition, now, on, &transaction);
+        }
+        composition.complete(now, transaction.agent, on, &transaction, &response);
+        if end == End::Buffered {
+            Self::use_kept_upper(composition, now, on);
+        }
+        true
+    }
+
+    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        if let Some(at) = Self::of(composition, on).bus.release(now) {
+            composition.schedule(at, on, Step::Grant);
+        }
+    }
+
+    /// Goes on with the upper bus that the bridge has kept for a device.
+    fn use_kept_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        if own.bridge.keeps_memory() {
+            let (upper, kept) = (own.upper, now - own.upper_since);
+            SnoopingBus::of(composition, upper).bus.held(kept);
+            composition.observe(now, upper, Observation::Released);
+            Self::take_upper(composition, now, on);
+        }
+    }
+
+    /// The bridge has the upper bus.
+    pub(super) fn take_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        own.upper_since = now;
+        let upper = own.upper;
+        match own.bridge.next_on_memory() {
+            OnMemory::Write(transaction) => Self::write_above(composition, now, on, &transaction),
+            OnMemory::Read(transaction) => Self::read_above(composition, now, on, &transaction),
+            OnMemory::Keep => composition.observe(now, upper, Observation::Kept),
+            OnMemory::Nothing => SnoopingBus::free(composition, now, upper),
+        }
+        Self::ask_for_all(composition, now, on);
+    }
+
+    /// A device's buffered write or invalidation is on the upper bus.
+    fn write_above<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) {
+        let upper = Self::of(composition, on).upper;
+        snoop(composition, now, upper, transaction, &mut Snooped::default());
+        let delay = if Self::is_here(composition, on, transaction) {
+            Duration::ZERO
+        } else {
+            let above = SnoopingBus::of(composition, upper).home(transaction.address);
+            home(composition, now, above, transaction).delay
+        };
+        let end = SnoopingBus::of(composition, upper).bus.occupy(now, transaction.kind, delay);
+        let seen = Observation::Crossing { time: (now, end), transaction, supplier: None };
+        composition.observe(now, upper, seen);
+        composition.schedule(end, upper, Step::Release);
+    }
+
+    /// A device's read has both buses.
+    fn read_above<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) {
+        let own = Self::of(composition, on);
+        let (upper, here) = (own.upper, own.homes.find(transaction.address));
+        let answer = match here {
+            Some(device) => block_transaction(composition, now, &[upper, on], device, transaction),
+            None => {
+                let above = SnoopingBus::of(composition, upper).home(transaction.address);
+                block_transaction(composition, now, &[upper], above, transaction)
+            }
+        };
+        let supplier = answer.supplier;
+        let own = Self::of(composition, on);
+        let is_of_device = |agent| own.seats.iter().any(|seat| seat.agent == agent);
+        let answerer = match supplier {
+            Some(Supplier::Agent(agent)) if is_of_device(agent) => Answerer::OnIoBus(answer.delay),
+            _ => Answerer::OnMemoryBus(answer.delay),
+        };
+        let occupant = own.occupant.as_mut().expect("the device has the bus");
+        occupant.underway.response = answer.response;
+        occupant.ends = true;
+        let since = occupant.since;
+        let (upper_end, end) = own.timing.device_read(transaction.kind, now, since, answerer);
+        SnoopingBus::of(composition, upper).bus.carried(transaction.kind, upper_end - now);
+        composition.schedule(upper_end, upper, Step::Release);
+        composition.schedule(end, on, Step::Release);
+        composition.observe(
+            now,
+            upper,
+            Observation::Crossing { time: (now, upper_end), transaction, supplier },
+        );
+        composition.observe(now, on, Observation::Crossing { time: (since, end), transaction, supplier });
+    }
+
+    /// The bridge's part on the upper bus is over.
+    pub(super) fn end_on_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        if own.bridge.memory_over()
+            && let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends)
+        {
+            occupant.ends = true;
+            composition.schedule(now, on, Step::Release);
+        }
+        Self::ask_for_all(composition, now, on);
+    }
+}
+
+impl Rules for BridgedBus {
+    const KIND: &'static str = "bridged-bus";
+
+    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
+        Self::ask_for_all(composition, now, on);
+    }
+
+    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        match step {
+            Step::Grant => {
+                match Self::of(composition, on).bus.grant() {
+                    Some(agent) => Self::grant_to(composition, now, on, agent),
+                    None => Self::free(composition, now, on),
+                }
+                Self::ask_for_all(composition, now, on);
+            }
+            Step::Release => Self::release(composition, now, on),
+            Step::Address => {
+                Self::of(composition, on).bridge.read_arrives();
+                Self::ask_for_all(composition, now, on);
+            }
+        }
+    }
+
+    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
+        let own = Self::of(composition, on);
+        if own.occupant.is_some() {
+            return Vec::new();
+        }
+        if own.needs_bus() {
+            return vec![own.agent];
+        }
+        if !own.bridge.admits_devices() {
+            return Vec::new();
+        }
+        let refused = |own: &Self, agent| own.bridge.has_refused(agent);
+        let agents: Vec<(AgentId, bool)> =
+            own.seats.iter().map(|seat| (seat.agent, refused(own, seat.agent))).collect();
+        let asks = |&(agent, is_refused): &(AgentId, bool)| is_refused || composition.wants(agent, on);
+        agents.into_iter().filter(asks).map(|(agent, _)| agent).collect()
+    }
+
+    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let own = Self::of(composition, on);
+        if agent == own.agent {
+            match own.bridge.next_on_io() {
+                Some(transaction) => Self::start_for_bridge(composition, now, on, transaction),
+                None => Self::free(composition, now, on),
+            }
+        } else if own.bridge.admits_devices() {
+            Self::start_for_device(composition, now, on, agent);
+        } else {
+            Self::free(composition, now, on);
+        }
+    }
+
+    fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.name
+    }
+
+    fn cycle(&self) -> Duration {
+        self.timing.io_cycle()
+    }
+
+    fn period(&self) -> Duration {
+        self.bus.period()
+    }
+
+    fn is_idle_at(&self, now: Time) -> bool {
+        self.occupant.is_none() && self.bus.is_idle_at(now)
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+        vec![(self.names.prefix, &self.bus.statistics), ("", &self.bridge.statistics)]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.bus.statistics, &mut self.bridge.statistics]
+    }
+
+    fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.bridge.peek(block)
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(self.bridge.describe())
+    }
+
+    fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        self.bridge.hash(hasher);
+        if let Some(Occupant { underway, since: _, is_bridge, ends }) = &self.occupant {
+            (underway, is_bridge, ends).hash(hasher);
+        }
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let BridgedBus {
+            names: _,
+            upper: _,
+            agent: _,
+            bus,
+            bridge,
+            timing: _,
+            seats: _,
+            homes: _,
+            occupant,
+            upper_since,
+        } = self;
+        archive.value(bus)?;
+        archive.value(bridge)?;
+        archive.value(occupant)?;
+        archive.value(upper_since)
+    }
+}

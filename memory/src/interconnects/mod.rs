@@ -1,0 +1,502 @@
+//! Interconnects: what carries transactions between the agents of a node.
+//!
+//! ```text
+//!   agents:  processors' memories    seats of devices    bridges
+//!                  │                      │                 │
+//!            ──────┴──────────────────────┴─────────────────┴──── interconnect
+//!                                 │
+//!                             memories (homes of addresses; they never ask)
+//! ```
+//!
+//! An *agent* asks for an interconnect, issues a transaction when it is granted,
+//! snoops those of others, answers those on blocks whose home it is, and gets the
+//! response at the end. An *interconnect* decides who is granted, who snoops, who
+//! answers, and how long that takes. Neither calls the other: whoever holds both,
+//! a [`Composition`], lets the rules of the interconnect reach them. A node of a
+//! run is a composition; so are the node that the model checker explores, whose
+//! clock is a free choice, and the one of the conformance suite, whose clock
+//! stands still. All of them therefore run the rules that are written here, once.
+//!
+//! What happens at an interconnect is a [`Step`] at an instant, which the rules
+//! ask their composition to schedule. The rules are functions of the composition
+//! rather than methods of the interconnect, because a step may concern a second
+//! interconnect: a bridge holds two buses at once.
+//!
+//! **A new interconnect is one file in this folder**: a type of the file's name
+//! that implements [`Rules`]. The build script finds it and adds it to
+//! [`Interconnect`]. Start from `private_path.rs`, the smallest.
+
+mod address_map;
+mod seats;
+
+use std::hash::Hash;
+use std::hash::Hasher;
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::kind::Kind;
+use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+
+pub use address_map::{AddressMap, Home, Overlap};
+pub use seats::{Seat, Seats};
+
+include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
+
+/// The number of an interconnect in its composition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct InterconnectId(pub u8);
+
+/// The number of a memory in its composition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct MemoryId(pub u8);
+
+/// What can happen at an interconnect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Step {
+    /// It is granted to an agent.
+    Grant,
+    /// The transaction on it is over.
+    Release,
+    /// The address of a read has come to its bridge.
+    Address,
+}
+
+/// The agent or memory that delivered a block's bytes, or takes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supplier {
+    /// A cache, or a device from its own memory.
+    Agent(AgentId),
+    /// A memory.
+    Memory(MemoryId),
+}
+
+/// What the rules let an observer see. It changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Observation<'a> {
+    /// A transaction has an interconnect from one instant to another.
+    Crossing {
+        /// When it was granted, and when it is free again.
+        time: (Time, Time),
+        /// What crosses.
+        transaction: &'a Transaction,
+        /// Who delivers the bytes, where bytes move.
+        supplier: Option<Supplier>,
+    },
+    /// A transaction takes an interconnect, for how long is not known yet: a
+    /// crossing that began then tells, or [`Observation::Released`].
+    Held(&'a Transaction),
+    /// A bridge keeps the interconnect for a device.
+    Kept,
+    /// It was taken or kept, and is free again without a transaction.
+    Released,
+    /// An agent was granted it, and issued nothing.
+    GrantedInVain(AgentId),
+}
+
+/// What holds the parts of a node, and lets the rules of an interconnect reach
+/// them.
+pub trait Composition {
+    /// An interconnect of the node.
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect;
+
+    /// Lets a step of an interconnect happen at `at`.
+    fn schedule(&mut self, at: Time, on: InterconnectId, step: Step);
+
+    /// Whether an agent wants to issue a transaction on an interconnect.
+    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool;
+
+    /// An agent was granted an interconnect: what it issues, if still anything.
+    fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction>;
+
+    /// An agent sees another one's transaction on a block.
+    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply;
+
+    /// The part of a block's home, an agent, in a transaction for which no cache
+    /// supplied the bytes.
+    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply;
+
+    /// The same where the home is a memory.
+    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply;
+
+    /// A memory takes bytes that a cache supplied to another.
+    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData);
+
+    /// The time that an uncached access takes beyond the interconnect's own
+    /// cycles; `agent` is the seat of the device.
+    fn access_time(&self, agent: AgentId, kind: Kind) -> Duration;
+
+    /// Carries out an uncached access at its end; `agent` is the seat of the device.
+    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
+
+    /// Bytes have crossed an interconnect: the agent's cache, which lost the
+    /// block, may take them.
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction);
+
+    /// The transaction of an agent is over, and this is the answer.
+    fn complete(
+        &mut self,
+        now: Time,
+        agent: AgentId,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    );
+
+    /// A block transaction was answered by this supplier. For counts.
+    fn supplied(&mut self, _transaction: &Transaction, _supplier: Option<Supplier>) {}
+
+    /// Whether anything observes the interconnects.
+    fn is_observed(&self) -> bool {
+        false
+    }
+
+    /// Takes note of what happens at an interconnect.
+    fn observe(&mut self, _at: Time, _on: InterconnectId, _seen: Observation<'_>) {}
+}
+
+/// What reports call an interconnect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Names {
+    /// Itself: "memory bus".
+    pub name: &'static str,
+    /// In front of the names of its statistics: "io_"; empty for a node's first one.
+    pub prefix: &'static str,
+}
+
+/// What an interconnect is: its rules, and what its node asks of it.
+///
+/// Of the rules, those without `self` may reach every part of the composition.
+pub trait Rules: Sized {
+    /// What a machine's file calls it.
+    const KIND: &'static str;
+
+    /// Asks for the interconnect in an agent's name, if that needs it.
+    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+
+    /// Lets a step happen.
+    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
+
+    /// The agents to which it may be granted now, if its clock were a free choice;
+    /// none while it is occupied.
+    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId>;
+
+    /// Grants it to one of the contenders.
+    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+
+    /// The agents on it.
+    fn seats(&self) -> &Seats;
+
+    /// The name in reports: "memory bus".
+    fn name(&self) -> &'static str;
+
+    /// One cycle in which its occupancy is counted.
+    fn cycle(&self) -> Duration;
+
+    /// The period of the clock at whose edges it is granted.
+    fn period(&self) -> Duration;
+
+    /// Whether no agent has it at `now`, or waits for it.
+    fn is_idle_at(&self, now: Time) -> bool;
+
+    /// Its statistics, each with what is put in front of its names.
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)>;
+
+    /// The same, to add what was computed instead of simulated.
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet>;
+
+    /// The newest bytes of a block that are on their way. Functional, for system
+    /// calls and debuggers.
+    fn peek(&self, _block: u64) -> Option<&[u8]> {
+        None
+    }
+
+    /// What it holds, for a run that gets nowhere; none if that says nothing.
+    fn describe(&self) -> Option<String> {
+        None
+    }
+
+    /// Feeds what decides how it goes on to `hasher`; when steps are due is the
+    /// composition's.
+    fn hash_state<H: Hasher>(&self, hasher: &mut H);
+
+    /// Saves or restores its state.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage>;
+}
+
+/// Declares the enumeration of the interconnects that the build script found.
+macro_rules! interconnects {
+    ($($file:ident :: $name:ident),*) => {
+        /// An interconnect of any kind.
+        #[derive(Clone, Debug)]
+        pub enum Interconnect {
+            $(#[doc = concat!("See [`", stringify!($file), "`].")] $name($file::$name),)*
+        }
+
+        $(impl From<$file::$name> for Interconnect {
+            fn from(interconnect: $file::$name) -> Self {
+                Interconnect::$name(interconnect)
+            }
+        })*
+
+        impl Interconnect {
+            /// Every kind, by what a machine's file calls it.
+            pub const KINDS: &'static [&'static str] = &[$($file::$name::KIND),*];
+
+            /// What a machine's file calls it.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Interconnect::$name(_) => $file::$name::KIND,)* }
+            }
+
+            /// The agents on it.
+            #[inline]
+            pub fn seats(&self) -> &Seats {
+                match self { $(Interconnect::$name(own) => own.seats(),)* }
+            }
+
+            /// The name in reports: "memory bus".
+            pub fn name(&self) -> &'static str {
+                match self { $(Interconnect::$name(own) => own.name(),)* }
+            }
+
+            /// One cycle in which its occupancy is counted.
+            pub fn cycle(&self) -> Duration {
+                match self { $(Interconnect::$name(own) => own.cycle(),)* }
+            }
+
+            /// The period of the clock at whose edges it is granted.
+            pub fn period(&self) -> Duration {
+                match self { $(Interconnect::$name(own) => own.period(),)* }
+            }
+
+            /// Whether no agent has it at `now`, or waits for it.
+            pub fn is_idle_at(&self, now: Time) -> bool {
+                match self { $(Interconnect::$name(own) => own.is_idle_at(now),)* }
+            }
+
+            /// Its statistics, each with what is put in front of its names.
+            pub fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+                match self { $(Interconnect::$name(own) => own.statistics(),)* }
+            }
+
+            /// The same, to add what was computed instead of simulated.
+            pub fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+                match self { $(Interconnect::$name(own) => own.statistics_mut(),)* }
+            }
+
+            /// The newest bytes of a block that are on their way.
+            pub fn peek(&self, block: u64) -> Option<&[u8]> {
+                match self { $(Interconnect::$name(own) => own.peek(block),)* }
+            }
+
+            /// What it holds, for a run that gets nowhere; none if that says nothing.
+            pub fn describe(&self) -> Option<String> {
+                match self { $(Interconnect::$name(own) => own.describe(),)* }
+            }
+
+            /// Feeds what decides how it goes on to `hasher`.
+            pub fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+                match self { $(Interconnect::$name(own) => own.hash_state(hasher),)* }
+            }
+        }
+
+        impl Archived for Interconnect {
+            fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+                match self { $(Interconnect::$name(own) => own.archive(archive),)* }
+            }
+        }
+
+        /// Asks for an interconnect in an agent's name, if that needs it.
+        #[inline]
+        pub fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
+            }
+        }
+
+        /// Lets a step of an interconnect happen.
+        pub fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::happen(composition, now, on, step),)*
+            }
+        }
+
+        /// The agents to which an interconnect may be granted now, if its clock were
+        /// a free choice; none while it is occupied.
+        pub fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::contenders(composition, on),)*
+            }
+        }
+
+        /// Grants an interconnect to one of its contenders.
+        pub fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::grant_to(composition, now, on, agent),)*
+            }
+        }
+    };
+}
+found!();
+
+/// A transaction that has an interconnect, and the answer that its agent will get.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct Underway {
+    pub transaction: Transaction,
+    pub response: Response,
+}
+
+impl Underway {
+    /// A transaction whose answer is known later.
+    pub fn unanswered(transaction: Transaction) -> Self {
+        Underway { transaction, response: Response::default() }
+    }
+}
+
+/// What comes of a transaction.
+pub(crate) struct Answer {
+    pub response: Response,
+    /// The time that the agent or memory takes that answers.
+    pub delay: Duration,
+    /// Who that is, where bytes move.
+    pub supplier: Option<Supplier>,
+}
+
+impl Answer {
+    /// An answer without bytes yet, after this time.
+    pub fn after(delay: Duration) -> Self {
+        Answer { response: Response::default(), delay, supplier: None }
+    }
+}
+
+/// The joined replies of the agents that snooped, and which of them supplies.
+#[derive(Default)]
+pub(crate) struct Snooped {
+    pub reply: SnoopReply,
+    pub owner: Option<AgentId>,
+}
+
+impl Snooped {
+    fn join(&mut self, agent: AgentId, reply: SnoopReply, transaction: &Transaction) {
+        let shares = self.reply.shares | reply.shares;
+        if reply.supplies.is_some() {
+            debug_assert!(self.owner.is_none(), "two owners of {:#x}", transaction.address);
+            self.reply = reply;
+            self.owner = Some(agent);
+        }
+        self.reply.shares = shares;
+    }
+}
+
+/// The agents of an interconnect snoop, but for the one that issued.
+pub(crate) fn snoop<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    on: InterconnectId,
+    transaction: &Transaction,
+    snooped: &mut Snooped,
+) {
+    let mut next = 0;
+    while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
+        next = place + 1;
+        let reply = composition.snoop(now, agent, transaction);
+        snooped.join(agent, reply, transaction);
+    }
+}
+
+/// The part of a transaction's home, where no agent supplied: bytes and time.
+pub(crate) fn home<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    home: Home,
+    transaction: &Transaction,
+) -> HomeReply {
+    match home {
+        Home::Memory(memory) => composition.memory(memory, transaction),
+        Home::Agent(agent) => composition.home(now, agent, transaction),
+        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+    }
+}
+
+/// A home takes bytes that a cache supplied to another.
+fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
+    match home {
+        Home::Memory(memory) => composition.write_memory(memory, address, data),
+        Home::Agent(agent) => {
+            let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
+            composition.home(now, agent, &write);
+        }
+        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+    }
+}
+
+/// A transaction on a block is shown to the agents of these interconnects, and
+/// answered by the one that owns it, or by its home.
+pub(crate) fn block_transaction<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    seen_on: &[InterconnectId],
+    block_home: Home,
+    transaction: &Transaction,
+) -> Answer {
+    let mut snooped = Snooped::default();
+    for &on in seen_on {
+        snoop(composition, now, on, transaction, &mut snooped);
+    }
+    let Snooped { reply, owner } = snooped;
+    if let (Some(data), true) = (&reply.supplies, reply.updates_home) {
+        write_home(composition, now, block_home, transaction.address, data);
+    }
+    let HomeReply { data, delay } = match reply.supplies {
+        Some(data) => HomeReply { data: Some(data), delay: reply.delay },
+        None => home(composition, now, block_home, transaction),
+    };
+    let moves_block = transaction.kind.fetches_block() || transaction.kind.carries_block();
+    let of_home = || match block_home {
+        Home::Memory(memory) => Supplier::Memory(memory),
+        Home::Agent(agent) => Supplier::Agent(agent),
+        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+    };
+    let supplier = owner.map(Supplier::Agent).or_else(|| moves_block.then(of_home));
+    composition.supplied(transaction, supplier);
+    Answer { response: Response { data, value: 0, shared: reply.shares }, delay, supplier }
+}
+
+/// A transaction is over on an interconnect: an uncached access has its effect,
+/// caches may take the bytes, and the agent gets the answer.
+pub(crate) fn complete<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    on: InterconnectId,
+    underway: Underway,
+    device: Home,
+) {
+    let Underway { transaction, mut response } = underway;
+    access(composition, now, device, &transaction, &mut response);
+    if transaction.kind.carries_block() {
+        let mut next = 0;
+        while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, &transaction) {
+            next = place + 1;
+            composition.snarf(agent, &transaction);
+        }
+    }
+    composition.complete(now, transaction.agent, on, &transaction, &response);
+}
+
+/// Carries out an uncached access, if the transaction is one.
+pub(crate) fn access<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    device: Home,
+    transaction: &Transaction,
+    response: &mut Response,
+) {
+    if !transaction.kind.is_uncached() {
+        return;
+    }
+    match device {
+        Home::Agent(agent) => composition.access(now, agent, transaction, response),
+        Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are uncached"),
+    }
+}

@@ -1,0 +1,152 @@
+//! A processor's own path to a device: a cache bus or the register file.
+//!
+//! ```text
+//!   processor ──┬── private path ── registers of a device
+//!               └── caches ── another interconnect ── memory
+//! ```
+//!
+//! Uncached accesses cross it, and nothing else: the other interconnect sees none
+//! of them, and a miss of the cache and a posted store are under way at once. It
+//! carries no coherence, so nothing on it snoops.
+
+use std::hash::{Hash, Hasher};
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Damage, Duration, Time};
+
+use super::{
+    AddressMap, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
+    Underway, complete,
+};
+use crate::bus::Bus;
+use crate::transaction::AgentId;
+
+/// A path between a processor and a device.
+#[derive(Clone, Debug)]
+pub struct PrivatePath {
+    names: Names,
+    bus: Bus,
+    seats: Seats,
+    homes: AddressMap,
+    underway: Option<Underway>,
+}
+
+impl PrivatePath {
+    /// An idle path with these agents on it, where `homes` has the device's
+    /// registers.
+    pub fn new(names: Names, bus: Bus, seats: Seats, homes: AddressMap) -> Self {
+        PrivatePath { names, bus, seats, homes, underway: None }
+    }
+
+    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+        match composition.interconnect(on) {
+            Interconnect::PrivatePath(path) => path,
+            other => unreachable!("{} is not a private path", other.name()),
+        }
+    }
+
+    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        if let Some(at) = Self::of(composition, on).bus.release(now) {
+            composition.schedule(at, on, Step::Grant);
+        }
+    }
+
+    /// The access on the path is over.
+    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let path = Self::of(composition, on);
+        let underway = path.underway.take().expect("an access is under way");
+        let device = path.homes.home(underway.transaction.address);
+        complete(composition, now, on, underway, device);
+        Self::free(composition, now, on);
+    }
+}
+
+impl Rules for PrivatePath {
+    const KIND: &'static str = "private-path";
+
+    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        if composition.wants(agent, on)
+            && let Some(at) = Self::of(composition, on).bus.request(now, agent)
+        {
+            composition.schedule(at, on, Step::Grant);
+        }
+    }
+
+    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        match step {
+            Step::Grant => match Self::of(composition, on).bus.grant() {
+                Some(agent) => Self::grant_to(composition, now, on, agent),
+                None => Self::free(composition, now, on),
+            },
+            Step::Release => Self::release(composition, now, on),
+            Step::Address => unreachable!("addresses come to bridges"),
+        }
+    }
+
+    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
+        let path = Self::of(composition, on);
+        if path.underway.is_some() {
+            return Vec::new();
+        }
+        let seats = path.seats.clone();
+        seats.iter().map(|seat| seat.agent).filter(|&agent| composition.wants(agent, on)).collect()
+    }
+
+    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let Some(transaction) = composition.issue(now, agent, on) else {
+            composition.observe(now, on, Observation::GrantedInVain(agent));
+            return Self::free(composition, now, on);
+        };
+        let device = match Self::of(composition, on).homes.home(transaction.address) {
+            Home::Agent(device) => device,
+            Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are on a private path"),
+        };
+        let delay = composition.access_time(device, transaction.kind);
+        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        if composition.is_observed() {
+            let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };
+            composition.observe(now, on, seen);
+        }
+        Self::of(composition, on).underway = Some(Underway::unanswered(transaction));
+        composition.schedule(end, on, Step::Release);
+    }
+
+    #[inline]
+    fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.name
+    }
+
+    fn cycle(&self) -> Duration {
+        self.bus.period()
+    }
+
+    fn period(&self) -> Duration {
+        self.bus.period()
+    }
+
+    fn is_idle_at(&self, now: Time) -> bool {
+        self.underway.is_none() && self.bus.is_idle_at(now)
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+        vec![(self.names.prefix, &self.bus.statistics)]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.bus.statistics]
+    }
+
+    fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        self.underway.hash(hasher);
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let PrivatePath { names: _, bus, seats: _, homes: _, underway } = self;
+        archive.value(bus)?;
+        archive.value(underway)
+    }
+}

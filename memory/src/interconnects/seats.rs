@@ -1,0 +1,64 @@
+//! Who sits on an interconnect, and which transactions concern each of them.
+
+use std::ops::Range;
+
+use crate::transaction::{AgentId, Transaction};
+
+/// The seat of an agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seat {
+    /// Whose it is.
+    pub agent: AgentId,
+    /// The agent snoops transactions on the blocks in here, and on no others.
+    pub concern: Range<u64>,
+    /// It may take in bytes that cross for another agent.
+    pub snarfs: bool,
+}
+
+impl Seat {
+    /// The seat of a processor's caches, which may hold any block.
+    pub fn of_processor(agent: AgentId) -> Self {
+        Seat { agent, concern: 0..u64::MAX, snarfs: true }
+    }
+
+    /// The seat of a device, which cares for the blocks in `concern`.
+    pub fn of_device(agent: AgentId, concern: Range<u64>) -> Self {
+        Seat { agent, concern, snarfs: false }
+    }
+}
+
+/// The seats of an interconnect, in the order in which their agents snoop.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seats(Vec<Seat>);
+
+impl Seats {
+    /// These seats, in this order.
+    pub fn new(seats: Vec<Seat>) -> Self {
+        Seats(seats)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Seat> {
+        self.0.iter()
+    }
+
+    /// The first seat from place `next` on whose agent a transaction concerns,
+    /// but for the one that issued it: its place, and the agent.
+    #[inline]
+    pub(crate) fn concerned(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
+        self.find(next, transaction.agent, |seat| seat.concern.contains(&transaction.address))
+    }
+
+    /// The first seat from place `next` on whose agent may snarf, but for the one
+    /// that issued: its place, and the agent.
+    pub(crate) fn snarfing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
+        self.find(next, transaction.agent, |seat| seat.snarfs)
+    }
+
+    #[inline]
+    fn find(&self, next: usize, issuer: AgentId, is: impl Fn(&Seat) -> bool) -> Option<(usize, AgentId)> {
+        let rest = self.0.iter().enumerate().skip(next);
+        let mut found = rest.filter(|(_, seat)| seat.agent != issuer && is(seat));
+        found.next().map(|(place, seat)| (place, seat.agent))
+    }
+}
