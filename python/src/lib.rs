@@ -2,13 +2,15 @@
 //!
 //! Thin on purpose: every function takes and returns JSON text, so that the
 //! documents which Python sees are the very documents that `--json` writes,
-//! and no type is described twice. All behaviour is in `narthex_machine`;
+//! and no type is described twice. All behaviour is in `narthex_machine`
+//! and `narthex_checking`;
 //! all convenience (Polars frames, the command line, experiments) is in the
 //! Python package beside this crate.
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
+use narthex_checking::interface::InterfaceCheck;
+use narthex_machine::{ExplainRequest, Failure, OutputStream, Progress, RunRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -140,7 +142,7 @@ fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>
 /// Explores every state of a coherence protocol; the report's document.
 #[pyfunction]
 fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
-    let report = py.detach(|| narthex_machine::check_protocol(name));
+    let report = py.detach(|| narthex_checking::check_protocol(name));
     text(py, report)
 }
 
@@ -158,7 +160,7 @@ fn check_interface(
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: InterfaceCheck = parse(py, "check", request)?;
-    observed(py, observer, |tell| narthex_machine::check_interface(&request, elf, tell))
+    observed(py, observer, |tell| narthex_checking::check_interface(&request, elf, tell))
 }
 
 /// Explores every interleaving of a few nodes that run a table of shared memory's
@@ -175,7 +177,7 @@ fn check_shared_memory(
     without: Option<&str>,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    observed(py, observer, |tell| narthex_machine::check_shared_memory(table, nodes, without, limit, tell))
+    observed(py, observer, |tell| narthex_checking::check_shared_memory(table, nodes, without, limit, tell))
 }
 
 /// Runs what tells a Python function how far it is: states of a check, simulated time.
@@ -204,7 +206,7 @@ fn observed(
 #[pyfunction]
 #[pyo3(signature = (without=None))]
 fn check_bridge(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
-    let report = py.detach(|| narthex_machine::check_bridge(without));
+    let report = py.detach(|| narthex_checking::check_bridge(without));
     text(py, report)
 }
 

@@ -2,9 +2,10 @@
 
 use std::hash::Hasher;
 
+use narthex_kernel::digest::Digest;
+
 use super::{Node, State};
 use crate::activity::Activity;
-use crate::check::digest::Digest;
 
 impl Node {
     /// The processors whose programs say that they do work of their own.

@@ -1,10 +1,10 @@
 //! A node at rest: nothing is under way but its processor, so that what it does
 //! next follows from the processor, the interface, and what is scheduled.
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 
-use crate::check::digest::Digest;
 use crate::node::Node;
 
 /// What of a node at rest must be the same at both ends of a turn that takes

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::table::{Event, Rest, Side, StateNumber, Table, Tag};
-use crate::check::explore::Violation;
+use crate::explore::Violation;
 
 /// The home of the block.
 pub const HOME: u8 = 0;

@@ -7,11 +7,11 @@ use narthex_interfaces::side::{Context, RegisterFault, Side};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
-use super::explore::Violation;
 use super::messages::Lengths;
 use super::places::Places;
 use super::processor::{Executor, NO_FAULT};
 use super::world::{Agent, Event, Numbers, Underway, World};
+use crate::explore::Violation;
 
 /// At most one owner.
 pub const ONE_OWNER: &str = "a block has at most one owner that supplies it";

@@ -16,21 +16,16 @@
 //! everything happens that can happen next: the processor's next access, a bus
 //! grant to anybody who asks, the end of a transaction, an awaited instant, a
 //! packet, room in the network, and the loss of any block from the processor's
-//! cache. [`explore`] visits all states; [`messages`], [`processor`] and [`step`]
+//! cache. [`explore`](crate::explore) visits all states; [`messages`], [`processor`] and [`step`]
 //! name the properties. docs/checking.md says what a proof covers.
 
-pub mod bridge;
-pub mod digest;
 pub mod environment;
-pub mod explore;
 pub mod form;
 pub mod memory;
 pub mod messages;
 mod places;
 pub mod port;
 pub mod processor;
-pub mod report;
-pub mod shared_memory;
 pub mod step;
 pub mod world;
 
@@ -41,21 +36,20 @@ use narthex_fabrics::NodeId;
 use narthex_interfaces::places::Shape;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
 use narthex_interfaces::{Attached, Attachment, Ingredient, Interface, Name};
+use narthex_machine::compose::{Blueprint, Place};
+use narthex_machine::config::{self, MachineConfig};
+use narthex_machine::request::{Failure, RunRequest};
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::PageTable;
 use serde::Deserialize;
 
-use crate::compose::{Blueprint, Place};
-use crate::config::{self, MachineConfig};
-use crate::request::{Failure, RunRequest};
-use bridge::CheckedBridge;
+use crate::explore::{self, System, Violation, explore};
+use crate::report::{Explored, Report};
 use environment::Environment;
-use explore::{System, Violation, explore};
 use memory::Words;
 use messages::Lengths;
 use places::Places;
 use processor::Executor;
-use report::{Explored, InterfaceReport};
 use step::{Rules, Step};
 use world::{Event, Numbers, World};
 
@@ -107,11 +101,11 @@ struct Checked<'a> {
 ///
 /// # Errors
 /// If there is no such interface or machine. One that fails is a result.
-pub fn check_interface(
+pub fn check(
     request: &InterfaceCheck,
     elf: &[u8],
     observe: &mut dyn FnMut(usize) -> bool,
-) -> Result<InterfaceReport, Failure> {
+) -> Result<Report, Failure> {
     let started = Instant::now();
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&request.set))
@@ -123,7 +117,7 @@ pub fn check_interface(
     }
     let without = request.without.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
     let (name, config) = form::small(asked.name, &machine.config)?;
-    let mut report = InterfaceReport {
+    let mut report = Report {
         interface: asked.to_string(),
         form: String::new(),
         without: request.without.clone(),
@@ -161,25 +155,6 @@ pub fn check_interface(
     }
     report.elapsed_us = started.elapsed().as_micros() as u64;
     Ok(report)
-}
-
-/// Explores every interleaving at the bridge to an I/O bus. `fair` says whether
-/// it has its fairness.
-pub fn check_bridge(fair: bool) -> InterfaceReport {
-    let started = Instant::now();
-    let exploration = explore(&mut CheckedBridge { fair }, usize::MAX, &mut |_| true);
-    let counter_example = exploration.counter_example.clone();
-    InterfaceReport {
-        interface: "I/O bridge".into(),
-        form: "room for one transaction each way".into(),
-        without: (!fair).then(|| bridge::FAIRNESS.into()),
-        states: exploration.states,
-        complete: exploration.complete,
-        proven: if counter_example.is_none() { bridge::PROPERTIES.to_vec() } else { Vec::new() },
-        explorations: vec![Explored { traffic: bridge::TRAFFIC.into(), exploration }],
-        counter_example,
-        elapsed_us: started.elapsed().as_micros() as u64,
-    }
 }
 
 /// What the program does, for queues of so many entries; and in words. In one

@@ -1,13 +1,13 @@
 use super::table::{Action, Rest, Row, Side, State, Table, Tag};
 use super::*;
 
-const FILE: &str = include_str!("../../../../guest/shared_memory/protocols/invalidation.def");
+const FILE: &str = include_str!("../../../guest/shared_memory/protocols/invalidation.def");
 
 fn shipped() -> Table {
     Table::parse(FILE).expect("the shipped table is one")
 }
 
-fn check(table: &Table, nodes: u8) -> InterfaceReport {
+fn check(table: &Table, nodes: u8) -> Report {
     check_table(table, nodes, 100_000, &mut |_| true)
 }
 

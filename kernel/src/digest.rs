@@ -1,13 +1,14 @@
-//! Digests of states: what the explorer remembers of a state that it has seen.
+//! Digests of states, where a state is to be told from others without being kept:
+//! by the model checkers, and in wait loops.
 //!
 //! A digest has 128 bits in two lanes that mix differently. It is no
-//! cryptographic hash; nobody chooses states to collide. With the digests of n
+//! cryptographic hash; no one chooses states to collide. With the digests of n
 //! states spread like random numbers, two different ones agree with a
 //! probability of about n²/2¹²⁹: for ten million states 1.5·10⁻²⁵.
 
 use std::hash::Hasher;
 
-use narthex_kernel::Time;
+use crate::Time;
 
 const MULTIPLIERS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
 
@@ -37,7 +38,7 @@ impl Digest {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    /// 0: it has come; n: the n-th awaited instant; else: one that nobody awaits.
+    /// 0: it has come; n: the n-th awaited instant; else: one that is not awaited.
     fn rank(&self, time: Time) -> u64 {
         if time <= self.now {
             return 0;

@@ -30,10 +30,11 @@ mod tests;
 use std::hash::Hash;
 use std::time::Instant;
 
-use super::digest::Digest;
-use super::explore::{NO_TRAP, System, Violation, explore};
-use super::report::{Explored, InterfaceReport};
-use crate::request::Failure;
+use narthex_kernel::digest::Digest;
+use narthex_machine::Failure;
+
+use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::report::Report;
 use step::{NO_EXCLUDED, ONE_ASKED, SENDABLE, Step};
 use table::Table;
 use world::{AGREES, Happening, ONE_WRITER, READS_LAST, World};
@@ -64,7 +65,7 @@ pub fn check_file(
     without: Option<&str>,
     limit: usize,
     observe: &mut dyn FnMut(usize) -> bool,
-) -> Result<InterfaceReport, Failure> {
+) -> Result<Report, Failure> {
     let table =
         Table::parse(text).map_err(|error| Failure::usage(format!("the protocol's table, {error}")))?;
     let allowed = u64::from(FEWEST_NODES)..=u64::from(LARGEST_NODES);
@@ -78,31 +79,16 @@ pub fn check_file(
         None => table,
     };
     let report = check_table(&table, nodes as u8, limit, observe);
-    Ok(InterfaceReport { without: without.map(str::to_owned), ..report })
+    Ok(Report { without: without.map(str::to_owned), ..report })
 }
 
 /// Explores every interleaving of nodes that run a table.
-fn check_table(
-    table: &Table,
-    nodes: u8,
-    limit: usize,
-    observe: &mut dyn FnMut(usize) -> bool,
-) -> InterfaceReport {
+fn check_table(table: &Table, nodes: u8, limit: usize, observe: &mut dyn FnMut(usize) -> bool) -> Report {
     let started = Instant::now();
     let exploration = explore(&mut CheckedTable { table, nodes }, limit, observe);
-    let counter_example = exploration.counter_example.clone();
-    let holds = exploration.complete && counter_example.is_none();
-    InterfaceReport {
-        interface: "shared memory".into(),
-        form: format!("{nodes} nodes, one block, messages that overtake each other"),
-        without: None,
-        states: exploration.states,
-        complete: exploration.complete,
-        proven: if holds { PROPERTIES.to_vec() } else { Vec::new() },
-        explorations: vec![Explored { traffic: "loads and stores without end".into(), exploration }],
-        counter_example,
-        elapsed_us: started.elapsed().as_micros() as u64,
-    }
+    let form = format!("{nodes} nodes, one block, messages that overtake each other");
+    let what = ("shared memory", form, "loads and stores without end");
+    Report::of(what, exploration, &PROPERTIES, started)
 }
 
 impl System for CheckedTable<'_> {

@@ -3,7 +3,7 @@
 
 use super::table::{Action, Event, Rest, Row, Side, Table, Tag};
 use super::world::{Access, HOME, Happening, Message, Waiting, World};
-use crate::check::explore::Violation;
+use crate::explore::Violation;
 
 pub const NO_EXCLUDED: &str = "nothing happens in a state that has no row for it";
 pub const SENDABLE: &str = "a block is sent by nodes that may read it, and taken from messages that carry it";

@@ -14,12 +14,12 @@
 use std::collections::VecDeque;
 
 use narthex_interfaces::{Context, Interface};
+use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::protocols::State;
 use narthex_memory::{Response, Transaction};
 
-use super::digest::Digest;
 use super::environment::Environment;
 use super::processor::{Doing, Guest};
 

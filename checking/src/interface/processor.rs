@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use narthex_cores::linux::{Effect, NarthexCall, SystemCalls};
 use narthex_cores::{Code, Config, Functional, Processor, Stop};
+use narthex_kernel::digest::Digest;
 use narthex_memory::ProcessorMemory;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::PageTable;
 
-use super::digest::Digest;
-use super::explore::Violation;
 use super::memory::Words;
 use super::port::{Access, CheckedPort};
+use crate::explore::Violation;
 
 /// The program itself does not fail.
 pub const NO_FAULT: &str = "the driver does nothing that the interface or the machine refuses";

@@ -13,12 +13,15 @@
 //! refused for ever.
 
 use std::hash::Hash;
+use std::time::Instant;
 
+use narthex_kernel::digest::Digest;
+use narthex_machine::config;
 use narthex_memory::bridge::{Bridge, Config, End, OnMemory, Start, Turn};
 use narthex_memory::{AgentId, Kind, Transaction};
 
-use super::digest::Digest;
-use super::explore::{NO_TRAP, System, Violation};
+use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::report::Report;
 
 /// The paper's fairness.
 const FAIR: &str = "a device's transaction that was refused is not refused again";
@@ -116,6 +119,16 @@ pub enum Event {
     IoOver,
 }
 
+/// Explores every interleaving at the bridge to an I/O bus. `fair` says whether
+/// it has its fairness.
+pub fn check(fair: bool) -> Report {
+    let started = Instant::now();
+    let exploration = explore(&mut CheckedBridge { fair }, usize::MAX, &mut |_| true);
+    let what = ("I/O bridge", "room for one transaction each way".into(), TRAFFIC);
+    let report = Report::of(what, exploration, &PROPERTIES, started);
+    Report { without: (!fair).then(|| FAIRNESS.into()), ..report }
+}
+
 /// A bridge to be checked.
 pub struct CheckedBridge {
     /// Without it, refusals are forgotten.
@@ -124,7 +137,7 @@ pub struct CheckedBridge {
 
 /// A bridge with room for one transaction each way, so that it is often full.
 fn bridge(fair: bool) -> Bridge {
-    let bus = crate::config::load("isca96").expect("a built-in machine").config;
+    let bus = config::load("isca96").expect("a built-in machine").config;
     let io = bus.io_bus.expect("the 1996 machine has an I/O bus");
     let bridge = Bridge::new(&Config { downward_entries: 1, upward_entries: 1, ..io });
     if fair { bridge } else { bridge.unfair() }
@@ -380,7 +393,6 @@ impl System for CheckedBridge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::explore::explore;
     use super::*;
 
     #[test]

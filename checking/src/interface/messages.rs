@@ -6,7 +6,7 @@
 
 use narthex_fabrics::{Header, Rank};
 
-use super::explore::Violation;
+use crate::explore::Violation;
 
 /// No message is lost.
 pub const NONE_LOST: &str = "no message is lost or overtaken by a later one of its queue";

@@ -1,15 +1,17 @@
-//! What a check of an interface has found, for people and as a document.
+//! What a check has found, for people and as a document.
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::explore::{CounterExample, Exploration};
+use crate::explore::{CounterExample, Exploration};
 
 /// The result of a check. `Display` prints it for people.
 #[derive(Clone, Debug, Serialize)]
-pub struct InterfaceReport {
-    /// The interface that was asked for.
+pub struct Report {
+    /// What was checked: the interface that was asked for, "I/O bridge", "shared memory".
     pub interface: String,
     /// The small form that was explored.
     pub form: String,
@@ -39,7 +41,36 @@ pub struct Explored {
     pub exploration: Exploration,
 }
 
-impl InterfaceReport {
+impl Report {
+    /// The report of one exploration, which would prove `properties`.
+    pub fn of(
+        (interface, form, traffic): (&str, String, &str),
+        exploration: Exploration,
+        properties: &[&'static str],
+        started: Instant,
+    ) -> Self {
+        let counter_example = exploration.counter_example.clone();
+        let holds = exploration.complete && counter_example.is_none();
+        Report {
+            interface: interface.into(),
+            form,
+            without: None,
+            states: exploration.states,
+            complete: exploration.complete,
+            proven: if holds { properties.to_vec() } else { Vec::new() },
+            explorations: vec![Explored { traffic: traffic.into(), exploration }],
+            counter_example,
+            elapsed_us: started.elapsed().as_micros() as u64,
+        }
+    }
+
+    /// The report as a document, with its text for people.
+    pub fn to_document(&self) -> Value {
+        let mut document = serde_json::to_value(self).expect("a report is plain data");
+        document["text"] = self.to_string().into();
+        document
+    }
+
     fn verdict(&self) -> &'static str {
         match (&self.counter_example, self.complete) {
             (Some(_), _) => "FAILS",
@@ -49,7 +80,7 @@ impl InterfaceReport {
     }
 }
 
-impl fmt::Display for InterfaceReport {
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let without = self.without.iter().map(|missing| format!(" without {missing}"));
         let without: String = without.collect();

@@ -1,12 +1,12 @@
 //! Checks interfaces exhaustively: `narthex check interface` without Python.
 //!
 //! ```text
-//! cargo run --release -p narthex-machine --example check_interface -- INTERFACE.elf CNI32Qm [LIMIT [EVICTIONS [WITHOUT]]]
+//! cargo run --release -p narthex-checking --example check_interface -- INTERFACE.elf CNI32Qm [LIMIT [EVICTIONS [WITHOUT]]]
 //! ```
 
 use std::process::ExitCode;
 
-use narthex_machine::check::{InterfaceCheck, check_interface};
+use narthex_checking::interface::{InterfaceCheck, check};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match check_interface(&request, &elf, &mut |_| true) {
+    match check(&request, &elf, &mut |_| true) {
         Ok(report) => {
             print!("{report}");
             ExitCode::from(u8::from(report.counter_example.is_some()))

@@ -9,8 +9,8 @@ use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, 
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::explore::Violation;
 use super::messages;
+use crate::explore::Violation;
 
 /// The process whose interface is checked.
 pub const OWN: Rank = Rank(0);

@@ -14,11 +14,10 @@ use narthex_interfaces::interface::{Node, model_of};
 use narthex_interfaces::taxonomy::Simple;
 use narthex_interfaces::{Attachment, Interface, Name};
 use narthex_kernel::{Bytes, Duration};
+use narthex_machine::config::MachineConfig;
+use narthex_machine::request::Failure;
 use narthex_memory::{AgentId, protocols};
 use serde_json::{Value, json};
-
-use crate::config::MachineConfig;
-use crate::request::Failure;
 
 /// Bytes of a coherence block, the smallest that a cache supports.
 const BLOCK_BYTES: u64 = 16;
@@ -129,7 +128,7 @@ fn adapt(value: &mut Value, packet: Bytes, small_packet: Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config;
+    use narthex_machine::config;
 
     fn small_of(name: &str) -> (String, MachineConfig) {
         let machine = config::load("hpca98").unwrap();
