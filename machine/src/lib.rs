@@ -1,4 +1,4 @@
-//! The whole simulator: configuration, composition, runs and results.
+//! What runs: configuration, composition, runs and results.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -8,10 +8,7 @@
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
-//! | `files` | files that users name, read and written |
-//! | [`hang`] | why a run got nowhere |
-//! | [`explain`](mod@explain) | one message's life, from the journals of a run |
-//! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
+//! | [`files`] | files that users name, read and written |
 //!
 //! The functions of this page are what the command line is made of.
 
@@ -19,14 +16,11 @@ pub mod activity;
 pub mod checkpoint;
 pub mod compose;
 pub mod config;
-pub mod explain;
-mod files;
-pub mod hang;
+pub mod files;
 pub mod host_memory;
 pub mod node;
 pub mod request;
 pub mod run;
-pub mod trace;
 
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::{Attached, Attachment, registers};
@@ -34,10 +28,9 @@ use serde_json::{Value, json};
 
 use config::Machine;
 
-pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
-pub use request::{CheckpointRequest, Failure, RunRequest, TraceRequest};
-pub use run::{Effort, Progress, run, run_measured};
+pub use request::{CheckpointRequest, Failure, RunRequest};
+pub use run::{Effort, Explanation, Finished, Monitor, Progress, run, run_monitored, simulate};
 
 /// What there is of a kind: "interfaces" or "machines".
 ///

@@ -187,7 +187,6 @@ impl Checked<'_> {
             seed: None,
             execute_wait_loops: false,
             checkpoint: None,
-            trace: None,
         }
     }
 

@@ -6,13 +6,15 @@ mod decoded;
 use std::fs;
 use std::path::PathBuf;
 
-use narthex_machine::{Progress, RunRequest, TraceRequest, run};
+use narthex_machine::{Progress, RunRequest};
+use narthex_observation::{TraceRequest, run};
 use serde_json::Value;
 
-use crate::machines_and_interfaces;
+use crate::failure;
+use crate::support::machines::machines_and_interfaces;
 use crate::support::messages::{both_ways, ping_pong};
-use crate::support::{failure, program, request, run_elf, with};
-use crate::traffic::all_to_one;
+use crate::support::traffic::{SENDERS, all_to_one_program};
+use crate::support::{program, request, run_elf, with};
 use decoded::{Slice, Timeline, assert_dump_is_sound};
 
 /// A file that is gone when the test is over.
@@ -36,14 +38,18 @@ impl Drop for Place {
     }
 }
 
-fn traced(request: &RunRequest, place: &Place) -> RunRequest {
-    let trace = TraceRequest { file: place.0.clone(), nodes: None, from: None, to: None };
-    RunRequest { trace: Some(trace), ..request.clone() }
+/// A timeline of the whole run at that place.
+fn whole(place: &Place) -> TraceRequest {
+    TraceRequest { file: place.0.clone(), nodes: None, from: None, to: None }
+}
+
+fn run_traced(request: &RunRequest, trace: &TraceRequest, elf: &[u8]) -> Value {
+    run(request, Some(trace), elf, &mut |_| true).expect("it runs")
 }
 
 /// The result of a run and its timeline.
 fn watched(request: &RunRequest, elf: &[u8], place: &Place) -> (Value, Vec<u8>) {
-    let document = run_elf(&traced(request, place), elf).expect("it runs");
+    let document = run_traced(request, &whole(place), elf);
     (document, place.read())
 }
 
@@ -51,10 +57,8 @@ fn watched(request: &RunRequest, elf: &[u8], place: &Place) -> (Value, Vec<u8>) 
 fn part(request: &RunRequest, elf: &[u8], [nodes, from, to]: [&str; 3]) -> Timeline {
     let place = Place::new(&format!("part-{from}-{to}"));
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let mut request = traced(request, &place);
-    let file = place.0.clone();
-    request.trace = Some(TraceRequest { file, nodes: text(nodes), from: text(from), to: text(to) });
-    run_elf(&request, elf).expect("it runs");
+    let trace = TraceRequest { file: place.0.clone(), nodes: text(nodes), from: text(from), to: text(to) };
+    run_traced(request, &trace, elf);
     Timeline::decode(&place.read())
 }
 
@@ -83,8 +87,9 @@ fn slices_add_up_to_ledgers_and_buses_arrows_arrive_and_the_result_is_the_same()
 fn packets_that_come_back_are_one_arrow_and_are_counted() {
     let place = Place::new("returned.pftrace");
     let request = with(request("hpca98", "NI2w"), "flow_control.buffers=1");
-    let document = all_to_one(traced(&request, &place));
-    let timeline = Timeline::decode(&place.read());
+    let request = RunRequest { nodes: Some(SENDERS as u32 + 1), ..request };
+    let (document, bytes) = watched(&request, &program(&all_to_one_program()), &place);
+    let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
     let sum = |name: &str| {
         let nodes = document["nodes"].as_array().unwrap();
@@ -180,13 +185,13 @@ fn waveforms_show_each_bus_busy_as_long_as_it_was() {
 #[test]
 fn a_run_that_fails_or_is_interrupted_leaves_its_timeline() {
     let place = Place::new("ended.pftrace");
-    let failing = traced(&request("hpca98", "CNI32Qm"), &place);
-    assert_eq!(failure(&failing, "\n    exit 3\n").exit_code, 1);
+    let (request, trace) = (request("hpca98", "CNI32Qm"), whole(&place));
+    assert_eq!(failure(&request, Some(&trace), "\n    exit 3\n").exit_code, 1);
     Timeline::decode(&place.read());
 
     let elf = program(&ping_pong(100_000, 64));
     let mut reports = 0;
-    let interrupted = run(&failing, &elf, &mut |progress| {
+    let interrupted = run(&request, Some(&trace), &elf, &mut |progress| {
         reports += u32::from(matches!(progress, Progress::Time(_)));
         reports < 2
     });
@@ -201,7 +206,7 @@ fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
     let stuck = with(request("hpca98", "CNI32Qm"), "machine.time_without_progress=20us");
     let source = "\n    call start\n    li a0, 0x100000\n    call receive\n    exit 0\n";
     let source = format!("{source}{}", crate::support::messages::LIBRARY);
-    assert_eq!(failure(&traced(&stuck, &place), &source).exit_code, 3);
+    assert_eq!(failure(&stuck, Some(&whole(&place)), &source).exit_code, 3);
     let timeline = Timeline::decode(&place.read());
     let last = timeline.slices(0, "processor 0").into_iter().rfind(|slice| slice.depth == 0);
     assert_eq!(last.unwrap().name, "poll");
@@ -210,11 +215,10 @@ fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
 #[test]
 fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
     let place = Place::new("late.pftrace");
-    let mut late = traced(&request("hpca98", "NI2w"), &place);
-    late.trace.as_mut().unwrap().from = Some("1s".into());
+    let late = TraceRequest { from: Some("1s".into()), ..whole(&place) };
     let mut notices = Vec::new();
     let elf = program(&ping_pong(2, 8));
-    run(&late, &elf, &mut |progress| {
+    run(&request("hpca98", "NI2w"), Some(&late), &elf, &mut |progress| {
         if let Progress::Notice(text) = progress {
             notices.push(text.to_owned());
         }
@@ -228,8 +232,7 @@ fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
 #[test]
 fn places_and_parts_that_cannot_be_are_refused_before_the_run() {
     let refusal = |trace: TraceRequest| {
-        let wrong = RunRequest { trace: Some(trace), ..request("hpca98", "NI2w") };
-        let failure = failure(&wrong, "\n    exit 0\n");
+        let failure = failure(&request("hpca98", "NI2w"), Some(&trace), "\n    exit 0\n");
         assert_eq!(failure.exit_code, 2);
         failure.message
     };

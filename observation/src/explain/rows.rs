@@ -2,12 +2,12 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
+use narthex_machine::node::journal::{Crossing, Event, Supplier};
+use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 
 use super::life::{Life, Witness};
 use super::path::Segment;
-use crate::node::journal::{Crossing, Event, Supplier};
-use crate::node::{Agent, Node};
 
 /// Finds words for addresses.
 pub struct Words<'a> {

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-
-use crate::files::{Destination, Writer};
+use narthex_machine::files::{Destination, Writer};
 
 /// What a timeline is written to. It is flushed once, when it is complete.
 pub enum Output {

@@ -3,8 +3,7 @@
 
 use narthex_fabrics::flow_control::Limit;
 use narthex_fabrics::{FrameKind, NodeId, Rank};
-
-use crate::node::stuck::StuckNode;
+use narthex_machine::node::stuck::StuckNode;
 
 /// The unacknowledged packets from one process to another, by where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -53,14 +53,16 @@ mod path;
 mod rows;
 
 use narthex_kernel::{Ledger, Time};
+use narthex_machine::compose::Blueprint;
+use narthex_machine::config;
+use narthex_machine::node::Node;
+use narthex_machine::node::journal::Journal;
+use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, digest, simulate};
+use narthex_machine::{Failure, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config;
-use crate::node::Node;
-use crate::node::journal::Journal;
-use crate::request::{Failure, RunRequest};
-use crate::run::{Finished, Progress, SCHEMA_VERSION, digest, simulate};
+use crate::hang::Hang;
 use life::{Life, Witness};
 use path::Part;
 use rows::Words;
@@ -132,7 +134,6 @@ pub fn explain(
         seed,
         execute_wait_loops: true,
         checkpoint: None,
-        trace: None,
     };
     let mut document = explain_run(&run, elf, warm_up * packets, observer)?;
     document["bytes"] = json!(bytes);
@@ -150,8 +151,7 @@ pub fn explain_run(
     skip: u64,
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let keep = |node: &mut Node| node.journal = Some(Box::new(Journal::new(skip, JOURNAL_LIMIT)));
-    let mut finished = simulate(request, elf, keep, &mut |progress| match progress {
+    let mut finished = simulate(request, elf, &mut Journals { skip }, &mut |progress| match progress {
         Progress::Time(now) => observer(now),
         _ => true,
     })?;
@@ -165,6 +165,23 @@ pub fn explain_run(
         return Err(Failure::guest(problem));
     };
     Ok(document(request, elf, &finished, &witnesses, &lives, median))
+}
+
+/// Keeps a journal on each node, once it has sent `skip` packets.
+struct Journals {
+    skip: u64,
+}
+
+impl Monitor for Journals {
+    fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
+        let journal = || Some(Box::new(Journal::new(self.skip, JOURNAL_LIMIT)));
+        nodes.iter_mut().for_each(|node| node.journal = journal());
+        Ok(())
+    }
+
+    fn no_progress(&mut self, at: Time, nodes: &mut [Node]) -> Option<Explanation> {
+        Some(Hang::of(nodes, at).explanation())
+    }
 }
 
 /// The instant from which the program measures.

@@ -1,4 +1,4 @@
-//! Whether somebody does work of their own in a run without messages.
+//! Whether a program does work of its own in a run without messages.
 //!
 //! A program may compute for as long as it likes. One that turns in a loop and
 //! changes nothing does not compute: after a turn, its registers and all of its
@@ -69,7 +69,7 @@ impl Suspect {
 
 /// Lets a run without progress go on for a short time, to see whether a program
 /// works that is in no wait of the messaging library.
-pub fn somebody_works(simulation: &mut Simulation<Node>) -> bool {
+pub fn any_program_works(simulation: &mut Simulation<Node>) -> bool {
     let mut suspects = suspects(simulation);
     let progress = progress(simulation);
     for _ in 0..LOOKS {

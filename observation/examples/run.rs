@@ -2,7 +2,7 @@
 //! without Python, for profilers, debuggers and `make bench`.
 //!
 //! ```text
-//! cargo run --release -p narthex-machine --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
+//! cargo run --release -p narthex-observation --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
 //! ```
 //!
 //! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
@@ -15,7 +15,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest, TraceRequest, run_measured};
+use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest};
+use narthex_observation::{TraceRequest, run_measured};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -43,13 +44,13 @@ fn main() -> ExitCode {
             every: std::env::var("EVERY").ok(),
             resume: true,
         }),
-        trace: std::env::var_os("TRACE").map(|file| TraceRequest {
-            file: file.into(),
-            nodes: std::env::var("TRACE_NODES").ok(),
-            from: std::env::var("TRACE_FROM").ok(),
-            to: std::env::var("TRACE_TO").ok(),
-        }),
     };
+    let trace = std::env::var_os("TRACE").map(|file| TraceRequest {
+        file: file.into(),
+        nodes: std::env::var("TRACE_NODES").ok(),
+        from: std::env::var("TRACE_FROM").ok(),
+        to: std::env::var("TRACE_TO").ok(),
+    });
     let elf = match std::fs::read(&path) {
         Ok(elf) => elf,
         Err(error) => {
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         }
     };
     let begin = Instant::now();
-    let result = run_measured(&request, &elf, &mut |progress| {
+    let result = run_measured(&request, trace.as_ref(), &elf, &mut |progress| {
         match progress {
             Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
             Progress::Notice(notice) | Progress::Loss(notice) => eprintln!("{notice}"),

@@ -1,10 +1,10 @@
 //! The critical path of a message, cut into stretches that each belong to one part.
 
 use narthex_kernel::{Ledger, Time, categories};
+use narthex_machine::activity::{Activity, Occupation};
+use narthex_machine::node::Agent;
 
 use super::life::{Booking, Life, PROCESSOR, RECEIVE_HALF, SEND_HALF, Witness};
-use crate::activity::{Activity, Occupation};
-use crate::node::Agent;
 
 categories! {
     /// What a stretch of a message's latency is spent on.

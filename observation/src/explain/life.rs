@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use narthex_fabrics::{FrameKind, FrameSummary, NodeId, Rank};
 use narthex_kernel::{Duration, Time};
+use narthex_machine::activity::{Activity, Occupation};
+use narthex_machine::node::journal::{Crossing, Event, Record};
+use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 use serde_json::{Value, json};
-
-use crate::activity::{Activity, Occupation};
-use crate::node::journal::{Crossing, Event, Record};
-use crate::node::{Agent, Node};
 
 /// The half that sends, and the half that receives.
 pub const SEND_HALF: usize = 0;

@@ -2,10 +2,10 @@
 
 use narthex_fabrics::Rank;
 use narthex_fabrics::flow_control::{Limit, Outstanding};
+use narthex_machine::activity::Activity;
+use narthex_machine::node::stuck::{StuckNode, StuckProcess};
 
 use super::packets::Account;
-use crate::activity::Activity;
-use crate::node::stuck::{StuckNode, StuckProcess};
 
 /// What a process that gets nowhere waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,11 +21,11 @@ use std::io;
 use std::mem;
 
 use narthex_kernel::Time;
+use narthex_machine::node::journal::{Crossing, Event, Hold, Supplier};
 
 use super::flights::Flights;
 use super::format::Format;
 use super::rows::{Label, Row, Step, Track, Transaction};
-use crate::node::journal::{Crossing, Event, Hold, Supplier};
 
 /// An event of a node, with what its address is called, if it has one.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use narthex_machine::trace::perfetto::messages::{EventType, Trace, TrackEvent, Value as Annotation};
+use narthex_observation::trace::perfetto::messages::{EventType, Trace, TrackEvent, Value as Annotation};
 use prost::Message as _;
 use serde_json::Value;
 use vcd::{Command, IdCode, Parser, ScopeItem};

@@ -5,7 +5,7 @@
 //!           for time_without_progress       ([`work`])
 //!                                              │ no
 //!                                              ▼
-//!   nodes: facts ([`crate::node::stuck`]) ──► waits ──► circle or chains ──► text, JSON
+//!   nodes: facts ([`narthex_machine::node::stuck`]) ──► waits ──► circle or chains ──► text, JSON
 //!                                            ([`waits`])  ([`chains`])       ([`text`])
 //! ```
 //!
@@ -22,18 +22,16 @@ mod chains;
 mod packets;
 mod text;
 mod waits;
-mod work;
 
 use narthex_fabrics::Rank;
 use narthex_kernel::Time;
+use narthex_machine::Explanation;
+use narthex_machine::node::Node;
+use narthex_machine::node::stuck::{StuckNode, StuckProcess};
 use serde_json::{Value, json};
 
-use crate::node::Node;
-use crate::node::stuck::{StuckNode, StuckProcess};
 use chains::Chains;
 use waits::Wait;
-
-pub use work::somebody_works;
 
 /// A run that got nowhere.
 pub struct Hang {
@@ -87,6 +85,11 @@ impl Hang {
     /// What a process is called.
     fn name(&self, rank: Rank) -> String {
         self.nodes[0].flow.placement.name(rank)
+    }
+
+    /// The explanation for people and for tools.
+    pub fn explanation(&self) -> Explanation {
+        Explanation { text: self.to_string(), document: self.to_json() }
     }
 
     /// The explanation for tools; docs/hangs.md says what each field means.

@@ -1,10 +1,9 @@
 //! The rows of a timeline, and what stands in them.
 
+use narthex_machine::activity::{Activity, Occupation};
+use narthex_machine::node::Agent;
+use narthex_machine::node::journal::{MEMORY_BUS, Supplier};
 use narthex_memory::Kind;
-
-use crate::activity::{Activity, Occupation};
-use crate::node::Agent;
-use crate::node::journal::{MEMORY_BUS, Supplier};
 
 /// A row: something of a node that is at one thing at a time, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

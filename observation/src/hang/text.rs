@@ -5,10 +5,10 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use narthex_fabrics::Rank;
+use narthex_machine::node::stuck::{Call, StuckNode, StuckProcess};
 
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
-use crate::node::stuck::{Call, StuckNode, StuckProcess};
 
 /// Nodes that are told of in full; the documents of `--json` have all.
 const MOST_NODES: usize = 16;

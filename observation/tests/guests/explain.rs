@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use crate::support::machines::{INTERFACES, MACHINES};
 use crate::support::messages::ping_pong;
 use crate::support::{fixed_hpca98, program, request, with};
-use crate::{INTERFACES, MACHINES};
 use narthex_machine::RunRequest;
-use narthex_machine::explain::explain_run;
+use narthex_observation::explain::explain_run;
 
 /// Packets that leave a node before the journal begins: more than a lap of CNI512Q's queue.
 const WARM_UP: u64 = 150;

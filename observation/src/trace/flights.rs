@@ -12,10 +12,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use narthex_fabrics::{FrameKind, FrameSummary};
+use narthex_machine::node::journal::Event;
+
 use super::format::Frame;
 use super::rows::Step;
-use crate::node::journal::Event;
-use narthex_fabrics::{FrameKind, FrameSummary};
 
 /// Bits of a packet's number in that of its arrow; above them is its source.
 const SEQUENCE_BITS: u32 = 47;

@@ -1,8 +1,9 @@
 //! What of a run its timeline shows: which nodes, from when to when.
 
 use narthex_kernel::{Duration, Time};
+use narthex_machine::Failure;
 
-use crate::request::{Failure, TraceRequest};
+use super::TraceRequest;
 
 /// Nodes and a stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
