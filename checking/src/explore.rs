@@ -3,7 +3,7 @@
 //! It knows nothing of interfaces. A [`System`] says what may happen in a state
 //! and what comes of it; the explorer remembers a digest of each state and how
 //! it was first reached. Because it goes breadth first, the first violation that
-//! it meets is one of the shortest, and it is told event by event.
+//! it meets is one of the shortest, and it is listed event by event.
 //!
 //! When every state has been visited, it walks back from the final ones: a state
 //! from which none of them can be reached is a *trap*, whether nothing happens
@@ -35,7 +35,7 @@ pub trait System {
     fn start(&mut self) -> Result<Self::State, Violation>;
     /// What can happen in a state.
     fn events(&self, state: &Self::State) -> Vec<Self::Event>;
-    /// What comes of it; told in words to `story`, if somebody listens.
+    /// What comes of it; described in `story`, if there is one.
     fn next(
         &mut self,
         state: &Self::State,
@@ -46,7 +46,7 @@ pub trait System {
     fn digest(&self, state: &Self::State) -> u128;
     /// Whether everything that was to be done is done.
     fn is_final(&self, state: &Self::State) -> bool;
-    /// How much has been done: of the traps, the one with the most is told.
+    /// How much has been done: of the traps, the one with the most is reported.
     fn progress(&self, state: &Self::State) -> u64;
     /// A state in words, for one from which no final state can be reached.
     fn describe(&self, state: &Self::State) -> String;
@@ -107,7 +107,7 @@ struct Search<'a, S: System> {
     depth: usize,
 }
 
-/// Visits the states of `system`, `limit` of them at most. `observe` is told
+/// Visits the states of `system`, `limit` of them at most. `observe` gets
 /// now and then how many there are and may end it by answering false.
 pub fn explore<S: System>(
     system: &mut S,
@@ -126,8 +126,8 @@ pub fn explore<S: System>(
     };
     let (complete, counter_example) = match search.visit_all(limit, observe) {
         Ok(false) => (false, None),
-        Ok(true) => (true, search.best_trap().map(|trap| search.tell_trap(trap))),
-        Err((place, event)) => (false, Some(search.tell(place, event))),
+        Ok(true) => (true, search.best_trap().map(|trap| search.counter_example_of_trap(trap))),
+        Err((place, event)) => (false, Some(search.counter_example_at(place, event))),
     };
     Exploration {
         states: search.from.len(),
@@ -255,17 +255,17 @@ impl<S: System> Search<'_, S> {
         (steps, Ok(state))
     }
 
-    fn tell(&mut self, place: u32, violating: Option<S::Event>) -> CounterExample {
+    fn counter_example_at(&mut self, place: u32, violating: Option<S::Event>) -> CounterExample {
         let mut way = self.way_to(place);
         way.extend(violating);
         let (steps, end) = self.replay(&way);
         let Err(violation) = end else {
-            unreachable!("an event that violates a property does so again when it is told")
+            unreachable!("an event that violates a property does so again when it is repeated")
         };
         CounterExample { violated: violation.property, steps }
     }
 
-    fn tell_trap(&mut self, place: u32) -> CounterExample {
+    fn counter_example_of_trap(&mut self, place: u32) -> CounterExample {
         let (mut steps, end) = self.replay(&self.way_to(place));
         let state = end.expect("the way to a known state violates nothing");
         let what = match self.system.events(&state).is_empty() {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_way_to_a_violation_is_told() {
+    fn the_shortest_way_to_a_violation_is_reported() {
         let found = run(|n| vec![n + 1, n.saturating_add(n / 2 + 40)], |_| true, 1000);
         let example = found.counter_example.unwrap();
         assert_eq!(example.violated, TOO_LARGE);

@@ -20,7 +20,7 @@ pub const PEER: Rank = Rank(1);
 /// Two nodes of a process each; only one of them is there.
 const PLACEMENT: Placement = Placement { nodes: 2, processes: 1 };
 
-/// What messages are counted by; nobody asks for the counts.
+/// What messages are counted by; the counts are not used.
 const FORMAT: PacketFormat = PacketFormat { packet_bytes: 256, header_bytes: 8 };
 
 /// Most packets that the network has room for at a time, and most that wait for

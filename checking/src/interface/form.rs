@@ -6,7 +6,7 @@
 //! have one block, two, or all. A queue has two entries where the model allows
 //! it, so that a few messages go round it with both senses; an interface's cache
 //! is as small as the model allows, so that blocks of different messages want
-//! the same line. Times become so long that none passes by itself: see
+//! the same line. Times become too long for any to pass by itself: see
 //! [`super::world`].
 
 use narthex_fabrics::Header;
@@ -113,7 +113,7 @@ fn build(name: Name, config: &MachineConfig) -> Option<Interface> {
     Interface::build(name, &node).ok()
 }
 
-/// Makes a duration so long that nothing waits for it to pass, and shrinks a
+/// Makes a duration too long for anything to wait for it, and shrinks a
 /// number of bytes as packets shrink.
 fn adapt(value: &mut Value, packet: Bytes, small_packet: Bytes) {
     let Some(text) = value.as_str() else { return };

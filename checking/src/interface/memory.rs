@@ -43,7 +43,7 @@ impl Words {
         &self.changed
     }
 
-    /// Forgets what was changed in a range that nobody reads any more.
+    /// Forgets what was changed in a range that is not read any more.
     pub fn forget(&mut self, range: Range<u64>) {
         while let Some((&address, _)) = self.changed.range(range.clone()).next() {
             self.changed.remove(&address);

@@ -14,7 +14,7 @@
 //! A program sends or receives numbered messages over a queue of two entries
 //! until the queue has been gone round more than twice. From each state
 //! everything happens that can happen next: the processor's next access, a bus
-//! grant to anybody who asks, the end of a transaction, an awaited instant, a
+//! grant to any agent that asks, the end of a transaction, an awaited instant, a
 //! packet, room in the network, and the loss of any block from the processor's
 //! cache. [`explore`](crate::explore) visits all states; [`messages`], [`processor`] and [`step`]
 //! name the properties. docs/checking.md says what a proof covers.
@@ -96,7 +96,7 @@ struct Checked<'a> {
 }
 
 /// Explores every interleaving of an interface and its driver. `elf` is
-/// guest/programs/tests/interface.c, compiled; `observe` is told the number of
+/// guest/programs/tests/interface.c, compiled; `observe` gets the number of
 /// states so far and may end the check by answering false.
 ///
 /// # Errors
@@ -157,7 +157,7 @@ pub fn check(
     Ok(report)
 }
 
-/// What the program does, for queues of so many entries; and in words. In one
+/// What the program does, for queues of `entries` entries; and in words. In one
 /// direction the messages go more than twice round the queue.
 fn traffics(entries: u64) -> Vec<(Numbers, String)> {
     let in_words = |&(sends, receives): &(u64, u64)| match (sends, receives) {

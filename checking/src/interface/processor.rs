@@ -3,8 +3,8 @@
 //!
 //! A step of the processor is one access to an address that it shares with the
 //! interface, and the instructions behind it up to the next such access. What
-//! lies between only computes in memory that nobody else sees, so nobody can
-//! tell when it happens.
+//! lies between only computes in memory that nothing else sees, so its
+//! instant changes nothing.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -48,7 +48,7 @@ pub struct Registers {
 
 /// What the processor is doing between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Doing {
+pub enum ProcessorState {
     /// It stands before its next access.
     Ready,
     /// Its access waits for the bus.
@@ -67,7 +67,7 @@ pub struct Guest {
     /// The data cache and the store buffer.
     pub caches: ProcessorMemory,
     /// What it is doing.
-    pub doing: Doing,
+    pub doing: ProcessorState,
     /// Where its next access goes, where that is known.
     pub next: Option<u64>,
     /// The kernel's side of its process.
@@ -85,9 +85,9 @@ impl Guest {
     }
 }
 
-/// What came of a step, for whoever looks on.
+/// The outcome of a step.
 #[derive(Debug, Default)]
-pub struct Stepped {
+pub struct StepOutcome {
     /// The access with which the step began.
     pub access: Option<Access>,
     /// Messages that the program handed over.
@@ -127,24 +127,24 @@ impl Executor {
         let registers = Registers { pc: program_counter, integers, floats: [0; 32], fcsr: 0 };
         let calls = Arc::new(calls);
         let mut guest =
-            Guest { registers, memory, caches, doing: Doing::Ready, next: None, calls, called: 0 };
+            Guest { registers, memory, caches, doing: ProcessorState::Ready, next: None, calls, called: 0 };
         self.run(&mut guest, false)?;
         guest.memory = guest.memory.freeze();
         Ok(guest)
     }
 
     /// Lets the program make its next shared access and go on to the one after it.
-    pub fn step(&mut self, guest: &mut Guest) -> Result<Stepped, Violation> {
+    pub fn step(&mut self, guest: &mut Guest) -> Result<StepOutcome, Violation> {
         self.run(guest, true)
     }
 
-    fn run(&mut self, guest: &mut Guest, steps: bool) -> Result<Stepped, Violation> {
+    fn run(&mut self, guest: &mut Guest, steps: bool) -> Result<StepOutcome, Violation> {
         self.restore(&guest.registers);
-        let mut stepped = Stepped::default();
-        guest.doing = Doing::Ready;
+        let mut stepped = StepOutcome::default();
+        guest.doing = ProcessorState::Ready;
         guest.next = None;
         let mut may_access = steps;
-        while guest.doing == Doing::Ready {
+        while guest.doing == ProcessorState::Ready {
             let mut port = CheckedPort {
                 memory: &mut guest.memory,
                 shared: guest.caches.port(&self.pages, &self.code_memory),
@@ -162,7 +162,7 @@ impl Executor {
                 Stop::Marker(_) => {}
                 Stop::Wait if guest.next.is_some() => break,
                 Stop::Wait if guest.caches.wait_reason().is_some() => {
-                    guest.doing = Doing::Waiting;
+                    guest.doing = ProcessorState::Waiting;
                     guest.caches.end_block_move();
                 }
                 // A store that was posted: the program goes on at once.
@@ -182,7 +182,7 @@ impl Executor {
         }
         guest.registers = self.save();
         let sp = guest.registers.integers[SP];
-        // The calling convention has no red zone: nobody reads this again.
+        // The calling convention has no red zone: this is not read again.
         guest.memory.forget(self.stack_top - STACK_BYTES..sp);
         Ok(stepped)
     }
@@ -193,7 +193,7 @@ impl Executor {
     }
 
     /// A system call: it may end the program or hand a message over.
-    fn call(&mut self, guest: &mut Guest, stepped: &mut Stepped) -> Result<(), Violation> {
+    fn call(&mut self, guest: &mut Guest, stepped: &mut StepOutcome) -> Result<(), Violation> {
         let number = self.processor.x(A7);
         let arguments: [u64; 6] = std::array::from_fn(|place| self.processor.x(A0 + place));
         if number == CALL_RECEIVED {
@@ -209,7 +209,7 @@ impl Executor {
         guest.called = digest.finish();
         let fail = |words| Err(Violation { property: NO_FAULT, words });
         match result.effect {
-            Some(Effect::Exit(0)) => guest.doing = Doing::Exited,
+            Some(Effect::Exit(0)) => guest.doing = ProcessorState::Exited,
             Some(Effect::Exit(code)) => return fail(format!("the program ends with exit code {code}")),
             Some(Effect::Narthex(NarthexCall::Fail(message))) => {
                 return fail(format!("the program fails: {message}"));

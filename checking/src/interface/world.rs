@@ -3,8 +3,8 @@
 //! ```text
 //!   Guest: program, private memory ── cache, store buffer ─┐
 //!                                                          ├─ bus: one transaction, granted and
-//!   Interface: send half ── environment: has room          │  released in two steps, to whoever
-//!              receive half ── environment: packets arrive ┘  asks, in any order
+//!   Interface: send half ── environment: has room          │  released in two steps, to the
+//!              receive half ── environment: packets arrive ┘  agents that ask, in any order
 //! ```
 //!
 //! Nothing has a duration. Each half has a clock that moves only so that an
@@ -21,7 +21,7 @@ use narthex_memory::protocols::State;
 use narthex_memory::{Response, Transaction};
 
 use super::environment::Environment;
-use super::processor::{Doing, Guest};
+use super::processor::{Guest, ProcessorState};
 
 /// An agent of the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,7 +142,7 @@ impl World {
 
     /// Whether everything has been sent and received.
     pub fn is_final(&self, numbers: Numbers) -> bool {
-        self.guest.doing == Doing::Exited
+        self.guest.doing == ProcessorState::Exited
             && self.network.taken == numbers.sends
             && self.received == numbers.receives
     }
@@ -150,7 +150,7 @@ impl World {
     /// Everything that can happen.
     pub fn events(&self, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
         let mut events = Vec::new();
-        let is_ready = self.guest.doing == Doing::Ready;
+        let is_ready = self.guest.doing == ProcessorState::Ready;
         if is_ready {
             events.push(Event::Step);
         }
@@ -175,13 +175,13 @@ impl World {
     }
 
     /// The blocks that the cache may lose now. The loss of a dirty one is a
-    /// transaction that everybody sees, and may come whenever the processor
-    /// runs. That of a clean one is seen by nobody until the block is used
+    /// transaction that every agent sees, and may come whenever the processor
+    /// runs. That of a clean one is not seen until the block is used
     /// again, here or by the interface: it comes just before, which leaves out
     /// nothing that could be noticed.
     fn evictions(&self) -> impl Iterator<Item = u64> {
         let underway = self.underway.as_ref().map(|underway| underway.transaction.address);
-        let is_idle = self.guest.doing == Doing::Ready && underway.is_none();
+        let is_idle = self.guest.doing == ProcessorState::Ready && underway.is_none();
         let wanted = self.wanted_blocks();
         let may_go = move |&(block, state): &(u64, State)| {
             (is_idle && state.is_dirty()) || (wanted.contains(&block) && underway != Some(block))
@@ -218,7 +218,7 @@ impl World {
     /// The state in words.
     pub fn describe(&self) -> String {
         let doing = match (self.guest.doing, self.guest.caches.wait_reason()) {
-            (Doing::Exited, _) => "the program has ended".to_owned(),
+            (ProcessorState::Exited, _) => "the program has ended".to_owned(),
             (_, Some(reason)) => format!("the processor waits ({reason:?})"),
             _ => "the processor runs".into(),
         };

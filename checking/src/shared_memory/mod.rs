@@ -37,7 +37,7 @@ use crate::explore::{NO_TRAP, System, Violation, explore};
 use crate::report::Report;
 use step::{NO_EXCLUDED, ONE_ASKED, SENDABLE, Step};
 use table::Table;
-use world::{AGREES, Happening, ONE_WRITER, READS_LAST, World};
+use world::{AGREES, ONE_WRITER, READS_LAST, Transition, World};
 
 /// What is proven when every state has been visited.
 const PROPERTIES: [&str; 7] = [ONE_WRITER, READS_LAST, NO_EXCLUDED, SENDABLE, ONE_ASKED, AGREES, NO_TRAP];
@@ -47,7 +47,7 @@ const PROPERTIES: [&str; 7] = [ONE_WRITER, READS_LAST, NO_EXCLUDED, SENDABLE, ON
 const FEWEST_NODES: u8 = 2;
 const LARGEST_NODES: u8 = 5;
 
-/// A table to be checked on so many nodes.
+/// A table to be checked on a number of nodes.
 struct CheckedTable<'a> {
     table: &'a Table,
     nodes: u8,
@@ -93,24 +93,24 @@ fn check_table(table: &Table, nodes: u8, limit: usize, observe: &mut dyn FnMut(u
 
 impl System for CheckedTable<'_> {
     type State = World;
-    type Event = Happening;
+    type Event = Transition;
 
     fn start(&mut self) -> Result<World, Violation> {
         let world = World::first(self.table, self.nodes);
         world.check(self.table).map(|()| world)
     }
 
-    fn events(&self, world: &World) -> Vec<Happening> {
-        world.happenings(self.table)
+    fn events(&self, world: &World) -> Vec<Transition> {
+        world.transitions(self.table)
     }
 
     fn next(
         &mut self,
         world: &World,
-        happening: Happening,
+        transition: Transition,
         story: Option<&mut String>,
     ) -> Result<World, Violation> {
-        Step { table: self.table, world: world.clone(), story }.run(happening)
+        Step { table: self.table, world: world.clone(), story }.run(transition)
     }
 
     fn digest(&self, world: &World) -> u128 {

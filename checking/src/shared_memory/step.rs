@@ -2,7 +2,7 @@
 //! (guest/shared_memory/invalidation.c), one to one.
 
 use super::table::{Action, Event, Rest, Row, Side, Table, Tag};
-use super::world::{Access, HOME, Happening, Message, Waiting, World};
+use super::world::{Access, HOME, Message, Transition, Waiting, World};
 use crate::explore::Violation;
 
 pub const NO_EXCLUDED: &str = "nothing happens in a state that has no row for it";
@@ -10,7 +10,7 @@ pub const SENDABLE: &str = "a block is sent by nodes that may read it, and taken
 pub const ONE_ASKED: &str =
     "a block is asked back from the one node that has it, and one message is held at most";
 
-/// One happening, and the story of it if somebody listens.
+/// One transition, and its story if there is one.
 pub struct Step<'a> {
     pub table: &'a Table,
     pub world: World,
@@ -28,11 +28,11 @@ struct Arrival {
 
 impl Step<'_> {
     /// The world afterwards.
-    pub fn run(mut self, happening: Happening) -> Result<World, Violation> {
-        match happening {
-            Happening::Access(node, access) => self.access(node, access)?,
-            Happening::Raise(node) => self.raise(node)?,
-            Happening::Arrive(place) => {
+    pub fn run(mut self, transition: Transition) -> Result<World, Violation> {
+        match transition {
+            Transition::Access(node, access) => self.access(node, access)?,
+            Transition::Raise(node) => self.raise(node)?,
+            Transition::Arrive(place) => {
                 let message = self.world.messages.remove(place.into());
                 self.say(|| message.to_string());
                 self.arrive(message)?;

@@ -100,7 +100,7 @@ pub struct World {
 
 /// Something that can happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Happening {
+pub enum Transition {
     /// A node's program makes an access: at once if its tag allows it.
     Access(u8, Access),
     /// An access that waits becomes an event of a block at rest.
@@ -128,21 +128,21 @@ impl World {
     }
 
     /// What can happen next.
-    pub fn happenings(&self, table: &Table) -> Vec<Happening> {
+    pub fn transitions(&self, table: &Table) -> Vec<Transition> {
         let mut all = Vec::new();
         for number in 0..self.nodes.len() as u8 {
             match self.nodes[number as usize].wants {
                 None => {
-                    all.extend([Access::Load, Access::Store].map(|access| Happening::Access(number, access)))
+                    all.extend([Access::Load, Access::Store].map(|access| Transition::Access(number, access)))
                 }
-                Some(_) if self.rests(table, number) => all.push(Happening::Raise(number)),
+                Some(_) if self.rests(table, number) => all.push(Transition::Raise(number)),
                 Some(_) => {}
             }
         }
         // Equal messages are neighbours; one of them is enough.
         let first_of_equals = |&place: &usize| place == 0 || self.messages[place] != self.messages[place - 1];
         let places = (0..self.messages.len()).filter(first_of_equals);
-        all.extend(places.map(|place| Happening::Arrive(place as u8)));
+        all.extend(places.map(|place| Transition::Arrive(place as u8)));
         all
     }
 
@@ -174,7 +174,7 @@ impl World {
         self.messages.insert(place, message);
     }
 
-    /// No message is under way, and nobody waits for anything.
+    /// No message is under way, and no node waits for anything.
     pub fn is_quiet(&self) -> bool {
         self.messages.is_empty()
             && self.queue.is_empty()

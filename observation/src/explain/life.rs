@@ -34,21 +34,21 @@ pub struct Booking {
     pub occupation: Occupation,
 }
 
-/// What a node has seen.
+/// The history of a node, from its journal.
 #[derive(Debug)]
-pub struct Witness {
+pub struct NodeHistory {
     /// Everything, in order.
     pub records: Vec<Record>,
     /// Its processor's time, without gaps.
     pub bookings: Vec<Booking>,
 }
 
-impl Witness {
+impl NodeHistory {
     /// Takes a node's journal.
     pub fn new(node: &mut Node) -> Self {
         let records = node.journal.take().map(|journal| journal.into_records()).unwrap_or_default();
         let bookings = bookings(&records);
-        Witness { records, bookings }
+        NodeHistory { records, bookings }
     }
 
     /// The transactions of an agent.
@@ -172,10 +172,10 @@ impl Life {
     }
 }
 
-/// The lives of all messages from the first witness's node to the second's that
+/// The lives of all messages from the first history's node to the second's that
 /// are sent after `since`, and are seen from begin to end.
-pub fn lives(witnesses: &[Witness; 2], since: Time) -> Vec<Life> {
-    let [sender, receiver] = witnesses;
+pub fn lives(histories: &[NodeHistory; 2], since: Time) -> Vec<Life> {
+    let [sender, receiver] = histories;
     let starts = sender.begins(Activity::Send, |before| before == Activity::Application);
     let starts: Vec<Time> = starts.filter(|&at| at >= since).collect();
     let ends = starts.iter().skip(1).copied().chain([Time::NEVER]);
@@ -184,7 +184,7 @@ pub fn lives(witnesses: &[Witness; 2], since: Time) -> Vec<Life> {
 
 /// The life of the message that the sender begins to send at `sent`; the next
 /// one begins at `next`.
-fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<Life> {
+fn life(sender: &NodeHistory, receiver: &NodeHistory, sent: Time, next: Time) -> Option<Life> {
     let handled = receiver
         .begins(Activity::Application, |before| before == Activity::Receive)
         .find(|&at| at > sent)
@@ -215,7 +215,7 @@ fn life(sender: &Witness, receiver: &Witness, sent: Time, next: Time) -> Option<
 }
 
 /// When the processor leaves the activities of sending.
-fn left(sender: &Witness, sent: Time) -> Time {
+fn left(sender: &NodeHistory, sent: Time) -> Time {
     let sends = |activity| matches!(activity, Activity::Send | Activity::WaitToSend | Activity::Buffering);
     let after = sender.bookings.iter().find(|booking| booking.from > sent && !sends(booking.activity));
     after.map_or(Time::NEVER, |booking| booking.from)
@@ -223,7 +223,7 @@ fn left(sender: &Witness, sent: Time) -> Time {
 
 /// A store may leave the store buffer after the processor has gone on; other
 /// transactions that are granted later belong to other work.
-fn announced(sender: &Witness, sent: Time, left: Time, injected: Time) -> Time {
+fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Time {
     let belongs = |crossing: &&Crossing| {
         let in_time = crossing.granted >= sent && crossing.released <= injected;
         let of_the_send = crossing.granted < left || crossing.kind == Kind::UncachedStore;
@@ -236,7 +236,7 @@ fn announced(sender: &Witness, sent: Time, left: Time, injected: Time) -> Time {
 /// The last that the receive half did by itself for a packet that arrived at
 /// `arrived`, before the library noticed. What it does while the processor is at
 /// work on an earlier packet does not keep that from going on.
-fn visible(receiver: &Witness, arrived: Time, noticed: Time) -> Time {
+fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
         Event::Timer(RECEIVE_HALF) => Some(record.at),
         Event::Crossing(crossing) if crossing.agent == Agent::Side(RECEIVE_HALF) => Some(crossing.released),

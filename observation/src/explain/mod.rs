@@ -63,9 +63,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::hang::Hang;
-use life::{Life, Witness};
+use life::{Life, NodeHistory};
 use path::Part;
-use rows::Words;
+use rows::AddressNames;
 
 /// Which message is to be explained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,15 +156,15 @@ pub fn explain_run(
         _ => true,
     })?;
     let since = measured_since(&finished.nodes[0]);
-    let witnesses = [0, 1].map(|number| Witness::new(&mut finished.nodes[number]));
-    let mut lives: Vec<Life> = life::lives(&witnesses, since);
+    let histories = [0, 1].map(|number| NodeHistory::new(&mut finished.nodes[number]));
+    let mut lives: Vec<Life> = life::lives(&histories, since);
     lives.sort_by_key(|life| (life.latency(), life.sent));
     let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
         let problem =
             format!("'{}' sends no message from node 0 to node 1 that could be explained", request.program);
         return Err(Failure::guest(problem));
     };
-    Ok(document(request, elf, &finished, &witnesses, &lives, median))
+    Ok(document(request, elf, &finished, &histories, &lives, median))
 }
 
 /// Keeps a journal on each node, once it has sent `skip` packets.
@@ -197,14 +197,14 @@ fn document(
     request: &RunRequest,
     elf: &[u8],
     finished: &Finished,
-    witnesses: &[Witness; 2],
+    histories: &[NodeHistory; 2],
     lives: &[Life],
     life: &Life,
 ) -> Value {
     let packet_bytes = finished.machine.config.messages.packet.as_u64();
-    let words = Words { nodes: &finished.nodes, packet_bytes };
-    let segments = path::segments(life, witnesses);
-    let mean = lives.iter().map(|life| path::ledger(&path::segments(life, witnesses))).collect::<Vec<_>>();
+    let words = AddressNames { nodes: &finished.nodes, packet_bytes };
+    let segments = path::segments(life, histories);
+    let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
     json!({
         "schema": SCHEMA_VERSION,
         "version": env!("CARGO_PKG_VERSION"),
@@ -218,7 +218,7 @@ fn document(
         "sent_at_ps": life.sent.as_ps(),
         "rounds": summary(lives),
         "instants": life.instants(),
-        "transactions": rows::rows(life, witnesses, &segments, &words),
+        "transactions": rows::rows(life, histories, &segments, &words),
         "breakdown": breakdown(&path::ledger(&segments), &mean),
     })
 }

@@ -4,7 +4,7 @@ use narthex_kernel::{Ledger, Time, categories};
 use narthex_machine::activity::{Activity, Occupation};
 use narthex_machine::node::Agent;
 
-use super::life::{Booking, Life, PROCESSOR, RECEIVE_HALF, SEND_HALF, Witness};
+use super::life::{Booking, Life, NodeHistory, PROCESSOR, RECEIVE_HALF, SEND_HALF};
 
 categories! {
     /// What a stretch of a message's latency is spent on.
@@ -75,7 +75,7 @@ pub struct Segment {
 }
 
 /// The critical path of a life, from its begin to its end without gaps.
-pub fn segments(life: &Life, [sender, receiver]: &[Witness; 2]) -> Vec<Segment> {
+pub fn segments(life: &Life, [sender, receiver]: &[NodeHistory; 2]) -> Vec<Segment> {
     let mut path = Path { reached: life.sent, segments: Vec::new() };
     for booking in sender.bookings.iter().filter(|booking| booking.to > life.sent) {
         let part = if booking.from >= life.left {
@@ -149,8 +149,8 @@ impl Path {
 
     /// Goes on to `to` with a half of an interface: its transactions, and the
     /// time between them.
-    fn interface(&mut self, witness: &Witness, half: usize, to: Time, [bus, engine]: [Part; 2]) {
-        for crossing in witness.crossings(Agent::Side(half)) {
+    fn interface(&mut self, history: &NodeHistory, half: usize, to: Time, [bus, engine]: [Part; 2]) {
+        for crossing in history.crossings(Agent::Side(half)) {
             if crossing.released > self.reached && crossing.granted < to {
                 self.go(crossing.granted.min(to), engine);
                 self.go(crossing.released.min(to), bus);

@@ -6,11 +6,11 @@ use narthex_machine::node::journal::{Crossing, Event, Supplier};
 use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 
-use super::life::{Life, Witness};
+use super::life::{Life, NodeHistory};
 use super::path::Segment;
 
 /// Finds words for addresses.
-pub struct Words<'a> {
+pub struct AddressNames<'a> {
     /// Whose addresses.
     pub nodes: &'a [Node],
     /// Bytes in a network message.
@@ -46,10 +46,15 @@ struct Row {
 }
 
 /// What happened at both nodes, in the order of time.
-pub fn rows(life: &Life, witnesses: &[Witness; 2], segments: &[Segment], words: &Words<'_>) -> Vec<Value> {
+pub fn rows(
+    life: &Life,
+    histories: &[NodeHistory; 2],
+    segments: &[Segment],
+    words: &AddressNames<'_>,
+) -> Vec<Value> {
     let mut rows = landmarks(life);
-    for (node, witness) in witnesses.iter().enumerate() {
-        for record in &witness.records {
+    for (node, history) in histories.iter().enumerate() {
+        for record in &history.records {
             let row = match &record.event {
                 Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
                 Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
@@ -90,7 +95,7 @@ fn transaction(
     node: usize,
     crossing: &Crossing,
     segments: &[Segment],
-    words: &Words<'_>,
+    words: &AddressNames<'_>,
 ) -> Option<Row> {
     if crossing.released <= life.sent || crossing.granted >= life.handled {
         return None;

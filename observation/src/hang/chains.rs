@@ -4,7 +4,7 @@ use narthex_fabrics::Rank;
 
 use super::waits::Wait;
 
-/// Chains that are told at most.
+/// Chains that are listed at most.
 const MOST: usize = 8;
 
 /// The waits as paths.
@@ -13,7 +13,7 @@ pub struct Chains {
     /// Processes of which each waits for the next and the last for the first,
     /// which is named again at the end.
     pub circle: Option<Vec<Rank>>,
-    /// Processes of which each waits for the next; the last waits for nobody that
+    /// Processes of which each waits for the next; the last waits for none that
     /// is known, or stands in an earlier chain or in the circle.
     pub others: Vec<Vec<Rank>>,
 }
@@ -22,16 +22,16 @@ impl Chains {
     /// The paths among these waits, which are in the order of ranks.
     pub fn of(waits: &[Wait]) -> Self {
         let circle = (0..waits.len()).find_map(|start| circle_through(waits, start));
-        let mut told: Vec<bool> = vec![false; waits.len()];
-        circle.iter().flatten().for_each(|&rank| told[rank] = true);
+        let mut listed: Vec<bool> = vec![false; waits.len()];
+        circle.iter().flatten().for_each(|&rank| listed[rank] = true);
         let is_awaited = |rank: usize| waits.iter().any(|wait| next(wait).any(|to| to == rank));
         let mut others = Vec::new();
-        // First those for whom nobody waits: they are ends of chains.
+        // First those for which none waits: they are ends of chains.
         for wanted in [false, true] {
             for start in 0..waits.len() {
                 let is_link = next(&waits[start]).next().is_some();
-                if is_link && !told[start] && is_awaited(start) == wanted && others.len() < MOST {
-                    others.push(chain_from(waits, start, &mut told));
+                if is_link && !listed[start] && is_awaited(start) == wanted && others.len() < MOST {
+                    others.push(chain_from(waits, start, &mut listed));
                 }
             }
         }
@@ -67,15 +67,15 @@ fn circle_through(waits: &[Wait], start: usize) -> Option<Vec<usize>> {
     None
 }
 
-/// The chain from `start` along the first link of each, to somebody who waits for
-/// nobody or has been told of.
-fn chain_from(waits: &[Wait], start: usize, told: &mut [bool]) -> Vec<usize> {
+/// The chain from `start` along the first link of each, to one that waits for
+/// none or is listed already.
+fn chain_from(waits: &[Wait], start: usize, listed: &mut [bool]) -> Vec<usize> {
     let mut chain = vec![start];
-    told[start] = true;
+    listed[start] = true;
     let mut here = start;
     while let Some(to) = next(&waits[here]).next() {
         chain.push(to);
-        if std::mem::replace(&mut told[to], true) {
+        if std::mem::replace(&mut listed[to], true) {
             break;
         }
         here = to;
@@ -113,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_circle_is_told_and_what_leads_to_it() {
+    fn the_shortest_circle_is_listed_and_what_leads_to_it() {
         assert_eq!(chains(&[&[1], &[2], &[3, 1], &[0]]), (Some(vec![0, 1, 2, 3, 0]), vec![]));
         assert_eq!(chains(&[&[1], &[2], &[3], &[2]]), (Some(vec![2, 3, 2]), vec![vec![0, 1, 2]]));
     }
 
     #[test]
-    fn chains_end_at_who_waits_for_nobody() {
+    fn chains_end_at_one_that_waits_for_none() {
         assert_eq!(chains(&[&[2], &[0], &[]]), (None, vec![vec![1, 0, 2]]));
         assert_eq!(chains(&[&[2], &[2], &[]]), (None, vec![vec![0, 2], vec![1, 2]]));
         assert_eq!(chains(&[&[], &[]]), (None, vec![]));

@@ -1,4 +1,5 @@
-//! The hang explainer: why a run got nowhere, and who waits for whom.
+//! The hang explainer: why a run makes no progress, and which process waits for
+//! which.
 //!
 //! ```text
 //!   kernel: no message, no system call ──► does a program work? ──yes──► go on
@@ -9,14 +10,14 @@
 //!                                            ([`waits`])  ([`chains`])       ([`text`])
 //! ```
 //!
-//! Only what the machine's state shows is said. A processor that waits for room
-//! waits for those who hold the packets that it has sent, and the flow control
-//! knows them. One that waits for a message waits for whoever may send it: nobody
-//! knows who that is, unless a packet to it is stuck on its way.
+//! The explanation says only what the machine's state shows. A processor that
+//! waits for room waits for the holders of the packets that it has sent, and the
+//! flow control knows them. Which node should send the message that a processor
+//! waits for is not known, unless a packet to it is stuck on its way.
 //!
 //! The run ends at an instant that depends neither on threads nor on whether wait
-//! loops are computed, with all nodes brought up to it; so do all words and
-//! numbers.
+//! loops are computed, with all nodes brought up to it. The same holds for all
+//! words and numbers.
 
 mod chains;
 mod packets;
@@ -33,7 +34,7 @@ use serde_json::{Value, json};
 use chains::Chains;
 use waits::Wait;
 
-/// A run that got nowhere.
+/// A run that makes no progress.
 pub struct Hang {
     /// When it was stopped.
     at: Time,
@@ -64,7 +65,7 @@ impl Kind {
 }
 
 impl Hang {
-    /// Why these nodes, which rest at the instant `at`, get nowhere.
+    /// Why these nodes, which rest at the instant `at`, make no progress.
     pub fn of(nodes: &mut [Node], at: Time) -> Self {
         let nodes: Vec<StuckNode> = nodes.iter_mut().map(Node::stuck).collect();
         let waits = waits::of(&nodes);

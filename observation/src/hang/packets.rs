@@ -18,7 +18,7 @@ pub struct Account {
     pub back: u32,
     /// They have arrived, and their acknowledgements are on their way.
     pub acknowledged: u32,
-    /// They have arrived, and will be acknowledged when somebody takes them.
+    /// They have arrived, and will be acknowledged when they are taken.
     pub untaken: u32,
     /// They were lost.
     pub lost: u32,

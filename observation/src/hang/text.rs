@@ -10,7 +10,7 @@ use narthex_machine::node::stuck::{Call, StuckNode, StuckProcess};
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
 
-/// Nodes that are told of in full; the documents of `--json` have all.
+/// Nodes that are described in full; the documents of `--json` have all.
 const MOST_NODES: usize = 16;
 
 /// Folders of the guest's library: a call from elsewhere is the program's own.

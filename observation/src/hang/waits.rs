@@ -14,7 +14,7 @@ pub enum What {
     Room,
     /// A message.
     Message,
-    /// An answer to a memory access that nobody will give.
+    /// An answer to a memory access that will not come.
     Memory,
     /// Nothing that the machine knows: its program turns in a loop of its own.
     Own,

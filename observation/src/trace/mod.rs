@@ -58,12 +58,12 @@ use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
 
-/// Journals hold what happens to all nodes together in so much of their time: a
+/// Journals hold what happens to all nodes together in this much of their time: a
 /// few tens of megabytes, whatever the nodes do.
 const NODE_TIME: Duration = Duration::from_ns(200_000);
 /// Journals are emptied no more often.
 const SHORTEST_STEP: Duration = Duration::from_ns(200);
-/// Journals begin so long before the timeline, to know what goes on when it
+/// Journals begin this long before the timeline, to know what goes on when it
 /// begins: longer than any transaction takes.
 const RUN_UP: Duration = Duration::from_ns(2_000);
 

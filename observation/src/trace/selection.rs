@@ -17,7 +17,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What the request asks for, of a machine with so many nodes.
+    /// What the request asks for, of a machine with this many nodes.
     ///
     /// # Errors
     /// If it names what does not exist or is no number, range or time; with what is allowed.

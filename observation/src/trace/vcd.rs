@@ -44,7 +44,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// A bus that nobody has.
+    /// A bus that is free.
     fn free() -> Self {
         Shown { busy: false, owner: "-".into(), kind: "-", address: None }
     }

@@ -1,4 +1,4 @@
-//! A run in which nobody gets anywhere ends with exit code 3 and says who waits
+//! A run that makes no progress ends with exit code 3 and says who waits
 //! for whom.
 
 use narthex_machine::{Failure, RunRequest};
@@ -61,7 +61,7 @@ fn too_few() -> String {
 }
 
 #[test]
-fn a_node_that_polls_for_what_nobody_sends_waits_for_a_message() {
+fn a_node_that_polls_for_what_is_not_sent_waits_for_a_message() {
     for machine in MACHINES {
         for interface in INTERFACES {
             let source = format!(
@@ -190,7 +190,7 @@ fn a_lost_packet_is_what_its_receiver_waits_for() {
 }
 
 #[test]
-fn who_waits_for_ever_is_told_so_whether_loops_are_computed_or_executed() {
+fn waiting_for_ever_is_reported_whether_loops_are_computed_or_executed() {
     let source = format!("call start\n li a0, {DATA}\n call receive\n exit 0\n {LIBRARY}");
     for (machine, interface) in machines_and_interfaces() {
         for execute_wait_loops in [false, true] {

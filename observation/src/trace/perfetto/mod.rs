@@ -53,7 +53,7 @@ pub struct Perfetto<W: Write> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// A trace of a machine of this name, whose nodes run so many processes each.
+    /// A trace of a machine of this name, whose nodes run this many processes each.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -168,7 +168,7 @@ impl Timeline {
         self.begun_flows.len()
     }
 
-    /// So many arrows begin, and each ends.
+    /// This many arrows begin, and each ends.
     pub fn assert_flows(&self, count: usize) {
         assert_eq!((self.begun_flows.len(), self.ended_flows.len()), (count, count));
     }
@@ -206,7 +206,7 @@ const BUSES: [(&str, &str); 3] =
     [("memory bus", "bus_occupied"), ("I/O bus", "io_bus_occupied"), ("private bus", "private_bus_occupied")];
 
 /// Reads a whole value change dump: buses are busy as long as they were, and
-/// while they are somebody has them.
+/// while they are an agent has them.
 pub fn assert_dump_is_sound(bytes: &[u8], document: &Value) {
     let mut parser = Parser::new(bytes);
     let header = parser.parse_header().expect("a header");
