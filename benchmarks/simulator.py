@@ -1,7 +1,7 @@
 """A run of the simulator in a process of its own, and what it cost the host.
 
 A process of its own, because the most memory that a process has had at once
-cannot be had for a part of it. The program is `machine/examples/run.rs`: no
+cannot be had for a part of it. The program is `observation/examples/run.rs`: no
 Python, no table, no progress display.
 """
 

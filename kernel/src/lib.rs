@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`archive`] | the whole state as bytes, and back |
+//! | [`digest`] | a state as a number, to tell it from others |
 //! | [`time`] | instants, durations, clocks, in whole picoseconds |
 //! | [`quantity`] | what configuration says: `"120ns"`, `"250MHz"`, `"64B"` |
 //! | [`queue`] | the event queue: by time, then by the order of scheduling |
@@ -191,6 +192,7 @@
 //! a [`random::Stream`].
 
 pub mod archive;
+pub mod digest;
 pub mod ledger;
 pub mod partition;
 pub mod quantity;

@@ -1,4 +1,4 @@
-//! The whole simulator: configuration, composition, runs and results.
+//! What runs: configuration, composition, runs and results.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -9,41 +9,30 @@
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
-//! | `files` | files that users name, read and written |
-//! | [`hang`] | why a run got nowhere |
-//! | [`explain`](mod@explain) | one message's life, from the journals of a run |
-//! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
+//! | [`files`] | files that users name, read and written |
 //!
 //! The functions of this page are what the command line is made of.
 
 pub mod activity;
-pub mod check;
 pub mod checkpoint;
 pub mod compose;
 pub mod config;
-pub mod explain;
-mod files;
-pub mod hang;
+pub mod files;
 pub mod host_memory;
 pub mod node;
 pub mod request;
 pub mod run;
-pub mod trace;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::{Attached, Attachment, registers};
-use narthex_memory::check::{CheckOptions, check};
-use narthex_memory::protocols;
 use serde_json::{Value, json};
 
 use config::Machine;
 
-pub use check::InterfaceCheck;
-pub use explain::{ExplainRequest, explain};
 pub use narthex_cores::linux::OutputStream;
-pub use request::{CheckpointRequest, Failure, RunRequest, TraceRequest};
-pub use run::{Effort, Progress, run, run_measured};
+pub use request::{CheckpointRequest, Failure, RunRequest};
+pub use run::{Effort, Explanation, Finished, Monitor, Progress, run, run_monitored, simulate};
 
 /// What there is of a kind: "interfaces" or "machines".
 ///
@@ -75,82 +64,6 @@ fn examples_of(model: &'static Model) -> impl Iterator<Item = Value> {
             "attachments": places,
         })
     })
-}
-
-/// Explores every state of a protocol's table, with caches that do not snarf and
-/// with caches that do.
-///
-/// # Errors
-/// If there is no such protocol. A protocol that does not hold is a result.
-pub fn check_protocol(name: &str) -> Result<Value, Failure> {
-    let protocol = protocols::by_name(name).ok_or_else(|| {
-        let names = protocols::names();
-        let nearest = names
-            .iter()
-            .min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
-        let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
-        Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
-    })?;
-    let plain = check(protocol, CheckOptions::default());
-    let snarfing = check(protocol, CheckOptions::default().snarfing());
-    let worst = if plain.holds() { &snarfing } else { &plain };
-    let counter_example = serde_json::to_value(&worst.counter_example).expect("plain data");
-    let mut document = serde_json::to_value(&plain).expect("a report is plain data");
-    document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
-    document["counter_example"] = counter_example;
-    document["text"] = format!("{plain}\n{snarfing}").into();
-    Ok(document)
-}
-
-/// Explores every interleaving of an interface and its driver, as
-/// [`check::check_interface`] does; the report with its text for people.
-///
-/// # Errors
-/// If the interface, the machine or a setting is wrong. An interface that does
-/// not hold is a result.
-pub fn check_interface(
-    request: &InterfaceCheck,
-    elf: &[u8],
-    observe: &mut dyn FnMut(usize) -> bool,
-) -> Result<Value, Failure> {
-    Ok(with_text(&check::check_interface(request, elf, observe)?))
-}
-
-/// Explores every interleaving at the bridge to an I/O bus.
-///
-/// # Errors
-/// If `without` is anything else than "fairness", the rule that can be left out.
-pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
-    match without {
-        None | Some(check::bridge::FAIRNESS) => Ok(with_text(&check::check_bridge(without.is_none()))),
-        Some(other) => {
-            let rule = check::bridge::FAIRNESS;
-            Err(Failure::usage(format!("'{other}' is no rule of the bridge that can be left out; {rule} is")))
-        }
-    }
-}
-
-/// Explores every interleaving of `nodes` nodes that run a table of shared
-/// memory's invalidation protocol, up to `limit` states. `text` is the table's
-/// file, `without` a row to leave out, as `STATE:EVENT`.
-///
-/// # Errors
-/// If the file is no table, has no such row, or so many nodes cannot be checked.
-pub fn check_shared_memory(
-    text: &str,
-    nodes: u64,
-    without: Option<&str>,
-    limit: usize,
-    observe: &mut dyn FnMut(usize) -> bool,
-) -> Result<Value, Failure> {
-    check::shared_memory::check_file(text, nodes, without, limit, observe).map(|report| with_text(&report))
-}
-
-/// A report as a document, with its text for people.
-fn with_text(report: &(impl serde::Serialize + ToString)) -> Value {
-    let mut document = serde_json::to_value(report).expect("a report is plain data");
-    document["text"] = report.to_string().into();
-    document
 }
 
 /// A machine's resolved configuration and, if asked for, each parameter's source.

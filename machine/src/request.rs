@@ -41,27 +41,6 @@ pub struct RunRequest {
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,
-    /// Where the run's timeline goes, and what of it; none is written without.
-    #[serde(default)]
-    pub trace: Option<TraceRequest>,
-}
-
-/// The timeline of a run. It never changes what comes of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TraceRequest {
-    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
-    /// not; compressed if `.gz` follows.
-    pub file: PathBuf,
-    /// The nodes ("0,3-5"); all if not given.
-    #[serde(default)]
-    pub nodes: Option<String>,
-    /// The simulated time at which it begins ("10us"); the run's begin if not given.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// The simulated time at which it ends ("20us"); the run's end if not given.
-    #[serde(default)]
-    pub to: Option<String>,
 }
 
 /// The checkpoints of a run. They never change what comes of it.

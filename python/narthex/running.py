@@ -90,9 +90,9 @@ def run(
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
         execute_wait_loops=execute_wait_loops,
-        trace=trace_request(trace, trace_nodes, trace_from, trace_to),
     )
-    result = simulate(wanted, guest, observer, output, notice)
+    timeline = trace_request(trace, trace_nodes, trace_from, trace_to)
+    result = simulate(wanted, guest, observer, output, notice, trace=timeline)
     forget_checkpoint(wanted)
     return result
 
@@ -109,7 +109,6 @@ def request(
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
     execute_wait_loops: bool = False,
-    trace: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     return {
@@ -123,7 +122,6 @@ def request(
         "seed": arguments.whole_number_or_none("seed", seed),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
-        **({"trace": trace} if trace else {}),
     }
 
 
@@ -179,7 +177,14 @@ def simulate(
     output: Output | None = None,
     notice: Notice | None = None,
     loss: Notice | None = None,
+    *,
+    trace: dict[str, Any] | None = None,
 ) -> Result:
-    """Make the run that a request describes; `loss` hears what could not be written besides."""
-    text = json.dumps(wanted)
-    return Result(json.loads(_native.run(text, program.elf(), observer, output, notice, loss)))
+    """Make the run that a request describes, with a timeline if `trace` describes one.
+
+    `loss` hears what could not be written besides the result.
+    """
+    timeline = json.dumps(trace) if trace else None
+    listeners = (observer, output, notice, loss)
+    text = _native.run(json.dumps(wanted), program.elf(), *listeners, timeline)
+    return Result(json.loads(text))

@@ -2,13 +2,16 @@
 //!
 //! Thin on purpose: every function takes and returns JSON text, so that the
 //! documents which Python sees are the very documents that `--json` writes,
-//! and no type is described twice. All behaviour is in `narthex_machine`;
-//! all convenience (Polars frames, the command line, experiments) is in the
-//! Python package beside this crate.
+//! and no type is described twice. All behaviour is in the crates
+//! `narthex_machine`, `narthex_observation` and `narthex_checking`; all convenience
+//! (Polars frames, the command line, experiments) is in the Python package beside
+//! this crate.
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
+use narthex_checking::interface::InterfaceCheck;
+use narthex_machine::{Failure, OutputStream, Progress, RunRequest};
+use narthex_observation::{ExplainRequest, TraceRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -53,11 +56,13 @@ fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
 /// program writes, `observer(simulated_time_ps)` several times a second,
 /// `notice(text)` for what happens to the run's checkpoints and timeline, and
-/// `loss(text)`, else `notice`, for what could not be written of it. The run is
-/// interrupted when the observer returns a false value, or when one of them or
-/// a signal's handler (Ctrl-C) raises.
+/// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
+/// JSON `TraceRequest`, where a timeline is to be written. The run is interrupted
+/// when the observer returns a false value, or when one of them or a signal's
+/// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None))]
+#[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
     request: &str,
@@ -66,11 +71,13 @@ fn run(
     output: Option<Py<PyAny>>,
     notice: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
+    trace: Option<&str>,
 ) -> PyResult<String> {
     let request: RunRequest = parse(py, "run", request)?;
+    let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
-        narthex_machine::run(&request, elf, &mut |progress| {
+        narthex_observation::run(&request, trace.as_ref(), elf, &mut |progress| {
             let goes_on = Python::attach(|py| match progress {
                 Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
                 Progress::Output { node, process, stream, bytes } => {
@@ -133,14 +140,14 @@ fn write(
 fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>>) -> PyResult<String> {
     let request: ExplainRequest = parse(py, "message's life", request)?;
     observed(py, observer, |tell| {
-        narthex_machine::explain(&request, elf, &mut |now| tell(now.as_ps() as usize))
+        narthex_observation::explain(&request, elf, &mut |now| tell(now.as_ps() as usize))
     })
 }
 
 /// Explores every state of a coherence protocol; the report's document.
 #[pyfunction]
 fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
-    let report = py.detach(|| narthex_machine::check_protocol(name));
+    let report = py.detach(|| narthex_checking::check_protocol(name));
     text(py, report)
 }
 
@@ -158,7 +165,7 @@ fn check_interface(
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: InterfaceCheck = parse(py, "check", request)?;
-    observed(py, observer, |tell| narthex_machine::check_interface(&request, elf, tell))
+    observed(py, observer, |tell| narthex_checking::check_interface(&request, elf, tell))
 }
 
 /// Explores every interleaving of a few nodes that run a table of shared memory's
@@ -175,7 +182,7 @@ fn check_shared_memory(
     without: Option<&str>,
     observer: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    observed(py, observer, |tell| narthex_machine::check_shared_memory(table, nodes, without, limit, tell))
+    observed(py, observer, |tell| narthex_checking::check_shared_memory(table, nodes, without, limit, tell))
 }
 
 /// Runs what tells a Python function how far it is: states of a check, simulated time.
@@ -204,7 +211,7 @@ fn observed(
 #[pyfunction]
 #[pyo3(signature = (without=None))]
 fn check_bridge(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
-    let report = py.detach(|| narthex_machine::check_bridge(without));
+    let report = py.detach(|| narthex_checking::check_bridge(without));
     text(py, report)
 }
 

@@ -457,7 +457,7 @@ impl Partition for Node {
     }
 
     /// Deliveries and system calls. A program may work long without either: whoever
-    /// finds no progress looks for that ([`crate::hang`]).
+    /// finds no progress looks for that ([`crate::run`](mod@crate::run)).
     fn progress(&self) -> u64 {
         self.progress
     }

@@ -1,5 +1,5 @@
 //! What a node and its processes are doing when a run gets nowhere: facts that
-//! the explanation ([`crate::hang`]) is made of.
+//! the explanation (`narthex_observation::hang`) is made of.
 
 use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;

@@ -2,10 +2,11 @@
 
 use std::hash::Hasher;
 
+use narthex_kernel::digest::Digest;
+
 use super::Node;
 use super::processor::State;
 use crate::activity::Activity;
-use crate::check::digest::Digest;
 
 impl Node {
     /// The processors whose programs say that they do work of their own.

@@ -24,5 +24,4 @@ fn a_node_that_sends_ahead_needs_room_for_what_the_flow_control_holds_back() {
     assert!(statistic(&document, 0, "packets_held_back") > 0);
     let stuck = failure(&request("NI4"), &program);
     assert_eq!(stuck.exit_code, 3, "{stuck}");
-    assert!(stuck.message.contains("send FIFO: 1 of 1 entries in use, the flow control holds"), "{stuck}");
 }

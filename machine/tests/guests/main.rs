@@ -13,7 +13,6 @@ mod coherence;
 mod determinism;
 mod dma;
 mod example_interface;
-mod explain;
 mod faults;
 mod no_progress;
 mod overflow;
@@ -21,35 +20,9 @@ mod packets;
 mod processes;
 mod regions;
 mod threads;
-mod timeline;
 mod timing;
 mod traffic;
 mod wait_loops;
 mod without_effect;
 
-/// Every interface whose programs the tests run.
-const INTERFACES: [&str; 7] =
-    ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
-/// Interfaces beside the memory bus, each with a machine that has their place.
-const ELSEWHERE: [(&str, &str); 5] = [
-    ("isca96", "NI2w on io-bus"),
-    ("isca96", "CNI16Q on io-bus"),
-    ("isca96", "CNI512Q on io-bus"),
-    ("isca96", "NI2w on cache-bus"),
-    ("hpca98", "NI2w on register"),
-];
-/// Interfaces that only the 1998 machine has.
-const OF_1998: [&str; 3] = ["NI16w+Blkbuf", "NI16w+Udma", "(NI16w+Udma)S(NI16w+Blkbuf)R"];
-/// Every machine that is built in.
-const MACHINES: [&str; 2] = ["hpca98", "isca96"];
-
-/// Every machine with each of its interfaces, wherever those are attached.
-fn machines_and_interfaces() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let on_memory_bus = MACHINES.into_iter().flat_map(|machine| INTERFACES.map(|name| (machine, name)));
-    on_memory_bus.chain(OF_1998.map(|name| ("hpca98", name))).chain(ELSEWHERE)
-}
-
-/// Every interface of the 1998 machine on its memory bus.
-fn interfaces_of_1998() -> impl Iterator<Item = &'static str> {
-    INTERFACES.into_iter().chain(OF_1998)
-}
+use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};

@@ -1,11 +1,11 @@
 //! Wait loops are computed instead of executed, and nobody can tell: not by a
 //! byte of the result.
 
-use narthex_machine::{Failure, RunRequest, run_measured};
+use narthex_machine::{RunRequest, run_monitored};
 use proptest::prelude::*;
 
 use crate::support::messages::{LIBRARY, both_ways, header, ping_pong};
-use crate::support::{DATA, failure, program, request, with};
+use crate::support::{DATA, program, request, with};
 use crate::{ELSEWHERE, MACHINES, machines_and_interfaces};
 
 /// The instructions that a run computed and all that it retired, after its result
@@ -14,7 +14,7 @@ fn compared(request: &RunRequest, source: &str) -> (u64, u64) {
     let elf = program(source);
     let measured = |execute_wait_loops| {
         let request = RunRequest { execute_wait_loops, ..request.clone() };
-        run_measured(&request, &elf, &mut |_| true).unwrap_or_else(|failure| panic!("{failure}"))
+        run_monitored(&request, &elf, &mut (), &mut |_| true).unwrap_or_else(|failure| panic!("{failure}"))
     };
     let (computed, effort) = measured(false);
     let (executed, none) = measured(true);
@@ -111,20 +111,6 @@ fn loops_that_look_at_several_things_give_the_same_bytes() {
             let (skipped, all) = compared(&request(machine, "NI2w"), &late_message(wait));
             let percent = 100 * skipped / all;
             assert!(percent >= *least, "{machine}: {percent} %\n{wait}");
-        }
-    }
-}
-
-#[test]
-fn who_waits_for_ever_is_told_so_whether_loops_are_computed_or_executed() {
-    let source = format!("call start\n li a0, {DATA}\n call receive\n exit 0\n {LIBRARY}");
-    for (machine, interface) in machines_and_interfaces() {
-        for execute_wait_loops in [false, true] {
-            let request = with(request(machine, interface), "machine.time_without_progress=100us");
-            let request = RunRequest { execute_wait_loops, ..request };
-            let Failure { exit_code, message, .. } = failure(&request, &source);
-            assert_eq!(exit_code, Failure::NO_PROGRESS, "{message}");
-            assert!(message.contains("waits for a message"), "{machine} {interface}: {message}");
         }
     }
 }

@@ -17,7 +17,9 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod elf;
+pub mod machines;
 pub mod messages;
+pub mod traffic;
 
 use narthex_cores::assemble::assemble;
 use narthex_machine::{Failure, RunRequest, run};
@@ -116,7 +118,6 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         seed: None,
         execute_wait_loops: false,
         checkpoint: None,
-        trace: None,
     }
 }
 

@@ -180,14 +180,13 @@ def run(
         seed=seed,
         execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
-        trace=timeline,
     )
     warn_of_idle(machine, set_, [interface])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
         goes_on=bool(report or trace or target.is_file),
     )
-    _simulate(wanted, guest, printer, target, page)
+    _simulate(wanted, guest, printer, target, page, timeline)
     running.forget_checkpoint(wanted)
 
 
@@ -197,6 +196,7 @@ def _simulate(
     printer: "Printer",
     target: JsonTarget,
     page: ReportTarget,
+    timeline: dict[str, Any] | None,
 ) -> None:
     """Make a run, show it, and write what is wanted of it."""
     from narthex import running
@@ -211,6 +211,7 @@ def _simulate(
                 printer.write,
                 tell,
                 lost.append,
+                trace=timeline,
             ).document
     except NarthexError as error:
         found = error.document

@@ -78,7 +78,7 @@ fn an_agent_that_is_granted_for_ever_and_issues_nothing_is_named() {
     {
         let mut node = node(machine, interface);
         let place = node.seat_of(0, 0);
-        interconnects::ask(&mut node, Time::from_ps(1_000), place.on, place.agent);
+        narthex_memory::interconnects::ask(&mut node, Time::from_ps(1_000), place.on, place.agent);
         node.advance(Time::from_ps(1_000_000), &mut Outbox::new(1));
         assert!(matches!(node.status(), Status::Stopped { .. }), "{interface}");
         let Some((0, _, Ended::Endless(text))) = node.failure() else {

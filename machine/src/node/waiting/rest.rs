@@ -1,11 +1,11 @@
 //! A node at rest: nothing is under way but its processor, so that what it does
 //! next follows from the processor, the interface, and what is scheduled.
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::Interconnect;
 
-use crate::check::digest::Digest;
 use crate::node::Node;
 
 /// What of a node at rest must be the same at both ends of a turn that takes

@@ -1,0 +1,164 @@
+//! The small form in which an interface is checked: as many slots as matter,
+//! instead of hundreds.
+//!
+//! Blocks of 16 bytes and packets of three blocks (or two) keep all that is difficult of
+//! the real sizes: the header shares a block with the payload, a message may
+//! have one block, two, or all. A queue has two entries where the model allows
+//! it, so that a few messages go round it with both senses; an interface's cache
+//! is as small as the model allows, so that blocks of different messages want
+//! the same line. Times become too long for any to pass by itself: see
+//! [`super::world`].
+
+use narthex_fabrics::Header;
+use narthex_interfaces::interface::{Node, model_of};
+use narthex_interfaces::taxonomy::Simple;
+use narthex_interfaces::{Attachment, Interface, Name};
+use narthex_kernel::{Bytes, Duration};
+use narthex_machine::config::MachineConfig;
+use narthex_machine::request::Failure;
+use narthex_memory::{AgentId, protocols};
+use serde_json::{Value, json};
+
+/// Bytes of a coherence block, the smallest that a cache supports.
+const BLOCK_BYTES: u64 = 16;
+/// Blocks of a packet; the second where the first would make queues longer.
+const PACKET_BLOCKS: [u64; 2] = [3, 2];
+/// The fewest entries of a queue that is checked.
+const ENTRIES: u64 = 2;
+
+/// Longer than any number of steps that a half can make meanwhile.
+const LONG: Duration = Duration::from_ps(1 << 32);
+
+/// The name and the machine of the small form.
+pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig), Failure> {
+    let mut config = machine.clone();
+    config.data_cache.block = Bytes::new(BLOCK_BYTES);
+    // Two sets of sixteen lines: more blocks than any interface shares, so
+    // that which block leaves is the checker's choice alone.
+    config.data_cache.associativity = 16;
+    config.data_cache.size = Bytes::new(2 * 16 * BLOCK_BYTES);
+    // What a larger header has beyond a doubleword is payload to an interface.
+    config.messages.header = Bytes::new(Header::BYTES as u64);
+    let models = [model_of(name.send), model_of(name.receive)];
+    let [send, receive] = models.map(|model| model.map_err(Failure::usage));
+    let models = [send?, receive?];
+    let forms = PACKET_BLOCKS.iter().filter_map(|blocks| {
+        config.messages.packet = Bytes::new(blocks * BLOCK_BYTES);
+        for model in models {
+            let section = machine.interfaces.get(model.section).cloned();
+            let mut section = section.unwrap_or_else(model.sample);
+            let values = section.as_object_mut().into_iter().flat_map(|table| table.values_mut());
+            values.for_each(|value| adapt(value, machine.messages.packet, config.messages.packet));
+            config.interfaces.insert(model.section.into(), section);
+        }
+        smallest(name, &config)
+    });
+    let least = forms.min_by_key(|(name, config)| most_entries(*name, config));
+    least.ok_or_else(|| Failure::usage(format!("'{name}' has no form that is small enough to be checked")))
+}
+
+/// The smallest form with packets of this size.
+fn smallest(name: Name, config: &MachineConfig) -> Option<(Name, MachineConfig)> {
+    let models =
+        |name: Name| [name.send, name.receive].map(|half| model_of(half).ok().map(|model| model.section));
+    (0..=name.send.size.max(name.receive.size)).find_map(|size| {
+        let at_most = |half: Simple| Simple { size: half.size.min(size), ..half };
+        let small = Name { send: at_most(name.send), receive: at_most(name.receive) };
+        let is_same = models(small) == models(name);
+        is_same.then(|| with_least_numbers(small, config)).flatten().map(|config| (small, config))
+    })
+}
+
+/// The machine in which each whole number among the parameters of the
+/// interface's models is the least that will do, if any will.
+fn with_least_numbers(name: Name, config: &MachineConfig) -> Option<MachineConfig> {
+    let mut config = config.clone();
+    for half in [name.send, name.receive] {
+        let section = model_of(half).ok()?.section;
+        let table = config.interfaces[section].as_object()?.clone();
+        for (key, value) in table {
+            let Some(most) = value.as_u64() else { continue };
+            (1..=most).find(|least| {
+                config.interfaces[section][&key] = json!(least);
+                will_do(name, &config)
+            })?;
+        }
+    }
+    will_do(name, &config).then_some(config)
+}
+
+/// Whether the interface can be built and its queues have enough entries.
+fn will_do(name: Name, config: &MachineConfig) -> bool {
+    build(name, config).is_some_and(|interface| {
+        interface.layouts(0).iter().all(|layout| matches!(layout.entries, 0 | ENTRIES..))
+    })
+}
+
+/// The entries of the longer queue.
+pub fn most_entries(name: Name, config: &MachineConfig) -> u64 {
+    let interface = build(name, config).expect("it has been built before");
+    interface.layouts(0).iter().map(|layout| layout.entries).max().unwrap_or(0)
+}
+
+fn build(name: Name, config: &MachineConfig) -> Option<Interface> {
+    let node = Node {
+        sections: &config.interfaces,
+        processes: 1,
+        first_agent: AgentId(1),
+        attachment: Attachment::MemoryBus,
+        protocol: protocols::by_name(&config.data_cache.protocol).expect("checked with the machine"),
+        block_bytes: BLOCK_BYTES,
+        packet_bytes: config.messages.packet.as_u64(),
+    };
+    Interface::build(name, &node).ok()
+}
+
+/// Makes a duration too long for anything to wait for it, and shrinks a
+/// number of bytes as packets shrink.
+fn adapt(value: &mut Value, packet: Bytes, small_packet: Bytes) {
+    let Some(text) = value.as_str() else { return };
+    if text.parse::<Duration>().is_ok() {
+        *value = json!(format!("{}ps", LONG.as_ps()));
+    } else if let Ok(bytes) = text.parse::<Bytes>() {
+        let small = bytes.as_u64() * small_packet.as_u64() / packet.as_u64();
+        *value = json!(format!("{small}B"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_machine::config;
+
+    fn small_of(name: &str) -> (String, MachineConfig) {
+        let machine = config::load("hpca98").unwrap();
+        let (name, config) = small(name.parse().unwrap(), &machine.config).unwrap();
+        (name.to_string(), config)
+    }
+
+    #[test]
+    fn queues_have_two_entries_and_caches_one_message() {
+        assert_eq!(small_of("CNI512Q").0, "CNI6Q");
+        let (name, config) = small_of("CNI32Qm");
+        assert_eq!(name, "CNI4Qm");
+        assert_eq!(config.interfaces["cni_iqm"]["queue_blocks"], 6);
+        assert_eq!(config.interfaces["cni_iqm"]["engine_time"], "4294967296ps");
+    }
+
+    #[test]
+    fn packets_are_shorter_where_that_makes_queues_shorter() {
+        let (name, config) = small_of("CNI32Qm+Throttle");
+        assert_eq!((name.as_str(), config.messages.packet.as_u64()), ("CNI2Qm+Throttle", 32));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_shrinks_with_the_packet() {
+        let (_, config) = small_of("NI64w+Udma");
+        assert_eq!(config.interfaces["ni_iw_udma"]["dma_above"], "18B", "96 of 256 bytes, of 48");
+    }
+
+    #[test]
+    fn a_fifo_keeps_its_width() {
+        assert_eq!(small_of("NI2w").0, "NI2w");
+    }
+}

@@ -1,0 +1,315 @@
+//! The model checker of interfaces: every interleaving of the processor, the
+//! interface, the bus and the network, with the code that the simulator runs.
+//!
+//! ```text
+//!   compiled program ─ messaging library ─ driver      explored: each access to a shared address
+//!        │                                             is a step of its own
+//!   cache, store buffer (the simulator's own)
+//!        │
+//!   bus: one transaction at a time ── interface: both halves, the simulator's own
+//!        │                                  │
+//!   main memory                          network: has room, brings packets, when it chooses
+//! ```
+//!
+//! A program sends or receives numbered messages over a queue of two entries
+//! until the queue has been gone round more than twice. From each state
+//! everything happens that can happen next: the processor's next access, a bus
+//! grant to any agent that asks, the end of a transaction, an awaited instant, a
+//! packet, room in the network, and the loss of any block from the processor's
+//! cache. [`explore`](crate::explore) visits all states; [`messages`], [`processor`] and [`step`]
+//! name the properties. docs/checking.md says what a proof covers.
+
+pub mod environment;
+pub mod form;
+pub mod memory;
+pub mod messages;
+mod places;
+pub mod port;
+pub mod processor;
+pub mod step;
+pub mod world;
+
+use std::time::Instant;
+
+use narthex_cores::linux::{Program, SystemCalls, start};
+use narthex_fabrics::NodeId;
+use narthex_interfaces::places::Shape;
+use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
+use narthex_interfaces::{Attached, Attachment, Ingredient, Interface, Name};
+use narthex_machine::compose::{Blueprint, Place};
+use narthex_machine::config::{self, MachineConfig};
+use narthex_machine::request::{Failure, RunRequest};
+use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
+use narthex_memory::pages::PageTable;
+use serde::Deserialize;
+
+use crate::explore::{self, System, Violation, explore};
+use crate::report::{Explored, Report};
+use environment::Environment;
+use memory::Words;
+use messages::Lengths;
+use places::Places;
+use processor::Executor;
+use step::{Rules, Step};
+use world::{Event, Numbers, World};
+
+/// A check: of which interface, on which machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InterfaceCheck {
+    /// The interface, in the taxonomy's notation.
+    pub interface: String,
+    /// The machine whose protocol, store buffer and interface parameters count.
+    pub machine: String,
+    /// Changes to the machine.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The ingredient to leave out.
+    #[serde(default)]
+    pub without: Option<String>,
+    /// How many blocks the processor's cache loses to conflicts at most.
+    pub evictions: u32,
+    /// Most states to visit.
+    pub limit: usize,
+}
+
+/// What is proven when every state has been visited.
+const PROPERTIES: [&str; 6] = [
+    messages::NONE_LOST,
+    messages::NONE_TWICE,
+    messages::WHOLE,
+    explore::NO_TRAP,
+    processor::NO_FAULT,
+    step::ONE_OWNER,
+];
+
+/// The interface of a node that is checked, with its program.
+struct Checked<'a> {
+    name: Name,
+    machine: &'a str,
+    config: &'a MachineConfig,
+    program: &'a [u8],
+    numbers: Numbers,
+    evictions: u32,
+    without: Option<Ingredient>,
+    rules: Option<Rules>,
+}
+
+/// Explores every interleaving of an interface and its driver. `elf` is
+/// guest/programs/tests/interface.c, compiled; `observe` gets the number of
+/// states so far and may end the check by answering false.
+///
+/// # Errors
+/// If there is no such interface or machine. One that fails is a result.
+pub fn check(
+    request: &InterfaceCheck,
+    elf: &[u8],
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Report, Failure> {
+    let started = Instant::now();
+    let machine = config::load(&request.machine)
+        .and_then(|machine| machine.with_settings(&request.set))
+        .map_err(Failure::usage)?;
+    let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
+    if asked.attachment != Attachment::MemoryBus {
+        let problem = "the checker has a memory bus only: name the interface without its place";
+        return Err(Failure::usage(format!("'{asked}' cannot be checked there; {problem}")));
+    }
+    let without = request.without.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
+    let (name, config) = form::small(asked.name, &machine.config)?;
+    let mut report = Report {
+        interface: asked.to_string(),
+        form: String::new(),
+        without: request.without.clone(),
+        explorations: Vec::new(),
+        states: 0,
+        complete: true,
+        proven: Vec::new(),
+        counter_example: None,
+        elapsed_us: 0,
+    };
+    for (numbers, words) in traffics(form::most_entries(name, &config)) {
+        let mut checked = Checked {
+            name,
+            machine: &request.machine,
+            config: &config,
+            program: elf,
+            numbers,
+            evictions: request.evictions,
+            without,
+            rules: None,
+        };
+        report.form = checked.describe()?;
+        let before = report.states;
+        let exploration = explore(&mut checked, request.limit, &mut |states| observe(before + states));
+        report.states += exploration.states;
+        report.complete &= exploration.complete;
+        report.counter_example = exploration.counter_example.clone();
+        report.explorations.push(Explored { traffic: words, exploration });
+        if report.counter_example.is_some() {
+            break;
+        }
+    }
+    if report.complete && report.counter_example.is_none() {
+        report.proven = PROPERTIES.to_vec();
+    }
+    report.elapsed_us = started.elapsed().as_micros() as u64;
+    Ok(report)
+}
+
+/// What the program does, for queues of `entries` entries; and in words. In one
+/// direction the messages go more than twice round the queue.
+fn traffics(entries: u64) -> Vec<(Numbers, String)> {
+    let in_words = |&(sends, receives): &(u64, u64)| match (sends, receives) {
+        (_, 0) => format!("sending {sends} messages"),
+        (0, _) => format!("receiving {receives} messages"),
+        _ => format!("sending {sends} messages while {receives} arrive"),
+    };
+    let most = (2 * entries + 2).max(FEWEST_MESSAGES);
+    let traffics = [(0, most), (most, 0), (2, 2)];
+    traffics.iter().map(|pair| (Numbers { sends: pair.0, receives: pair.1 }, in_words(pair))).collect()
+}
+
+/// Messages in one direction, where there is no queue to go round.
+const FEWEST_MESSAGES: u64 = 6;
+
+impl Checked<'_> {
+    fn request(&self) -> RunRequest {
+        let Numbers { sends, receives } = self.numbers;
+        RunRequest {
+            program: "interface".into(),
+            args: vec![sends.to_string(), receives.to_string()],
+            machine: self.machine.to_owned(),
+            interface: self.name.to_string(),
+            nodes: Some(2),
+            set: Vec::new(),
+            threads: 1,
+            seed: None,
+            execute_wait_loops: false,
+            checkpoint: None,
+        }
+    }
+
+    fn describe(&self) -> Result<String, Failure> {
+        let queues = match self.interface()?.layouts(0).map(|layout| layout.entries) {
+            [0, 0] => "no queues".into(),
+            [send, 0] => format!("a send queue of {send} entries"),
+            [0, receive] => format!("a receive queue of {receive} entries"),
+            [send, receive] => format!("queues of {send} and {receive} entries"),
+        };
+        let MachineConfig { data_cache, messages, .. } = self.config;
+        let (block, packet, protocol) = (data_cache.block, messages.packet, &data_cache.protocol);
+        let evictions = self.evictions;
+        Ok(format!(
+            "as {}, {queues}, blocks of {block}, packets of {packet}, {protocol}, evictions up to {evictions}",
+            self.name
+        ))
+    }
+
+    fn blueprint(&self) -> Result<Blueprint<'_>, Failure> {
+        let attached = Attached { name: self.name, attachment: Attachment::MemoryBus };
+        let program = Program::parse("interface", self.program).map_err(Failure::usage)?;
+        Ok(Blueprint::new(self.config, attached, program, &self.request()))
+    }
+
+    /// The interface, without what is to be left out.
+    fn interface(&self) -> Result<Interface, Failure> {
+        let interface = self.blueprint()?.build_interface()?;
+        let Some(rule) = self.without else { return Ok(interface) };
+        without(&interface, rule).ok_or_else(|| {
+            let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
+            let names: Vec<&str> = rules.map(|(_, name)| name).collect();
+            let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
+            Failure::usage(format!("'{}' does not follow the rule '{rule}'; it follows {others}", self.name))
+        })
+    }
+
+    /// Starts the program and lets it run up to its first access.
+    fn begin(&mut self) -> Result<Result<World, Violation>, Failure> {
+        let blueprint = self.blueprint()?;
+        let interface = self.interface()?;
+        let layouts = interface.layouts(0);
+        let place = Place { node: NodeId(0), process: 0 };
+        let (mut pages, mut main) = (PageTable::default(), MainMemory::default());
+        blueprint.map_devices(place, &layouts, &mut pages, &mut main);
+        let mut memory = Words::over(main);
+        let invocation = blueprint.invocation(place);
+        let started = start(&blueprint.program, &invocation, &mut memory).map_err(Failure::usage)?;
+        let calls = SystemCalls::for_process(started.space, invocation.seed);
+        let addresses = Addresses::of_process(0);
+        let information = addresses.information_page();
+        let private = vec![information..information + PAGE_BYTES, NODE_MEMORY];
+        let processor = &self.config.processor;
+        let mut executor = Executor::new(processor, blueprint.code.clone(), pages, private);
+        let caches = blueprint.processor_memory(place.process);
+        let begun = executor.start([started.program_counter, started.stack_pointer], memory, caches, calls);
+        let packet_bytes = self.config.messages.packet.as_u64();
+        let block_bytes = self.config.data_cache.block.as_u64();
+        let payload_bytes = self.config.payload_bytes();
+        let drivers = layouts.map(|layout| layout.driver);
+        let places = Places(Shape { packet_bytes, block_bytes, drivers });
+        self.rules = Some(Rules {
+            executor,
+            lengths: Lengths { block_bytes, payload_bytes },
+            numbers: self.numbers,
+            places,
+        });
+        Ok(begun.map(|guest| first_world(guest, interface)))
+    }
+
+    fn rules(&mut self) -> &mut Rules {
+        self.rules.as_mut().expect("the program has been started")
+    }
+}
+
+/// The interface without a rule; none if no half follows it.
+fn without(interface: &Interface, rule: Ingredient) -> Option<Interface> {
+    let mut interface = interface.clone();
+    let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(rule).then_some(()));
+    (left_out.count() > 0).then_some(interface)
+}
+
+fn first_world(guest: processor::Guest, interface: Interface) -> World {
+    World {
+        guest,
+        interface,
+        clocks: Default::default(),
+        underway: None,
+        network: Environment::default(),
+        received: 0,
+        evicted: 0,
+    }
+}
+
+impl System for Checked<'_> {
+    type State = World;
+    type Event = Event;
+
+    fn start(&mut self) -> Result<World, Violation> {
+        self.begin().expect("the interface has been built before")
+    }
+
+    fn events(&self, world: &World) -> Vec<Event> {
+        world.events(self.numbers, self.evictions)
+    }
+
+    fn next(&mut self, world: &World, event: Event, story: Option<&mut String>) -> Result<World, Violation> {
+        Step::run(self.rules(), world, event, story)
+    }
+
+    fn digest(&self, world: &World) -> u128 {
+        world.digest()
+    }
+
+    fn is_final(&self, world: &World) -> bool {
+        world.is_final(self.numbers)
+    }
+
+    fn progress(&self, world: &World) -> u64 {
+        world.received + world.network.taken + world.network.arrived
+    }
+
+    fn describe(&self, world: &World) -> String {
+        world.describe()
+    }
+}

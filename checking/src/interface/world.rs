@@ -1,0 +1,233 @@
+//! A node that is checked, and everything that can happen in it.
+//!
+//! ```text
+//!   Guest: program, private memory ── cache, store buffer ─┐
+//!                                                          ├─ bus: one transaction, granted and
+//!   Interface: send half ── environment: has room          │  released in two steps, to the
+//!              receive half ── environment: packets arrive ┘  agents that ask, in any order
+//! ```
+//!
+//! Nothing has a duration. Each half has a clock that moves only so that an
+//! instant it asked for comes after everything that it has done so far; when it
+//! comes is one more choice.
+
+use std::collections::VecDeque;
+
+use narthex_interfaces::{Context, Interface};
+use narthex_kernel::digest::Digest;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::processor_memory::Traffic;
+use narthex_memory::protocols::State;
+use narthex_memory::{Response, Transaction};
+
+use super::environment::Environment;
+use super::processor::{Guest, ProcessorState};
+
+/// An agent of the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agent {
+    /// The processor's cache.
+    Processor,
+    /// A half of the interface.
+    Side(usize),
+}
+
+impl Agent {
+    /// All of them, in the order of their numbers on the bus.
+    pub const ALL: [Agent; 3] = [Agent::Processor, Agent::Side(0), Agent::Side(1)];
+}
+
+/// Something that can happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The processor makes its next access.
+    Step,
+    /// The bus is granted.
+    Grant(Agent),
+    /// The transaction on the bus is over.
+    Release,
+    /// The first instant that a half waits for comes.
+    Timer(usize),
+    /// The network has room for one more packet.
+    Room,
+    /// A packet arrives.
+    Arrival,
+    /// The processor's cache gives up this block, for one that conflicts with it.
+    Evict(u64),
+}
+
+/// A half's clock.
+#[derive(Clone, Debug, Default)]
+pub struct SideClock {
+    /// Its present instant.
+    pub now: Time,
+    /// The instants that it waits for, in their order.
+    pub awaited: VecDeque<Time>,
+}
+
+impl SideClock {
+    /// Something happens at the half: an instant after everything before.
+    pub fn tick(&mut self) -> Time {
+        self.now += Duration::from_ps(1);
+        self.now
+    }
+
+    /// The first awaited instant comes.
+    pub fn come(&mut self) {
+        self.now = self.awaited.pop_front().expect("an instant is awaited").max(self.now);
+    }
+
+    /// The half asks for these instants.
+    pub fn await_all(&mut self, instants: impl IntoIterator<Item = Time>) {
+        self.awaited.extend(instants);
+        self.awaited.make_contiguous().sort_unstable();
+    }
+}
+
+/// The transaction that occupies the bus.
+#[derive(Clone, Debug)]
+pub struct Underway {
+    /// What was issued.
+    pub transaction: Transaction,
+    /// The answer that its agent will get.
+    pub response: Response,
+    /// Whose it is.
+    pub agent: Agent,
+}
+
+/// A state of the node.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The program and its processor.
+    pub guest: Guest,
+    /// The interface.
+    pub interface: Interface,
+    /// The clocks of its halves.
+    pub clocks: [SideClock; 2],
+    /// The transaction on the bus.
+    pub underway: Option<Underway>,
+    /// The network.
+    pub network: Environment,
+    /// Messages that the program has received, each of which was right.
+    pub received: u64,
+    /// Blocks that the processor's cache has lost to conflicts so far.
+    pub evicted: u32,
+}
+
+/// How many messages are sent and received.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// By the program.
+    pub sends: u64,
+    /// By the program, from the network.
+    pub receives: u64,
+}
+
+impl World {
+    /// A state's digest.
+    pub fn digest(&self) -> u128 {
+        use std::hash::Hash;
+        let mut digest = Digest::default();
+        self.guest.hash_state(&mut digest);
+        for (side, clock) in self.interface.sides.iter().zip(&self.clocks) {
+            let awaited: Vec<Time> = clock.awaited.iter().copied().collect();
+            digest.at(clock.now, &awaited);
+            awaited.hash(&mut digest);
+            side.hash_state(&mut digest);
+        }
+        let underway = self.underway.as_ref().map(|underway| (&underway.transaction, &underway.response));
+        (underway, &self.network, self.received, self.evicted).hash(&mut digest);
+        digest.value()
+    }
+
+    /// Whether everything has been sent and received.
+    pub fn is_final(&self, numbers: Numbers) -> bool {
+        self.guest.doing == ProcessorState::Exited
+            && self.network.taken == numbers.sends
+            && self.received == numbers.receives
+    }
+
+    /// Everything that can happen.
+    pub fn events(&self, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
+        let mut events = Vec::new();
+        let is_ready = self.guest.doing == ProcessorState::Ready;
+        if is_ready {
+            events.push(Event::Step);
+        }
+        match self.underway {
+            Some(_) => events.push(Event::Release),
+            None => {
+                events.extend(Agent::ALL.into_iter().filter(|&agent| self.wants_bus(agent)).map(Event::Grant))
+            }
+        }
+        let waits = |side: &usize| !self.clocks[*side].awaited.is_empty();
+        events.extend([0, 1].into_iter().filter(waits).map(Event::Timer));
+        if self.network.can_make_room(numbers.sends) {
+            events.push(Event::Room);
+        }
+        if self.network.can_arrive(numbers.receives) {
+            events.push(Event::Arrival);
+        }
+        if self.evicted < most_evictions {
+            events.extend(self.evictions().map(Event::Evict));
+        }
+        events
+    }
+
+    /// The blocks that the cache may lose now. The loss of a dirty one is a
+    /// transaction that every agent sees, and may come whenever the processor
+    /// runs. That of a clean one is not seen until the block is used
+    /// again, here or by the interface: it comes just before, which leaves out
+    /// nothing that could be noticed.
+    fn evictions(&self) -> impl Iterator<Item = u64> {
+        let underway = self.underway.as_ref().map(|underway| underway.transaction.address);
+        let is_idle = self.guest.doing == ProcessorState::Ready && underway.is_none();
+        let wanted = self.wanted_blocks();
+        let may_go = move |&(block, state): &(u64, State)| {
+            (is_idle && state.is_dirty()) || (wanted.contains(&block) && underway != Some(block))
+        };
+        self.guest.caches.cached_blocks().filter(may_go).map(|(block, _)| block)
+    }
+
+    /// The blocks of the next access and of the next transactions.
+    fn wanted_blocks(&self) -> Vec<u64> {
+        let block_of = |address| self.guest.caches.block_of(address);
+        let mut wanted: Vec<u64> = self.guest.next.map(block_of).into_iter().collect();
+        for (side, clock) in self.interface.sides.iter().zip(&self.clocks) {
+            if self.underway.is_none() && side.wants_bus() {
+                let mut port = self.network.port();
+                let mut context = Context {
+                    now: clock.now,
+                    network: port.of_process(0),
+                    timers: &mut Vec::new(),
+                    faults: &mut Vec::new(),
+                };
+                wanted.extend(side.duplicate().issue(&mut context).map(|transaction| transaction.address));
+            }
+        }
+        wanted
+    }
+
+    fn wants_bus(&self, agent: Agent) -> bool {
+        match agent {
+            Agent::Processor => self.guest.caches.wants(Traffic::All),
+            Agent::Side(side) => self.interface.sides[side].wants_bus(),
+        }
+    }
+
+    /// The state in words.
+    pub fn describe(&self) -> String {
+        let doing = match (self.guest.doing, self.guest.caches.wait_reason()) {
+            (ProcessorState::Exited, _) => "the program has ended".to_owned(),
+            (_, Some(reason)) => format!("the processor waits ({reason:?})"),
+            _ => "the processor runs".into(),
+        };
+        let sides: Vec<String> = self.interface.sides.iter().map(|side| side.queue().to_string()).collect();
+        format!(
+            "{doing}; {}; the network has taken {} messages, the program has received {}",
+            sides.join("; "),
+            self.network.taken,
+            self.received
+        )
+    }
+}

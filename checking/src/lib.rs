@@ -1,0 +1,97 @@
+//! The model checkers: every interleaving, with the code that the simulator runs.
+//!
+//! | module | what is explored |
+//! | --- | --- |
+//! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
+//! | [`bridge`] | the bridge to an I/O bus |
+//! | [`shared_memory`] | the invalidation protocol that nodes run in software |
+//! | [`explore`] | the explorer itself: it visits every state of a system |
+//! | [`report`] | what a check has found |
+//!
+//! Coherence protocols are explored by [`narthex_memory::check`], beside their tables.
+//! docs/checking.md says what a proof covers.
+//!
+//! The functions of this page are what the command line is made of: each gives
+//! the document of a report, with its text for people.
+
+pub mod bridge;
+pub mod explore;
+pub mod interface;
+pub mod report;
+pub mod shared_memory;
+
+use narthex_machine::Failure;
+use narthex_memory::check::{CheckOptions, check};
+use narthex_memory::protocols;
+use serde_json::Value;
+
+use interface::InterfaceCheck;
+
+/// Explores every state of a protocol's table, with caches that do not snarf and
+/// with caches that do.
+///
+/// # Errors
+/// If there is no such protocol. A protocol that does not hold is a result.
+pub fn check_protocol(name: &str) -> Result<Value, Failure> {
+    let protocol = protocols::by_name(name).ok_or_else(|| {
+        let names = protocols::names();
+        let nearest = names
+            .iter()
+            .min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
+        let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+        Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
+    })?;
+    let plain = check(protocol, CheckOptions::default());
+    let snarfing = check(protocol, CheckOptions::default().snarfing());
+    let worst = if plain.holds() { &snarfing } else { &plain };
+    let counter_example = serde_json::to_value(&worst.counter_example).expect("plain data");
+    let mut document = serde_json::to_value(&plain).expect("a report is plain data");
+    document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
+    document["counter_example"] = counter_example;
+    document["text"] = format!("{plain}\n{snarfing}").into();
+    Ok(document)
+}
+
+/// Explores every interleaving of an interface and its driver, as
+/// [`interface::check`] does.
+///
+/// # Errors
+/// If the interface, the machine or a setting is wrong. An interface that does
+/// not hold is a result.
+pub fn check_interface(
+    request: &InterfaceCheck,
+    elf: &[u8],
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Value, Failure> {
+    interface::check(request, elf, observe).map(|report| report.to_document())
+}
+
+/// Explores every interleaving at the bridge to an I/O bus.
+///
+/// # Errors
+/// If `without` is anything else than "fairness", the rule that can be left out.
+pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
+    match without {
+        None | Some(bridge::FAIRNESS) => Ok(bridge::check(without.is_none()).to_document()),
+        Some(other) => {
+            let rule = bridge::FAIRNESS;
+            Err(Failure::usage(format!("'{other}' is no rule of the bridge that can be left out; {rule} is")))
+        }
+    }
+}
+
+/// Explores every interleaving of `nodes` nodes that run a table of shared
+/// memory's invalidation protocol, up to `limit` states. `text` is the table's
+/// file, `without` a row to leave out, as `STATE:EVENT`.
+///
+/// # Errors
+/// If the file is no table, has no such row, or that number of nodes cannot be checked.
+pub fn check_shared_memory(
+    text: &str,
+    nodes: u64,
+    without: Option<&str>,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Value, Failure> {
+    shared_memory::check_file(text, nodes, without, limit, observe).map(|report| report.to_document())
+}

@@ -1,0 +1,51 @@
+//! What watches a run from outside: a timeline, a journal, the explanation of a hang.
+
+use narthex_kernel::Time;
+use serde_json::Value;
+
+use super::Progress;
+use crate::compose::Blueprint;
+use crate::node::Node;
+use crate::request::Failure;
+
+/// Watches the nodes of a run, at instants of its choice. It never changes what
+/// comes of the run.
+///
+/// A run needs none: `()` is the monitor that does nothing.
+pub trait Monitor {
+    /// The nodes are built and are about to start.
+    ///
+    /// # Errors
+    /// If the monitor cannot do what its user asks for; then there is no run.
+    fn start(&mut self, _blueprint: &Blueprint<'_>, _nodes: &mut [Node]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The instant after `now` at which [`Monitor::stop`] is to be called next.
+    fn next_stop(&self, _now: Time) -> Time {
+        Time::NEVER
+    }
+
+    /// Everything before `now` has happened, and nothing after it. The run stops
+    /// at its begin, and at each instant that the monitor asks for.
+    fn stop(&mut self, _now: Time, _nodes: &mut [&mut Node]) {}
+
+    /// The run is over at the instant `end`, also if it fails; `report` takes what
+    /// its user should know.
+    fn end(&mut self, _end: Time, _nodes: &mut [Node], _report: &mut dyn FnMut(Progress<'_>) -> bool) {}
+
+    /// Why the nodes, which rest at the instant `at`, make no progress.
+    fn no_progress(&mut self, _at: Time, _nodes: &mut [Node]) -> Option<Explanation> {
+        None
+    }
+}
+
+impl Monitor for () {}
+
+/// Why a run makes no progress.
+pub struct Explanation {
+    /// For people.
+    pub text: String,
+    /// For tools: the entry `hang` of the run's document.
+    pub document: Value,
+}

@@ -1,0 +1,128 @@
+//! The simulation as it advances, interrupted for reports, checkpoints and monitors.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use narthex_kernel::simulation::{Ending, Limits, Simulation};
+use narthex_kernel::{Archive, Archived, Damage, Time};
+
+use super::monitor::Monitor;
+use super::work::any_program_works;
+use super::written::Written;
+use super::{Progress, REPORT_EVERY, REPORT_PAGES};
+use crate::checkpoint::Keeper;
+use crate::node::Node;
+
+/// A run that goes on: all that a checkpoint holds.
+pub struct Running {
+    simulation: Simulation<Node>,
+    written: Written,
+}
+
+impl Archived for Running {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Running { simulation, written } = self;
+        archive.value(written)?;
+        simulation.archive(archive)
+    }
+}
+
+impl Running {
+    /// A run whose programs have written nothing yet.
+    pub fn new(simulation: Simulation<Node>) -> Self {
+        Running { simulation, written: Written::default() }
+    }
+
+    /// Goes on until there is an ending, with a checkpoint whenever one is due
+    /// and one more when the observer ends the run.
+    pub(super) fn run(
+        &mut self,
+        limits: &Limits,
+        mut keeper: Option<&mut Keeper>,
+        monitor: &mut dyn Monitor,
+        observer: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Ending {
+        let mut last = Instant::now();
+        let mut touched = 0;
+        self.stop(monitor);
+        loop {
+            let mut goes_on = true;
+            let Running { simulation, written } = self;
+            let mut look = |now, nodes: &mut [&mut Node]| {
+                written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
+                let pages = nodes.iter().map(|node| node.touched_pages()).sum::<usize>();
+                if last.elapsed() >= REPORT_EVERY || pages >= touched + REPORT_PAGES {
+                    (last, touched) = (Instant::now(), pages);
+                    goes_on = observer(Progress::Time(now));
+                }
+                let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
+                if goes_on && !is_due {
+                    return ControlFlow::Continue(());
+                }
+                nodes.iter_mut().for_each(|node| node.rest_at(now));
+                ControlFlow::Break(())
+            };
+            let until = monitor.next_stop(simulation.now()).min(limits.until);
+            let mut ending = simulation.run(&Limits { until, ..*limits }, &mut look);
+            let works = matches!(ending, Ending::NoProgress(_)) && any_program_works(simulation);
+            if works {
+                simulation.be_patient();
+            }
+            if works || ending == Ending::TimeLimit {
+                let now = simulation.now();
+                let mut nodes: Vec<&mut Node> = simulation.partitions_mut().collect();
+                let interrupted = look(now, &mut nodes).is_break();
+                if ending == Ending::TimeLimit {
+                    self.stop(monitor);
+                }
+                if ending == Ending::TimeLimit && until == limits.until {
+                    return ending;
+                }
+                if !interrupted {
+                    continue;
+                }
+                ending = Ending::Interrupted;
+            }
+            let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
+            let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
+            if let Some(notice) = notice {
+                observer(Progress::Notice(&notice));
+            }
+            if !goes_on {
+                return ending;
+            }
+        }
+    }
+
+    /// The monitor looks at the nodes.
+    fn stop(&mut self, monitor: &mut dyn Monitor) {
+        let now = self.simulation.now();
+        let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().collect();
+        monitor.stop(now, &mut nodes);
+    }
+
+    /// Windows in which nodes have advanced.
+    pub(super) fn windows(&self) -> u64 {
+        self.simulation.windows()
+    }
+
+    /// The run is over: its nodes, their ledgers closed, its end, and what was written.
+    pub(super) fn close(
+        self,
+        ending: &Ending,
+        observer: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> (Vec<Node>, Time, Written) {
+        let Running { simulation, mut written } = self;
+        let stopped_at = simulation.now();
+        let is_stuck = matches!(ending, Ending::NoProgress(_));
+        let mut nodes = simulation.into_partitions();
+        if is_stuck {
+            nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
+        }
+        written.collect(nodes.iter_mut(), observer);
+        let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
+        let end = if is_stuck { stopped_at } else { latest() };
+        nodes.iter_mut().for_each(|node| node.close(end));
+        (nodes, end, written)
+    }
+}

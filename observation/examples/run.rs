@@ -1,0 +1,108 @@
+//! Runs an ELF file on a machine and prints what it reports: the command line
+//! without Python, for profilers, debuggers and `make bench`.
+//!
+//! ```text
+//! cargo run --release -p narthex-observation --example run -- PROGRAM.elf hpca98 CNI32Qm 2 [ARGS...]
+//! ```
+//!
+//! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
+//! `TRACE=FILE` writes a timeline, of `TRACE_NODES`, from `TRACE_FROM` to `TRACE_TO`.
+//! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
+//! executes wait loops, `NODES=1` prints the statistics of each node. What the run cost the host is
+//! the last line of the error output, as JSON behind `host: `.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest};
+use narthex_observation::{TraceRequest, run_measured};
+use serde_json::{Value, json};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(machine), Some(interface), Some(nodes)) =
+        (arguments.next(), arguments.next(), arguments.next(), arguments.next())
+    else {
+        eprintln!("usage: run PROGRAM.elf MACHINE INTERFACE NODES [ARGS...]");
+        return ExitCode::from(2);
+    };
+    let request = RunRequest {
+        program: path.clone(),
+        args: arguments.collect(),
+        machine,
+        interface,
+        nodes: nodes.parse().ok(),
+        set: std::env::var("SET")
+            .map(|sets| sets.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
+        threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
+        seed: None,
+        execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
+            file: file.into(),
+            every: std::env::var("EVERY").ok(),
+            resume: true,
+        }),
+    };
+    let trace = std::env::var_os("TRACE").map(|file| TraceRequest {
+        file: file.into(),
+        nodes: std::env::var("TRACE_NODES").ok(),
+        from: std::env::var("TRACE_FROM").ok(),
+        to: std::env::var("TRACE_TO").ok(),
+    });
+    let elf = match std::fs::read(&path) {
+        Ok(elf) => elf,
+        Err(error) => {
+            eprintln!("{path}: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    let result = run_measured(&request, trace.as_ref(), &elf, &mut |progress| {
+        match progress {
+            Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
+            Progress::Notice(notice) | Progress::Loss(notice) => eprintln!("{notice}"),
+            Progress::Time(_) => {}
+        }
+        true
+    });
+    match result {
+        Ok((document, effort)) => {
+            // A reader that has seen enough may close the pipe.
+            let mut out = std::io::stdout();
+            for report in document["reports"].as_array().into_iter().flatten() {
+                let _ = writeln!(out, "{report}");
+            }
+            if std::env::var_os("NODES").is_some() {
+                let _ = writeln!(out, "{:#}", document["nodes"]);
+            }
+            let _ = writeln!(out, "simulated {} ps", document["simulated_ps"]);
+            eprintln!("host: {}", cost(begin.elapsed(), effort, &document));
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _ = writeln!(std::io::stderr(), "{failure}");
+            ExitCode::from(failure.exit_code as u8)
+        }
+    }
+}
+
+/// What a run cost the host, and the guest's pages that it had to keep.
+fn cost(elapsed: Duration, effort: Effort, document: &Value) -> Value {
+    let nodes = document["nodes"].as_array().into_iter().flatten();
+    json!({
+        "seconds": elapsed.as_secs_f64(),
+        "peak_memory_bytes": peak_memory_bytes(),
+        "touched_pages": nodes.filter_map(|node| node["touched_pages"].as_u64()).sum::<u64>(),
+        "effort": effort,
+    })
+}
+
+/// The most memory that this process has had at once, where the system tells (Linux).
+fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}

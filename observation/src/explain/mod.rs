@@ -1,0 +1,245 @@
+//! One message's life from a real run, and where its time went.
+//!
+//! The run is the round trip that the papers measure, over two nodes, with a
+//! journal on each (`node::journal`). The message is the request of node 0 to
+//! node 1 of one measured round: from the marker with which the messaging
+//! library begins to send it to the one with which its handler starts. Seven
+//! instants on the *critical path* divide its latency:
+//!
+//! ```text
+//!   node 0                                            node 1
+//!   S  the library begins to send
+//!   │    the processor: software, blocks, uncached accesses, ...
+//!   A  announced
+//!   │    the interface: bus, engine
+//!   I  injected                   network
+//!   └──────────────────────────────────────────────►  R  arrived, a buffer found
+//!                                                     │    the interface: bus, engine
+//!                                                     V  visible to the processor
+//!                                                     │    polls that find nothing
+//!                                                     │    the processor: software, blocks, ...
+//!                                                     H  the handler starts
+//! ```
+//!
+//! Nothing in this knows a driver or a model; each instant is defined by what
+//! the node sees:
+//!
+//! - **Announced** is the end of the last transaction of the sender's processor
+//!   before the injection that changed the state of the send half. Loads of a
+//!   status register change nothing; the store of a packet's last doubleword, a
+//!   message-ready signal, or a load that starts a transfer do.
+//! - **Injected** and **arrived** are those of the packet that arrives last: of
+//!   a message of several packets it ends the wait for all. A packet that came
+//!   back to its sender adds the time from its first to its last departure.
+//! - **Visible** is the last thing that the receive half did by itself, a timer
+//!   or a transaction of its own, between the arrival and the instant at which
+//!   the library knows of the packet, and not while the processor was at work on
+//!   an earlier packet: then it is the processor that the message waits for.
+//! - From there on the receiver's time is on the path, whatever packet of the
+//!   message it works on. Polls that find nothing are a part of their own.
+//!
+//! While one stretch is on the path, everything else goes on *beside* it: blocks
+//! that the interface reads ahead while the processor composes the rest, polls
+//! that find nothing, acknowledgements. The parts are booked in a [`Ledger`], so
+//! they add up to the latency to the picosecond or the program stops.
+//!
+//! A poll loop meets a message at any phase, so a single life is one of many.
+//! The round trip's program pauses between rounds for times drawn from the
+//! run's seed; the life that is shown is the one with the median latency, and
+//! the mean of the parts over all rounds stands beside it.
+
+mod life;
+mod path;
+mod rows;
+
+use narthex_kernel::{Ledger, Time};
+use narthex_machine::compose::Blueprint;
+use narthex_machine::config;
+use narthex_machine::node::Node;
+use narthex_machine::node::journal::Journal;
+use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, digest, simulate};
+use narthex_machine::{Failure, RunRequest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::hang::Hang;
+use life::{Life, NodeHistory};
+use path::Part;
+use rows::AddressNames;
+
+/// Which message is to be explained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainRequest {
+    /// A preset's name or the path of a machine's file.
+    pub machine: String,
+    /// The interface, in the taxonomy's notation.
+    pub interface: String,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Changes to the machine: "bus.clock=125MHz".
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The seed of the random streams; the machine's own if not given.
+    #[serde(default)]
+    pub seed: Option<u64>,
+}
+
+/// The guest whose messages are explained; its arguments are bytes, measured
+/// rounds and rounds to warm up.
+pub const PROGRAM: &str = "roundtrip";
+/// The region in which that guest measures.
+const REGION: &str = "round trips";
+/// Longer messages are refused: their tables would fill books.
+const MOST_BYTES: u64 = 65_536;
+/// Packets until caches and queues are warm: more than a lap of a queue of 128 messages.
+const WARM_UP_PACKETS: u64 = 150;
+/// Packets, about, in the measured rounds.
+const MEASURED_PACKETS: u64 = 64;
+/// Fewest rounds, whatever the size.
+const FEWEST_ROUNDS: u64 = 4;
+/// Most records that a node's journal keeps.
+const JOURNAL_LIMIT: usize = 1 << 20;
+
+/// Runs round trips and explains a message; `elf` is the guest [`PROGRAM`].
+/// `observer` sees the simulated time several times a second and returns false to
+/// end the run early.
+///
+/// # Errors
+/// With the exit codes of the command line.
+pub fn explain(
+    request: &ExplainRequest,
+    elf: &[u8],
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
+    let ExplainRequest { machine, interface, bytes, set, seed } = request.clone();
+    if bytes > MOST_BYTES {
+        let problem =
+            format!("a message of {bytes} bytes is too long to be explained; at most {MOST_BYTES} are");
+        return Err(Failure::usage(problem));
+    }
+    let changed =
+        config::load(&machine).and_then(|machine| machine.with_settings(&set)).map_err(Failure::usage)?;
+    let packets = bytes.div_ceil(changed.config.payload_bytes()).max(1);
+    let rounds = (MEASURED_PACKETS / packets).max(FEWEST_ROUNDS);
+    let warm_up = (WARM_UP_PACKETS / packets).max(FEWEST_ROUNDS);
+    let run = RunRequest {
+        program: PROGRAM.into(),
+        args: [bytes, rounds, warm_up].map(|number| number.to_string()).into(),
+        machine,
+        interface,
+        nodes: Some(2),
+        set,
+        threads: 1,
+        seed,
+        execute_wait_loops: true,
+        checkpoint: None,
+    };
+    let mut document = explain_run(&run, elf, warm_up * packets, observer)?;
+    document["bytes"] = json!(bytes);
+    Ok(document)
+}
+
+/// Explains a message from node 0 to node 1 of any program, once that node has
+/// sent `skip` packets.
+///
+/// # Errors
+/// With the exit codes of the command line, also if there is no such message.
+pub fn explain_run(
+    request: &RunRequest,
+    elf: &[u8],
+    skip: u64,
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
+    let mut finished = simulate(request, elf, &mut Journals { skip }, &mut |progress| match progress {
+        Progress::Time(now) => observer(now),
+        _ => true,
+    })?;
+    let since = measured_since(&finished.nodes[0]);
+    let histories = [0, 1].map(|number| NodeHistory::new(&mut finished.nodes[number]));
+    let mut lives: Vec<Life> = life::lives(&histories, since);
+    lives.sort_by_key(|life| (life.latency(), life.sent));
+    let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
+        let problem =
+            format!("'{}' sends no message from node 0 to node 1 that could be explained", request.program);
+        return Err(Failure::guest(problem));
+    };
+    Ok(document(request, elf, &finished, &histories, &lives, median))
+}
+
+/// Keeps a journal on each node, once it has sent `skip` packets.
+struct Journals {
+    skip: u64,
+}
+
+impl Monitor for Journals {
+    fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
+        let journal = || Some(Box::new(Journal::new(self.skip, JOURNAL_LIMIT)));
+        nodes.iter_mut().for_each(|node| node.journal = journal());
+        Ok(())
+    }
+
+    fn no_progress(&mut self, at: Time, nodes: &mut [Node]) -> Option<Explanation> {
+        Some(Hang::of(nodes, at).explanation())
+    }
+}
+
+/// The instant from which the program measures.
+fn measured_since(node: &Node) -> Time {
+    node.processes[0]
+        .regions
+        .iter()
+        .find(|region| region.name == REGION)
+        .map_or(Time::ZERO, |region| region.begin)
+}
+
+fn document(
+    request: &RunRequest,
+    elf: &[u8],
+    finished: &Finished,
+    histories: &[NodeHistory; 2],
+    lives: &[Life],
+    life: &Life,
+) -> Value {
+    let packet_bytes = finished.machine.config.messages.packet.as_u64();
+    let words = AddressNames { nodes: &finished.nodes, packet_bytes };
+    let segments = path::segments(life, histories);
+    let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
+    json!({
+        "schema": SCHEMA_VERSION,
+        "version": env!("CARGO_PKG_VERSION"),
+        "program": request.program,
+        "arguments": request.args,
+        "binary_sha256": digest(elf),
+        "interface": finished.interface.to_string(),
+        "machine": finished.machine.resolved(),
+        "packets": life.packets,
+        "latency_ps": life.latency().as_ps(),
+        "sent_at_ps": life.sent.as_ps(),
+        "rounds": summary(lives),
+        "instants": life.instants(),
+        "transactions": rows::rows(life, histories, &segments, &words),
+        "breakdown": breakdown(&path::ledger(&segments), &mean),
+    })
+}
+
+/// The latencies of all rounds.
+fn summary(lives: &[Life]) -> Value {
+    let latencies: Vec<u64> = lives.iter().map(|life| life.latency().as_ps()).collect();
+    json!({
+        "count": lives.len(),
+        "total_ps": latencies.iter().sum::<u64>(),
+        "minimum_ps": latencies.iter().min(),
+        "maximum_ps": latencies.iter().max(),
+    })
+}
+
+/// Every part that occurs, with its time in the life that is shown and in all rounds.
+fn breakdown(shown: &Ledger<Part>, all: &[Ledger<Part>]) -> Vec<Value> {
+    let of = |&part: &Part| {
+        let total: u64 = all.iter().map(|ledger| ledger.total(part).as_ps()).sum();
+        json!({ "part": part.as_str(), "time_ps": shown.total(part).as_ps(), "rounds_total_ps": total })
+    };
+    let parts = Part::ALL.iter().map(of);
+    parts.filter(|entry| entry["rounds_total_ps"] != 0).collect()
+}

@@ -1,0 +1,145 @@
+//! The table of what happened during a message's life.
+
+use narthex_fabrics::{FrameKind, FrameSummary};
+use narthex_kernel::Time;
+use narthex_machine::node::journal::{Crossing, Event, Supplier};
+use narthex_machine::node::{Agent, Node};
+use serde_json::{Value, json};
+
+use super::life::{Life, NodeHistory};
+use super::path::Segment;
+
+/// Finds words for addresses.
+pub struct AddressNames<'a> {
+    /// Whose addresses.
+    pub nodes: &'a [Node],
+    /// Bytes in a network message.
+    pub packet_bytes: u64,
+}
+
+fn agent(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Unit(0) => "processor",
+        Agent::Unit(_) => "another processor",
+        Agent::Side(0) => "send half",
+        Agent::Side(_) => "receive half",
+    }
+}
+
+/// Where a transaction's bytes come from or go to, if it moves a block.
+fn data(crossing: &Crossing) -> Option<String> {
+    let other = match crossing.supplier? {
+        Supplier::MainMemory => "main memory",
+        Supplier::Agent(Agent::Unit(_)) => "cache",
+        Supplier::Agent(Agent::Side(_)) => "interface",
+    };
+    let direction = if crossing.kind.carries_block() { "to" } else { "from" };
+    Some(format!("{direction} {other}"))
+}
+
+/// A row of the table; times in ps from the begin of the life on.
+struct Row {
+    at: Time,
+    node: usize,
+    critical: bool,
+    value: Value,
+}
+
+/// What happened at both nodes, in the order of time.
+pub fn rows(
+    life: &Life,
+    histories: &[NodeHistory; 2],
+    segments: &[Segment],
+    words: &AddressNames<'_>,
+) -> Vec<Value> {
+    let mut rows = landmarks(life);
+    for (node, history) in histories.iter().enumerate() {
+        for record in &history.records {
+            let row = match &record.event {
+                Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
+                Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
+                Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
+                _ => None,
+            };
+            rows.extend(row);
+        }
+    }
+    rows.sort_by_key(|row| (row.at, row.node));
+    let finish = |row: Row| {
+        let mut value = row.value;
+        value["time_ps"] = json!(row.at.as_ps() as i64 - life.sent.as_ps() as i64);
+        value["node"] = json!(row.node);
+        value["critical"] = json!(row.critical);
+        value
+    };
+    rows.into_iter().map(finish).collect()
+}
+
+fn landmarks(life: &Life) -> Vec<Row> {
+    let program = |at, node, what: &str| Row {
+        at,
+        node,
+        critical: true,
+        value: json!({ "agent": "program", "what": what, "deed": what, "kind": "program" }),
+    };
+    vec![
+        program(life.sent, 0, "begins to send"),
+        program(life.noticed, 1, "finds the packet"),
+        program(life.handled, 1, "starts the handler"),
+    ]
+}
+
+/// A transaction that overlaps the life.
+fn transaction(
+    life: &Life,
+    node: usize,
+    crossing: &Crossing,
+    segments: &[Segment],
+    words: &AddressNames<'_>,
+) -> Option<Row> {
+    if crossing.released <= life.sent || crossing.granted >= life.handled {
+        return None;
+    }
+    let overlap = |segment: &&Segment| {
+        crossing.released.min(segment.to).saturating_since(crossing.granted.max(segment.from))
+    };
+    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, crossing.agent)));
+    let part =
+        own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
+    let place = words.nodes[node].place_of(crossing.address, words.packet_bytes);
+    Some(Row {
+        at: crossing.granted,
+        node,
+        critical: part.is_some(),
+        value: json!({
+            "agent": agent(crossing.agent),
+            "what": crossing.kind.in_words(&place.to_string()),
+            "deed": crossing.kind.in_words(&place.name),
+            "kind": crossing.kind.name(),
+            "place": place.name,
+            "address": crossing.address,
+            "data": data(crossing),
+            "bus": crossing.bus,
+            "cycles": crossing.cycles,
+            "time_on_bus_ps": (crossing.released - crossing.granted).as_ps(),
+            "part": part.map(|part| part.as_str()),
+        }),
+    })
+}
+
+/// A frame of the network that belongs to the life.
+fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) -> Option<Row> {
+    if at < life.sent || at > life.handled {
+        return None;
+    }
+    let what = match note.kind {
+        FrameKind::Packet => format!("packet {} ({} bytes) {verb}", note.sequence, note.payload_bytes),
+        FrameKind::ReturnedPacket => format!("packet {}, returned, {verb}", note.sequence),
+        FrameKind::Acknowledgement => format!("acknowledgement of packet {} {verb}", note.sequence),
+    };
+    let kind = note.kind.name();
+    let last = note.kind == FrameKind::Packet && note.sequence == life.sequence && note.source.0 == 0;
+    let deed = format!("{kind} {verb}");
+    let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
+    Some(Row { at, node, critical: last, value })
+}

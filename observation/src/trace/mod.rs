@@ -1,0 +1,310 @@
+//! The timeline of a run: what each processor, bus, engine and buffer was at, at
+//! any instant, as a picture.
+//!
+//! ```text
+//!   nodes ── journals ──► Tracer: emptied every few microseconds of simulated time
+//!                            │ sorted by time, then by node
+//!                            ▼
+//!                         Timeline: rows and what goes on in them
+//!                            │
+//!                            ▼
+//!                         Format: Perfetto, value change dump ──► FILE.unfinished ──► FILE
+//! ```
+//!
+//! **Bounded.** The run is interrupted at instants of simulated time that follow
+//! from the number of nodes, so journals are never larger than what happens in
+//! between. Nothing of what has been written is remembered but names and what is
+//! under way.
+//!
+//! **The same bytes.** At such an instant everything before has happened and
+//! nothing after, on any number of host threads. What records say is put in one
+//! order ([`timeline`]), so the file does not depend on those instants either.
+//!
+//! **No change of the result.** Journals only listen. A node that keeps one
+//! executes its wait loops instead of computing them, which gives the same
+//! result, later. Before the timeline's begin, but for a moment, and behind its
+//! end there are no journals.
+//!
+//! **Safe.** The file is written beside its place and put there at the end, also
+//! if the run fails, gets stuck or is interrupted; what is there of it if
+//! the process is killed can be opened too. If the disk is full, the run goes on
+//! without a timeline and says so: a result is worth more than its picture.
+
+mod flights;
+pub mod format;
+mod output;
+pub mod perfetto;
+pub mod rows;
+mod selection;
+mod timeline;
+pub mod vcd;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use narthex_kernel::{Duration, Time};
+use narthex_machine::Failure;
+use narthex_machine::files::Destination;
+use narthex_machine::node::Node;
+use narthex_machine::node::journal::{Crossing, Event, Hold};
+use serde::{Deserialize, Serialize};
+use vcd::ValueChangeDump;
+
+use flights::Flights;
+use format::Format;
+use output::{Output, has_waveforms};
+use perfetto::Perfetto;
+use rows::{Row, Track};
+use selection::Selection;
+use timeline::{Entry, Timeline};
+
+/// Journals hold what happens to all nodes together in this much of their time: a
+/// few tens of megabytes, whatever the nodes do.
+const NODE_TIME: Duration = Duration::from_ns(200_000);
+/// Journals are emptied no more often.
+const SHORTEST_STEP: Duration = Duration::from_ns(200);
+/// Journals begin this long before the timeline, to know what goes on when it
+/// begins: longer than any transaction takes.
+const RUN_UP: Duration = Duration::from_ns(2_000);
+
+/// The timeline of a run. It never changes what comes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRequest {
+    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
+    /// not; compressed if `.gz` follows.
+    pub file: PathBuf,
+    /// The nodes ("0,3-5"); all if not given.
+    #[serde(default)]
+    pub nodes: Option<String>,
+    /// The simulated time at which it begins ("10us"); the run's begin if not given.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The simulated time at which it ends ("20us"); the run's end if not given.
+    #[serde(default)]
+    pub to: Option<String>,
+}
+
+/// What a timeline says about its run, and needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What runs, for the heading.
+    pub title: &'a str,
+    /// Bytes in a network message.
+    pub packet_bytes: u64,
+}
+
+/// Writes the timeline of a run.
+pub struct Tracer {
+    /// As the user calls it.
+    file: PathBuf,
+    destination: Destination,
+    selection: Selection,
+    packet_bytes: u64,
+    step: Duration,
+    stage: Stage,
+    timeline: Timeline,
+    /// Why the timeline ends before its end, and when.
+    problem: Option<(Time, io::Error)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Its time has not come.
+    Before,
+    /// Journals are kept.
+    During,
+    /// Its file is complete, or could not be written.
+    Over,
+}
+
+impl Tracer {
+    /// What writes the timeline that is asked for.
+    ///
+    /// # Errors
+    /// If it cannot be written there, or shows nodes or times that there are not.
+    pub fn new(request: &TraceRequest, subject: Subject<'_>, nodes: &[Node]) -> Result<Self, Failure> {
+        let selection = Selection::new(request, nodes.len())?;
+        let name = request.file.display();
+        let refused = |error| Failure::usage(format!("the timeline '{name}' cannot be written: {error}"));
+        let destination = Destination::of(&request.file).map_err(refused)?;
+        let format = format(&destination, &request.file, subject, nodes, &selection).map_err(refused)?;
+        let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
+        let shown = selection.nodes().count() as u64;
+        Ok(Tracer {
+            file: request.file.clone(),
+            destination,
+            packet_bytes: subject.packet_bytes,
+            step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
+            stage: Stage::Before,
+            timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
+            selection,
+            problem: None,
+        })
+    }
+
+    /// When journals begin.
+    fn run_up(&self) -> Time {
+        Time::ZERO + self.selection.from.saturating_since(Time::ZERO + RUN_UP)
+    }
+
+    /// The instant at which [`Tracer::stop`] is to be called next; never, if it need not be.
+    pub fn next_stop(&self, now: Time) -> Time {
+        match self.stage {
+            Stage::Before => self.run_up(),
+            Stage::During => now.saturating_add(self.step).min(self.selection.to),
+            Stage::Over => Time::NEVER,
+        }
+    }
+
+    /// Everything before `now` has happened, and nothing after it.
+    pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
+        if self.stage == Stage::Before && now >= self.run_up() {
+            self.stage = Stage::During;
+            let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
+            shown.for_each(|(_, node)| node.begin_course(now));
+        }
+        if self.stage == Stage::During {
+            let taken = self.take(now, nodes);
+            if taken.is_err() || now >= self.selection.to {
+                self.end(now, taken, nodes);
+            }
+        }
+    }
+
+    /// Empties the journals up to `now`.
+    fn take(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
+        let mut entries = Vec::new();
+        for (number, node) in nodes.iter_mut().enumerate() {
+            let records = node.journal.as_mut().map(|journal| journal.drain(now)).unwrap_or_default();
+            entries.extend(records.into_iter().map(|record| {
+                let place = |address| node.place_of(address, self.packet_bytes).to_string();
+                let place = address_of(&record.event).map(place);
+                Entry { at: record.at, node: number, event: record.event, place }
+            }));
+        }
+        entries.sort_by_key(|entry| (entry.at, entry.node));
+        entries.into_iter().try_for_each(|entry| self.timeline.take(entry))
+    }
+
+    /// The timeline is over, or `taken` says why it cannot go on.
+    fn end(&mut self, now: Time, taken: io::Result<()>, nodes: &mut [&mut Node]) {
+        nodes.iter_mut().for_each(|node| node.journal = None);
+        let end = now.min(self.selection.to);
+        let finished = taken.and_then(|()| self.timeline.finish(end));
+        self.problem = finished.and(self.destination.put_in_place()).err().map(|error| (now, error));
+        self.stage = Stage::Over;
+    }
+
+    /// The run is over at `now`. What there is to say about the timeline; an error
+    /// if it is not whole.
+    ///
+    /// # Errors
+    /// If it could not be written to its end.
+    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Result<String, String> {
+        let mut nodes: Vec<&mut Node> = nodes.iter_mut().collect();
+        let from = self.selection.from;
+        if self.stage == Stage::Before {
+            self.end(now, Ok(()), &mut nodes);
+        } else if self.stage == Stage::During {
+            let taken = self.take(now, &mut nodes);
+            self.end(now, taken, &mut nodes);
+        }
+        let name = self.file.display();
+        match self.problem {
+            Some((at, error)) => Err(format!("the timeline '{name}' is cut off at {at}: {error}")),
+            None if now <= from => {
+                Ok(format!("the timeline '{name}' is empty: the run was over at {now}, before {from}"))
+            }
+            None if matches!(self.destination, Destination::Direct { .. }) => {
+                Ok(format!("the timeline was written to '{name}'"))
+            }
+            None => {
+                let viewer = if has_waveforms(&self.file) { "GTKWave" } else { "ui.perfetto.dev" };
+                Ok(format!("the timeline is in '{name}'; open it in {viewer}"))
+            }
+        }
+    }
+}
+
+/// How many processes each node runs.
+fn processes_of(nodes: &[Node]) -> usize {
+    nodes.first().map_or(1, Node::process_count)
+}
+
+/// What writes the file, by its name.
+fn format(
+    destination: &Destination,
+    name: &Path,
+    subject: Subject<'_>,
+    nodes: &[Node],
+    selection: &Selection,
+) -> io::Result<Box<dyn Format>> {
+    let writer = Output::create(destination, name)?;
+    let processes = processes_of(nodes);
+    if !has_waveforms(name) {
+        return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
+    }
+    let of_node =
+        |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
+    let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
+    Ok(Box::new(ValueChangeDump::new(writer, subject.title, processes, &buses, selection.from)?))
+}
+
+/// The address that an event is about.
+fn address_of(event: &Event) -> Option<u64> {
+    match event {
+        &Event::Crossing(Crossing { address, .. }) | &Event::Held(Hold { address, .. }) => Some(address),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows::Label;
+    use super::*;
+
+    /// A disk that is full.
+    struct Full;
+
+    impl Format for Full {
+        fn begin(&mut self, _: Time, _: Row, _: &Label) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn end(&mut self, _: Time, _: Row) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn finish(&mut self, _: Time) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_timeline_and_is_said_at_the_end() {
+        let file = std::env::temp_dir().join(format!("narthex-{}-full", std::process::id()));
+        let request = TraceRequest { file: file.clone(), nodes: None, from: None, to: Some("5us".into()) };
+        let destination = Destination::of(&file).unwrap();
+        drop(Output::create(&destination, &file).unwrap());
+        let selection = Selection::new(&request, 1).unwrap();
+        let mut tracer = Tracer {
+            file: file.clone(),
+            destination,
+            packet_bytes: 256,
+            step: SHORTEST_STEP,
+            stage: Stage::Before,
+            timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),
+            selection,
+            problem: None,
+        };
+        tracer.stop(Time::ZERO, &mut []);
+        assert_eq!(tracer.next_stop(Time::ZERO), Time::ZERO + SHORTEST_STEP);
+        let now = Time::from_ps(6_000_000);
+        tracer.stop(now, &mut []);
+        assert_eq!(tracer.next_stop(now), Time::NEVER, "the run goes on without it");
+        let notice = tracer.finish(now, &mut []).unwrap_err();
+        assert!(notice.contains("is cut off at 6us") && notice.contains("storage"), "{notice}");
+        std::fs::remove_file(file).expect("what was written is kept");
+    }
+}

@@ -1,0 +1,220 @@
+//! The rows of a timeline, and what stands in them.
+
+use narthex_machine::activity::{Activity, Occupation};
+use narthex_machine::node::Agent;
+use narthex_machine::node::journal::{MEMORY_BUS, Supplier};
+use narthex_memory::Kind;
+
+/// A row: something of a node that is at one thing at a time, or a number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Row {
+    /// Whose.
+    pub node: usize,
+    /// Which of the node's rows.
+    pub track: Track,
+}
+
+/// The rows of a node, from top to bottom.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Track {
+    /// A processor: its activity, and in it its occupation.
+    Processor(usize),
+    /// A bus: its transactions.
+    Bus(&'static str),
+    /// A half of the interface: what its engine is at.
+    Half(usize),
+    /// The network port: packets that leave, arrive, are taken.
+    Network,
+    /// Messages in the queue, FIFO or registers of a half.
+    Messages(usize),
+    /// Packets that were sent and not acknowledged.
+    Unacknowledged,
+    /// Packets that came back and are to be sent again.
+    Returned,
+    /// Packets that have arrived and that the interface has not taken.
+    Waiting,
+}
+
+impl Track {
+    /// Whether it shows a number rather than what is going on.
+    pub fn is_number(self) -> bool {
+        matches!(self, Track::Messages(_) | Track::Unacknowledged | Track::Returned | Track::Waiting)
+    }
+
+    /// Whether it shows a number of messages rather than of packets.
+    pub fn counts_messages(self) -> bool {
+        matches!(self, Track::Messages(_))
+    }
+
+    /// Its place among the node's rows.
+    pub fn rank(self) -> i32 {
+        const KIND: i32 = 100;
+        match self {
+            Track::Processor(index) => index as i32,
+            Track::Bus(MEMORY_BUS) => KIND,
+            Track::Bus(_) => KIND + 1,
+            Track::Half(side) => 2 * KIND + side as i32,
+            Track::Network => 3 * KIND,
+            Track::Messages(side) => 4 * KIND + side as i32,
+            Track::Unacknowledged => 5 * KIND,
+            Track::Returned => 6 * KIND,
+            Track::Waiting => 7 * KIND,
+        }
+    }
+
+    /// What it shows.
+    pub fn description(self) -> &'static str {
+        match self {
+            Track::Processor(_) => "What its program is doing; in it, what the processor is doing meanwhile.",
+            Track::Bus(_) => "Transactions, as long as they have the bus.",
+            Track::Half(_) => "What its engine is at; nothing while it has nothing to do.",
+            Track::Network => "What becomes of packets; arrows join what becomes of one.",
+            Track::Messages(_) => "In its queue, FIFO or registers, as far as it knows.",
+            Track::Unacknowledged => {
+                "Sent, and in flight or back again: they hold a buffer or a place of a window."
+            }
+            Track::Returned => "The receiver had no buffer for them; they are sent again.",
+            Track::Waiting => "Arrived, and still in a buffer of the flow control.",
+        }
+    }
+
+    /// What it is called; a half with its process, if the node has several.
+    pub fn name(self, processes: usize) -> String {
+        let half = |side: usize| {
+            let name = if side.is_multiple_of(2) { "send half" } else { "receive half" };
+            if processes == 1 { name.to_owned() } else { format!("{name} of process {}", side / 2) }
+        };
+        match self {
+            Track::Processor(index) => format!("processor {index}"),
+            Track::Bus(name) => name.to_owned(),
+            Track::Half(side) => half(side),
+            Track::Network => "network port".into(),
+            Track::Messages(side) => format!("messages in the {}", half(side)),
+            Track::Unacknowledged => "packets not acknowledged".into(),
+            Track::Returned => "packets that came back".into(),
+            Track::Waiting => "packets that wait to be taken".into(),
+        }
+    }
+}
+
+/// What goes on in a row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// What a program is doing.
+    Activity(Activity),
+    /// What a processor is doing meanwhile.
+    Occupation(Occupation),
+    /// A transaction on a bus.
+    Transaction(Transaction),
+    /// A bridge keeps a bus for a device.
+    Kept,
+    /// What an engine is at.
+    Engine(&'static str),
+}
+
+/// A transaction on a bus.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transaction {
+    /// Tells it from others that look alike.
+    pub number: u64,
+    /// Who has the bus.
+    pub agent: Agent,
+    /// What it does.
+    pub kind: Kind,
+    /// The address of its block or register.
+    pub address: u64,
+    /// That address in words.
+    pub place: String,
+    /// Who delivers the bytes or takes them, if that is known where it begins.
+    pub supplier: Option<Supplier>,
+}
+
+/// What can be said about a label.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Detail {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(u64),
+    /// An address.
+    Address(u64),
+}
+
+/// An agent in words.
+pub fn agent_name(agent: Agent, processes: usize) -> String {
+    match agent {
+        Agent::Unit(index) => Track::Processor(index).name(processes),
+        Agent::Side(side) => Track::Half(side).name(processes),
+    }
+}
+
+impl Label {
+    /// Its name in the picture.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Label::Activity(activity) => activity.as_str(),
+            Label::Occupation(occupation) => occupation.as_str(),
+            Label::Transaction(transaction) => transaction.kind.name(),
+            Label::Kept => "kept for a device",
+            Label::Engine(doing) => doing,
+        }
+    }
+
+    /// What there is to know about it, by name.
+    pub fn details(&self, processes: usize) -> Vec<(&'static str, Detail)> {
+        let Label::Transaction(transaction) = self else { return Vec::new() };
+        let mut details = vec![
+            ("agent", Detail::Text(agent_name(transaction.agent, processes))),
+            ("place", Detail::Text(transaction.place.clone())),
+            ("address", Detail::Address(transaction.address)),
+        ];
+        if let Some(supplier) = transaction.supplier {
+            let name = match supplier {
+                Supplier::MainMemory => "main memory".to_owned(),
+                Supplier::Agent(agent) => agent_name(agent, processes),
+            };
+            let key = if transaction.kind.carries_block() { "bytes to" } else { "bytes from" };
+            details.push((key, Detail::Text(name)));
+        }
+        details
+    }
+}
+
+/// What becomes of a packet at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// It is sent for the first time.
+    Leaves,
+    /// It is sent again.
+    LeavesAgain,
+    /// It has arrived and found a buffer.
+    Arrives,
+    /// It has arrived and found none, and returns.
+    FindsNoBuffer,
+    /// It is back at its sender.
+    ComesBack,
+    /// The interface takes it out of its buffer.
+    Taken,
+    /// It is under way, or in a buffer, when the timeline ends.
+    Unfinished,
+}
+
+impl Step {
+    /// Its name in the picture.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Leaves => "packet leaves",
+            Step::LeavesAgain => "packet leaves again",
+            Step::Arrives => "packet arrives",
+            Step::FindsNoBuffer => "packet finds no buffer",
+            Step::ComesBack => "packet comes back",
+            Step::Taken => "packet is taken",
+            Step::Unfinished => "packet has not been taken yet",
+        }
+    }
+
+    /// Whether nothing more becomes of it.
+    pub fn is_last(self) -> bool {
+        matches!(self, Step::Taken | Step::Unfinished)
+    }
+}

@@ -1,0 +1,244 @@
+//! From the records of journals to what stands in the rows of a timeline.
+//!
+//! Records come in the order of time, then of nodes. Of each row is known what
+//! goes on in it; what records say about an instant is its *goal* for that
+//! instant, and when time moves on the difference is written. So a row that was
+//! at three things in one instant shows the last, nothing has a length of zero,
+//! and the bytes do not depend on how often journals were emptied.
+//!
+//! ```text
+//!   record ──► goal of its row ──► time moves on: write the difference ──► format
+//!   crossing ──► its end, later ──────┘
+//! ```
+//!
+//! Before the timeline's begin all of this is done and nothing is written; then
+//! what goes on begins, in the picture, with the timeline. What goes on at its
+//! end ends with it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::io;
+use std::mem;
+
+use narthex_kernel::Time;
+use narthex_machine::node::journal::{Crossing, Event, Hold, Supplier};
+
+use super::flights::Flights;
+use super::format::Format;
+use super::rows::{Label, Row, Step, Track, Transaction};
+
+/// An event of a node, with what its address is called, if it has one.
+#[derive(Debug)]
+pub struct Entry {
+    /// When.
+    pub at: Time,
+    /// At which node.
+    pub node: usize,
+    /// What.
+    pub event: Event,
+    /// What its address is called.
+    pub place: Option<String>,
+}
+
+/// What a row is to show from an instant on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Goal {
+    /// What goes on in it, the outermost first.
+    Stack(Vec<Label>),
+    Number(u64),
+}
+
+/// A timeline that is written as time goes by.
+pub struct Timeline {
+    format: Box<dyn Format>,
+    /// Nothing is written before.
+    from: Time,
+    has_begun: bool,
+    present: Time,
+    /// What rows are to show from the present on.
+    goals: BTreeMap<Row, Goal>,
+    stacks: BTreeMap<Row, Vec<Label>>,
+    numbers: BTreeMap<Row, u64>,
+    /// Buses that are taken, for how long is not known yet.
+    held: BTreeSet<Row>,
+    /// When transactions are over.
+    ends: BinaryHeap<Reverse<(Time, Row)>>,
+    flights: Flights,
+    transactions: u64,
+}
+
+impl Timeline {
+    /// An empty one that begins at `from`.
+    pub fn new(format: Box<dyn Format>, from: Time, flights: Flights) -> Self {
+        Timeline {
+            format,
+            from,
+            has_begun: false,
+            present: Time::ZERO,
+            goals: BTreeMap::new(),
+            stacks: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            held: BTreeSet::new(),
+            ends: BinaryHeap::new(),
+            flights,
+            transactions: 0,
+        }
+    }
+
+    /// Takes in what happened, in the order of time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn take(&mut self, entry: Entry) -> io::Result<()> {
+        self.reach(entry.at)?;
+        let row = |track| Row { node: entry.node, track };
+        match entry.event {
+            Event::Booking { processor, activity, occupation } => {
+                let stack = vec![Label::Activity(activity), Label::Occupation(occupation)];
+                self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
+            }
+            Event::Crossing(crossing) => self.cross(row(Track::Bus(crossing.bus)), &crossing, entry.place),
+            Event::Held(hold) => {
+                let transaction = self.transaction(&hold, entry.place, None);
+                self.held.insert(row(Track::Bus(hold.bus)));
+                self.aim(row(Track::Bus(hold.bus)), Goal::Stack(vec![transaction]));
+            }
+            Event::Kept(bus) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
+            Event::Released(bus) => {
+                self.held.remove(&row(Track::Bus(bus)));
+                self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
+            }
+            Event::Engine(side, engine) => {
+                let doing = engine.doing.map(Label::Engine);
+                self.aim(row(Track::Half(side)), Goal::Stack(doing.into_iter().collect()));
+                self.aim(row(Track::Messages(side)), Goal::Number(engine.messages));
+            }
+            Event::Buffers(buffers) => {
+                self.aim(row(Track::Unacknowledged), Goal::Number(buffers.unacknowledged));
+                self.aim(row(Track::Returned), Goal::Number(buffers.returned));
+                self.aim(row(Track::Waiting), Goal::Number(buffers.waiting));
+            }
+            Event::Departure(..) | Event::Arrival(..) | Event::Waiting(..) => {
+                if entry.at >= self.from {
+                    self.begin()?;
+                }
+                let steps = self.flights.follow(entry.node, &entry.event, self.has_begun);
+                for (step, frame) in steps.into_iter().filter(|_| self.has_begun) {
+                    self.format.packet(entry.at, row(Track::Network), step, &frame)?;
+                }
+            }
+            Event::Timer(_) | Event::Taken => {}
+        }
+        Ok(())
+    }
+
+    /// A transaction whose end is known; its begin may have been taken in before.
+    fn cross(&mut self, row: Row, crossing: &Crossing, place: Option<String>) {
+        self.ends.push(Reverse((crossing.released, row)));
+        if self.held.remove(&row) || crossing.granted < self.present {
+            return;
+        }
+        let &Crossing { bus, agent, kind, address, supplier, .. } = crossing;
+        let label = self.transaction(&Hold { bus, agent, kind, address }, place, supplier);
+        self.aim(row, Goal::Stack(vec![label]));
+    }
+
+    fn transaction(&mut self, hold: &Hold, place: Option<String>, supplier: Option<Supplier>) -> Label {
+        self.transactions += 1;
+        let &Hold { bus: _, agent, kind, address } = hold;
+        let place = place.unwrap_or_default();
+        Label::Transaction(Transaction { number: self.transactions, agent, kind, address, place, supplier })
+    }
+
+    fn aim(&mut self, row: Row, goal: Goal) {
+        self.goals.insert(row, goal);
+    }
+
+    /// Time moves on to `now`; to where it is already if that is later, because
+    /// a record has come that tells more about something that has begun.
+    fn reach(&mut self, now: Time) -> io::Result<()> {
+        while let Some(&Reverse((end, row))) = self.ends.peek()
+            && end <= now
+        {
+            self.move_on(end)?;
+            self.ends.pop();
+            self.aim(row, Goal::Stack(Vec::new()));
+        }
+        self.move_on(now)
+    }
+
+    fn move_on(&mut self, now: Time) -> io::Result<()> {
+        if now <= self.present {
+            return Ok(());
+        }
+        self.settle()?;
+        if now > self.from {
+            self.begin()?;
+        }
+        self.present = now;
+        Ok(())
+    }
+
+    /// The timeline begins, if its time has come: with what goes on already.
+    fn begin(&mut self) -> io::Result<()> {
+        if mem::replace(&mut self.has_begun, true) {
+            return Ok(());
+        }
+        for (&row, stack) in &self.stacks {
+            for label in stack {
+                self.format.begin(self.from, row, label)?;
+            }
+        }
+        self.numbers.iter().try_for_each(|(&row, &value)| self.format.number(self.from, row, value))
+    }
+
+    /// Writes how rows differ from what they are to show from the present on.
+    fn settle(&mut self) -> io::Result<()> {
+        for (row, goal) in mem::take(&mut self.goals) {
+            match goal {
+                Goal::Stack(labels) => self.restack(row, labels)?,
+                Goal::Number(value) => {
+                    let former = self.numbers.insert(row, value);
+                    if self.has_begun && former != Some(value) {
+                        self.format.number(self.present, row, value)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what is over in a row, and begins what is new.
+    fn restack(&mut self, row: Row, labels: Vec<Label>) -> io::Result<()> {
+        let stack = self.stacks.entry(row).or_default();
+        let kept = stack.iter().zip(&labels).take_while(|(old, new)| old == new).count();
+        if self.has_begun {
+            stack[kept..].iter().try_for_each(|_| self.format.end(self.present, row))?;
+            labels[kept..].iter().try_for_each(|label| self.format.begin(self.present, row, label))?;
+        }
+        *stack = labels;
+        Ok(())
+    }
+
+    /// The timeline is over.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(&mut self, end: Time) -> io::Result<()> {
+        self.reach(end)?;
+        if self.has_begun {
+            // What would begin now would have no length.
+            self.goals.retain(|_, goal| matches!(goal, Goal::Number(_)));
+            self.settle()?;
+            let stacks = mem::take(&mut self.stacks);
+            for (row, stack) in stacks {
+                stack.iter().try_for_each(|_| self.format.end(self.present, row))?;
+            }
+            for (node, frame) in self.flights.unfinished() {
+                let row = Row { node, track: Track::Network };
+                self.format.packet(self.present, row, Step::Unfinished, &frame)?;
+            }
+        }
+        self.format.finish(self.present)
+    }
+}

@@ -1,0 +1,247 @@
+//! A run that makes no progress ends with exit code 3 and says who waits
+//! for whom.
+
+use narthex_machine::{Failure, RunRequest};
+use serde_json::Value;
+
+use crate::failure;
+use crate::support::machines::{INTERFACES, MACHINES, machines_and_interfaces};
+use crate::support::messages::{LIBRARY, both_ways, header};
+use crate::support::{DATA, request, with};
+
+/// The failure of a run that gets stuck, found out soon.
+fn stuck(request: RunRequest, source: &str) -> Failure {
+    let request = with(request, "machine.time_without_progress=100us");
+    let failure = failure(&request, None, source);
+    assert_eq!(failure.exit_code, Failure::NO_PROGRESS, "{failure}");
+    failure
+}
+
+fn explanation(machine: &str, interface: &str, source: &str) -> String {
+    stuck(request(machine, interface), source).message
+}
+
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+}
+
+/// Node 0 sends to node 1 for ever, which does something else.
+fn sender_and(other: &str) -> String {
+    let header = header(1, 8);
+    format!(
+        "
+        call start
+        bnez s8, other
+    more:
+        li   a0, {header}
+        li   a1, {DATA}
+        call send
+        j    more
+    other:
+        {other}
+        exit 0
+    {LIBRARY}"
+    )
+}
+
+/// Two nodes that send to each other for ever and never receive.
+fn senders() -> String {
+    let header = header(0, 8);
+    sender_and(&format!("li a0, {header}\n li a1, {DATA}\n call send\n j other"))
+}
+
+/// Node 0 sends twice and ends; node 1 waits for three messages.
+fn too_few() -> String {
+    let (header, receive) = (header(1, 8), format!("li a0, {DATA}\n call receive\n"));
+    let send = format!("li a0, {header}\n li a1, {DATA}\n call send\n");
+    let (sends, receives) = (send.repeat(2), receive.repeat(3));
+    format!("call start\n bnez s8, other\n {sends}\n exit 0\n other:\n {receives}\n exit 0\n {LIBRARY}")
+}
+
+#[test]
+fn a_node_that_polls_for_what_is_not_sent_waits_for_a_message() {
+    for machine in MACHINES {
+        for interface in INTERFACES {
+            let source = format!(
+                "call start\n beqz s8, over\n li a0, {DATA}\n call receive\n over:\n exit 0\n {LIBRARY}"
+            );
+            let text = explanation(machine, interface, &source);
+            assert!(
+                text.starts_with(
+                    "no progress: whoever still runs waits for a message, and none is on its way, \
+                     and node 0 has ended (deadlock)\n"
+                ),
+                "{text}"
+            );
+            assert_says(
+                &text,
+                &[
+                    "  node 0 has ended with exit code 0 at ",
+                    "  node 1 waits for a message\n",
+                    "    no message is on its way to it, and who should send one is not known\n",
+                    "  node 1: in the activity 'poll'",
+                    "\n  network: 0 frames on their way",
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn two_senders_that_do_not_receive_wait_for_each_other() {
+    for interface in INTERFACES {
+        let text = explanation("hpca98", interface, &senders());
+        assert!(
+            text.starts_with(
+                "no progress: node 0 and node 1 wait for each other, and packets are sent again and again \
+                 (livelock)\n"
+            ),
+            "{text}"
+        );
+        assert_says(
+            &text,
+            &[
+                "who waits for whom:\n  node 0 -> node 1 -> node 0\n  node 0 waits for room to send\n",
+                "    -> node 1: 8 of 8 outgoing buffers hold packets to it; 8 are refused by node 1, which has no \
+                 free buffer, and sent again and again\n",
+                "  node 1: flow control: 8 of 8 outgoing buffers in use, 8 of 8 incoming ones; ",
+            ],
+        );
+        let text = explanation("isca96", interface, &senders());
+        assert!(
+            text.starts_with("no progress: node 0 and node 1 wait for each other (deadlock)\n"),
+            "{text}"
+        );
+        assert_says(
+            &text,
+            &[
+                "    -> node 0: 4 of 4 packets of its window are unacknowledged; 4 wait at node 0 to be taken\n",
+                "  node 0: flow control: 4 of 4 packets to node 1 unacknowledged; 4 arrived and not taken\n",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_receiver_that_never_polls_is_the_end_of_the_chain() {
+    for interface in INTERFACES {
+        let text = explanation("hpca98", interface, &sender_and("wait: j wait"));
+        let first = "no progress: node 0 waits for node 1, which takes no messages, and packets are sent again \
+                     and again (livelock)\n";
+        assert!(text.starts_with(first), "{text}");
+        assert_says(
+            &text,
+            &[
+                "who waits for whom:\n  node 0 -> node 1\n",
+                "  node 1 waits for nothing that the machine knows\n",
+                " packets have arrived that it does not take\n",
+                "  node 0: in the activity 'wait to send'",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_receiver_that_has_ended_is_the_end_of_the_chain() {
+    let text = explanation("isca96", "NI2w", &sender_and(""));
+    assert!(
+        text.starts_with("no progress: node 0 waits for node 1, whose program has ended (deadlock)\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_lost_acknowledgement_keeps_its_senders_buffer() {
+    let lost = "acknowledgement 3 from node 1 to node 0";
+    let receiver = format!("li a0, {DATA}\n call receive\n j other");
+    for interface in INTERFACES {
+        let request = with(request("hpca98", interface), "flow_control.buffers=1");
+        let request = with(request, &format!("faults.lose=[\"{lost}\"]"));
+        let text = stuck(request, &sender_and(&receiver)).message;
+        let first = format!(
+            "no progress: node 0 waits for node 1, which waits for a message; {lost} was lost (deadlock)\n"
+        );
+        assert!(text.starts_with(&first), "{text}");
+        assert_says(
+            &text,
+            &[
+                "    -> node 1: 1 of 1 outgoing buffers hold packets to it; 1 was accepted, but its \
+                 acknowledgement was lost\n",
+                &format!("  node 1: lost on purpose (faults.lose): {lost}\n"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_lost_packet_is_what_its_receiver_waits_for() {
+    let lost = "packet 2 from node 0 to node 1";
+    for machine in MACHINES {
+        let request = with(request(machine, "NI2w"), &format!("faults.lose=[\"{lost}\"]"));
+        let text = stuck(request, &too_few()).message;
+        let first = format!(
+            "no progress: node 1 waits for node 0, whose program has ended; {lost} was lost (deadlock)\n"
+        );
+        assert!(text.starts_with(&first), "{text}");
+        assert_says(&text, &["    -> node 0: 1 packet from node 0 did not come: 1 was lost on its way\n"]);
+    }
+}
+
+#[test]
+fn waiting_for_ever_is_reported_whether_loops_are_computed_or_executed() {
+    let source = format!("call start\n li a0, {DATA}\n call receive\n exit 0\n {LIBRARY}");
+    for (machine, interface) in machines_and_interfaces() {
+        for execute_wait_loops in [false, true] {
+            let request = with(request(machine, interface), "machine.time_without_progress=100us");
+            let request = RunRequest { execute_wait_loops, ..request };
+            let Failure { exit_code, message, .. } = failure(&request, None, &source);
+            assert_eq!(exit_code, Failure::NO_PROGRESS, "{message}");
+            assert!(message.contains("waits for a message"), "{machine} {interface}: {message}");
+        }
+    }
+}
+
+#[test]
+fn an_interface_of_the_guides_reader_tells_of_its_queue() {
+    const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interfaces/examples/models/ni_i.toml");
+    let request = with(request(MACHINE, "NI4"), "flow_control.buffers=1");
+    let text = stuck(request, &both_ways(40, 64, 4)).message;
+    assert_says(&text, &["send FIFO: 1 of 1 entries in use, the flow control holds"]);
+}
+
+#[test]
+fn an_explanation_is_the_same_on_any_threads_and_with_wait_loops_executed() {
+    for (machine, interface, source) in [
+        ("hpca98", "NI2w", senders()),
+        ("hpca98", "CNI0Qm", sender_and("wait: j wait")),
+        ("isca96", "CNI512Q", sender_and("wait: j wait")),
+        ("isca96", "NI2w", too_few()),
+    ] {
+        let request = request(machine, interface);
+        let alone = stuck(request.clone(), &source);
+        for (threads, execute_wait_loops) in [(2, false), (1, true), (2, true)] {
+            let request = RunRequest { threads, execute_wait_loops, ..request.clone() };
+            assert_eq!(stuck(request, &source), alone, "{machine} {interface}");
+        }
+    }
+}
+
+#[test]
+fn the_document_has_the_explanation_for_tools() {
+    let failure = stuck(request("hpca98", "NI2w"), &senders());
+    let document = failure.document.expect("a document");
+    assert_eq!(document["ending"], "no progress");
+    let hang = &document["hang"];
+    assert_eq!((&hang["kind"], &hang["circle"]), (&"livelock".into(), &serde_json::json!([0, 1, 0])));
+    let wait = &hang["waits"][1];
+    assert_eq!((&wait["rank"], &wait["waits_for"]), (&1.into(), &"room to send".into()));
+    assert_eq!(wait["links"][0]["to"], 0);
+    let node = &hang["nodes"][0];
+    assert_eq!(node["flow_control"]["outstanding"][0]["packets"], 8);
+    assert_eq!(node["queues"][1]["used"], 8);
+    assert!(failure.message.contains(hang["summary"].as_str().unwrap()));
+    assert!(document["simulated_ps"] == hang["at_ps"] && hang["since_ps"].as_u64() > Some(0));
+    assert!(document["nodes"].as_array().is_some_and(|nodes: &Vec<Value>| nodes.len() == 2));
+}

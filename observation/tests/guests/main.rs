@@ -1,0 +1,17 @@
+//! What is observed of whole machines that run programs: hangs, lives of messages, timelines.
+
+#[path = "../../../machine/tests/support/mod.rs"]
+mod support;
+
+mod explain;
+mod hangs;
+mod timeline;
+
+use narthex_machine::{Failure, RunRequest};
+use narthex_observation::{TraceRequest, run};
+
+/// The failure of a run.
+fn failure(request: &RunRequest, trace: Option<&TraceRequest>, source: &str) -> Failure {
+    let outcome = run(request, trace, &support::program(source), &mut |_| true);
+    outcome.expect_err("the run was to fail")
+}
