@@ -8,15 +8,15 @@ use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
-use narthex_interfaces::Attached;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{
     Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
 };
 use narthex_interfaces::side::Layout;
+use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Clock;
 use narthex_memory::home_memory::HomeMemory;
-use narthex_memory::interconnects::{InterconnectId, MemoryId};
+use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
@@ -25,8 +25,9 @@ use narthex_memory::{AgentId, ProcessorMemory};
 
 use crate::config::{InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, NodeProcessor, Parts, Process, ProcessorSeats};
+use crate::node::{Node, NodeProcessor, Parts, Process};
 use crate::request::{Failure, RunRequest};
+use crate::wiring::Shape;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -97,44 +98,46 @@ impl<'a> Blueprint<'a> {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
         };
-        let mut memory = HomeMemory {
-            bytes: MainMemory::with_image(self.image.clone()),
-            access_time: config.main_memory.access_time,
-            block_bytes: self.block_bytes(),
-        };
-        let shape = config.shape(self.interface.attachment, &interface);
-        let wired = shape.wire(&[&interface]);
-        let interconnects =
-            wired.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
-        let processors = (0..placement.processes)
-            .map(|process| {
-                let place = Place { node: id, process };
-                let (processor, caches, process) = self.process(place, &interface, &mut memory.bytes)?;
-                Ok((NodeProcessor::new(processor, caches, self.seats()), process))
-            })
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let bus_clock = Clock::with_period(config.bus.clock.period());
+        let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
+        let shape = config.shape(self.interface.attachment, interface.seats().len()).map_err(usage)?;
+        let interconnects = shape.wire(&[&interface]).map_err(usage)?;
+        let mut memories = self.memories(&shape);
+        let places = (0..placement.processes).map(|process| Place { node: id, process });
+        let processors = places.zip(&shape.processors).map(|(place, on)| {
+            let seats = shape.seats_of_processor(on);
+            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            let (processor, caches, process) = self.process(place, &interface, main)?;
+            Ok((NodeProcessor::new(processor, caches, seats), process))
+        });
+        let processors = processors.collect::<Result<Vec<_>, Failure>>()?;
+        let bus = config.bus_named(&config.node.host().1.on).expect("checked with the machine");
+        let arbitration = Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into());
         let [on] = <[_; 1]>::try_from(shape.devices).expect("a node has one device");
         Ok(Node::new(Parts {
             id,
             processors,
             interconnects,
-            memories: vec![memory],
+            memories,
             devices: vec![(Box::new(interface), on)],
             network,
             blocking_access_time: config.processor.period() * config.processor.blocking_access_cycles,
-            stagger: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
+            stagger: arbitration,
             program: self.program.clone(),
         }))
     }
 
-    /// Where the processors of a node sit.
-    fn seats(&self) -> ProcessorSeats {
-        let seats = ProcessorSeats::on(InterconnectId(0), MemoryId(0));
-        match self.config.private_path(self.interface.attachment) {
-            Some(_) => seats.with_private_path(InterconnectId(1)),
-            None => seats,
-        }
+    /// The memories of a node. The program is in that of the processors that run it.
+    fn memories(&self, shape: &Shape) -> Vec<HomeMemory> {
+        let parts = self.config.node.memories.keys().zip(&shape.memories);
+        let memory = |(name, on): (&String, &InterconnectId)| HomeMemory {
+            bytes: match on {
+                InterconnectId(0) => MainMemory::with_image(self.image.clone()),
+                _ => MainMemory::default(),
+            },
+            access_time: self.config.memory_named(name).access_time,
+            block_bytes: self.block_bytes(),
+        };
+        parts.map(memory).collect()
     }
 
     /// A process about to start, with its processor; what it needs is in memory.
