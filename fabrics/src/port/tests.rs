@@ -12,7 +12,7 @@ const RETRY: Duration = Duration::from_ns(80);
 /// Two nodes of two processes: ranks 0 and 1 are node 0's, 2 and 3 node 1's.
 const PLACEMENT: Placement = Placement { nodes: 2, processes: 2 };
 
-/// A node's port with so many buffers on each side.
+/// A node's port with this many buffers on each side.
 fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
     let buffers = return_to_sender::Buffers::Count(buffers);
     let flow = flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay: RETRY });
@@ -122,6 +122,8 @@ fn the_port_counts_what_its_processes_send() {
     let sources: Vec<_> = sent.iter().map(|sent| (sent.source.0, sent.sequence)).collect();
     assert_eq!(sources, [(1, 0), (0, 1), (1, 2)]);
     assert_eq!(here.message_sizes().iter().collect::<Vec<_>>(), [(16, 3)]);
+    assert_eq!(here.statistics().sent.get(), 3);
+    assert_eq!(here.state().unacknowledged(), 3);
 }
 
 #[test]
