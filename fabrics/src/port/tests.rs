@@ -47,7 +47,7 @@ fn a_packet_arrives_after_the_latency_and_waits_for_its_process_alone() {
     let (arrival, node, frame) = departures.pop_front().unwrap();
     assert_eq!((arrival, node, frame.kind()), (at(50), NodeId(1), crate::FrameKind::Packet));
     let Arrival { packet, room } = there.arrive(arrival, frame);
-    assert_eq!((packet, room), (Some(1), false));
+    assert_eq!((packet, room, there.changes()), (Some(1), false, 1));
     assert_eq!((there.waiting(0), there.waiting(1)), (0, 1));
     assert!(there.of_process(0).front().is_none() && there.of_process(0).take().is_none());
     let mut process = there.of_process(1);
@@ -55,7 +55,7 @@ fn a_packet_arrives_after_the_latency_and_waits_for_its_process_alone() {
     let front = process.front().expect("it waits").clone();
     assert_eq!((front.source, front.destination, front.sequence), (Rank(1), Rank(3), 0));
     assert_eq!(*process.take().expect("the same"), front);
-    assert_eq!((front.payload, there.waiting(1)), (payload, 0));
+    assert_eq!((front.payload, there.waiting(1), there.changes()), (payload, 0, 3));
 }
 
 #[test]
