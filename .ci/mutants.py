@@ -52,13 +52,17 @@ def share_caught(crate: str) -> float:
             files.setdefault(file, Counter())[outcome["summary"]] += 1
     for file, counts in sorted(files.items()):
         print_line(file, counts)
-    return print_line(crate, sum(files.values(), Counter()))
+    share = print_line(crate, sum(files.values(), Counter()))
+    if share < LEAST_CAUGHT:
+        missed = (folder / "mutants.out" / "missed.txt").relative_to(ROOT)
+        print(f"less than {LEAST_CAUGHT:.0%}: {missed} lists what no test notices", file=sys.stderr)
+    return share
 
 
 def print_line(name: str, counts: Counter[str]) -> float:
-    """Print what came of the changes, and return the share that was caught."""
+    """Print what came of the changes that compile, and return the share that was caught."""
     caught, missed = counts["CaughtMutant"] + counts["Timeout"], counts["MissedMutant"]
-    share = caught / max(caught + missed, 1)
+    share = caught / (caught + missed) if caught + missed else 1.0
     print(f"{name:48} {caught:5} caught {missed:5} missed {share:7.1%}")
     return share
 
