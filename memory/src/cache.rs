@@ -12,14 +12,14 @@
 //! ```
 //!
 //! **Front.** Each set has a row with the tag of its most recently used line,
-//! once where it may be read and once where it may be written without telling
-//! anybody. A hit is one compare with it, exact for every replacement order,
+//! once where it may be read and once where it may be written without a
+//! transaction. A hit is one compare with it, exact for every replacement order,
 //! because the line that hits is already the most recent. Whatever the row does
 //! not answer (other ways, the silent step from exclusive to modified, misses)
 //! goes the slow way and may change the row.
 //!
 //! **Snarfing.** A cache that snarfs remembers, beside the tags, which block each
-//! empty line lost to somebody else's transaction. When bytes of that block pass
+//! empty line lost to another agent's transaction. When bytes of that block pass
 //! by on their way to its home, it takes them in again ([`Cache::snarf`]).
 //!
 //! A tag is the block's address plus one bit that no block address has, so that
@@ -298,7 +298,7 @@ impl Cache {
         }
         let line = self.replaced_line(address);
         let state = self.line_state(line);
-        (state != State::Invalid).then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
+        (state != State::Invalid).then(|| Victim { block: self.block_in(line), dirty: state.is_dirty() })
     }
 
     /// Takes the block of `address` out; its bytes, if its home has older ones.
@@ -332,7 +332,7 @@ impl Cache {
         if let Some(lost) = self.lost.get_mut(line) {
             *lost = 0;
         }
-        self.tags[line] = self.block_of(address) | VALID;
+        self.tags[line] = self.tag_of(address);
         if let Some(data) = data {
             let start = line * self.block_bytes;
             self.data[start..start + self.block_bytes].copy_from_slice(data);
@@ -363,7 +363,7 @@ impl Cache {
 
     /// The addresses of the blocks that the cache holds, in no order.
     pub fn blocks(&self) -> impl Iterator<Item = u64> {
-        self.present().map(|line| self.tags[line] & !VALID)
+        self.present().map(|line| self.block_in(line))
     }
 
     fn present(&self) -> impl Iterator<Item = Line> {
@@ -388,7 +388,7 @@ impl Cache {
         if self.lost.is_empty() || self.find(address).is_some() {
             return false;
         }
-        let tag = self.block_of(address) | VALID;
+        let tag = self.tag_of(address);
         let mut lines = self.lines_of(self.set_of(address));
         let (Some(line), Some(state)) =
             (lines.find(|&line| self.tags[line] == 0 && self.lost[line] == tag), self.protocol.snarf(snoop))
@@ -419,7 +419,7 @@ impl Cache {
             return;
         }
         for line in 0..self.tags.len() {
-            if self.tags[line] != 0 && range.contains(&(self.tags[line] & !VALID)) {
+            if self.tags[line] != 0 && range.contains(&self.block_in(line)) {
                 self.flush_line(line, &mut write_back);
             }
         }
@@ -428,7 +428,7 @@ impl Cache {
     /// Empties a line that holds a block.
     fn flush_line(&mut self, line: Line, write_back: &mut impl FnMut(u64, &[u8])) {
         if self.line_state(line).is_dirty() {
-            write_back(self.tags[line] & !VALID, self.line_bytes(line));
+            write_back(self.block_in(line), self.line_bytes(line));
         }
         self.set_state(line, State::Invalid);
     }
@@ -452,8 +452,18 @@ impl Cache {
     }
 
     fn find(&self, address: u64) -> Option<Line> {
-        let tag = self.block_of(address) | VALID;
+        let tag = self.tag_of(address);
         self.lines_of(self.set_of(address)).find(|&line| self.tags[line] == tag)
+    }
+
+    /// The tag of a line that holds the block of `address`.
+    fn tag_of(&self, address: u64) -> u64 {
+        self.block_of(address) | VALID
+    }
+
+    /// The address of the block that a line holds.
+    fn block_in(&self, line: Line) -> u64 {
+        self.tags[line] & !VALID
     }
 
     fn line_state(&self, line: Line) -> State {
@@ -499,19 +509,23 @@ impl Cache {
         self.write_front(line);
     }
 
-    /// Writes the front row of the line's set anew if it speaks of this line.
+    /// Where the front row of the line's set begins.
+    fn front_row(&self, line: Line) -> usize {
+        line / self.ways * FRONT_WORDS
+    }
+
+    /// Writes the front row of the line's set anew if it describes this line.
     fn refresh_front(&mut self, line: Line) {
-        let row = line / self.ways * FRONT_WORDS;
-        if self.front[row + 2] == (line * self.block_bytes) as u64 {
+        if self.front[self.front_row(line) + 2] == (line * self.block_bytes) as u64 {
             self.write_front(line);
         }
     }
 
-    /// Makes the front row of the line's set speak of this line.
+    /// Makes the front row of the line's set describe this line.
     fn write_front(&mut self, line: Line) {
         let state = self.line_state(line);
         let tag = self.tags[line];
-        let row = line / self.ways * FRONT_WORDS;
+        let row = self.front_row(line);
         let allowed = self.allowed[line];
         let fast_loads = state.is_readable() && allowed >= Tag::Read as u8;
         let fast_stores = state == State::Modified && allowed >= Tag::Write as u8;

@@ -228,7 +228,7 @@ impl ProcessorMemory {
     }
 
     /// The data cache gives up `block`, as for one that conflicts with it; the
-    /// write-back that this takes, if any, is nobody's to complete.
+    /// write-back that this takes, if any. It is not completed here.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
         let write_back = self.give_up(block)?;
         let address = self.translation.to_node(write_back.address);
@@ -296,8 +296,8 @@ impl ProcessorMemory {
 
     /// Whether no access is waiting or under way, posted stores included.
     pub fn is_at_rest(&self) -> bool {
-        let is_issued = self.issued_block.is_some() || self.issued_uncached.is_some();
-        self.pending.is_none() && !is_issued && self.finished.is_none() && self.store_buffer.is_empty()
+        // What is under way is still pending, or in the store buffer.
+        self.pending.is_none() && self.finished.is_none() && self.store_buffer.is_empty()
     }
 
     /// Why the processor waits, if it does.
@@ -365,11 +365,10 @@ impl ProcessorMemory {
                     _ => &mut self.data,
                 };
                 cache.fill(address, request, response.shared, response.data.as_ref());
-                // The store that asked for the block looks at its page once more,
-                // which decides whether the next ones may be fast.
+                // The first store to the block looks at its page, which decides
+                // whether the next ones may be fast.
                 if !instructions {
-                    let most = if request == Request::Read { Tag::Write } else { Tag::Read };
-                    self.allow(address, most);
+                    self.allow(address, Tag::Read);
                 }
                 self.pending = None;
                 true

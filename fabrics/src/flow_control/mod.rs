@@ -13,7 +13,7 @@
 //!
 //! **Processes.** The processes of a node share its flow control. What has
 //! arrived waits in a line for each process, so that a packet which its process
-//! does not take is in nobody else's way; and no scheme lets one process use up
+//! does not take blocks no other process; and no scheme lets one process use up
 //! what another needs to send or receive at all (windows are each process's
 //! own; shared buffers are shared but for one a process).
 
@@ -50,7 +50,7 @@ impl Config {
         }
     }
 
-    /// The rules that the parameters break on nodes with so many processes.
+    /// The rules that the parameters break on nodes with this many processes.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         match self {
             Config::ReturnToSender(config) => config.problems_for(processes),
@@ -185,6 +185,20 @@ mod tests {
         })
     }
 
+    #[test]
+    fn each_scheme_answers_for_its_own_parameters() {
+        let buffers = return_to_sender(return_to_sender::Buffers::Count(0));
+        let window = Config::SlidingWindow(sliding_window::Config { window: 0 });
+        let keys = |problems: Vec<(&'static str, String)>| problems.into_iter().map(|(key, _)| key).collect();
+        let keys: [Vec<_>; 2] = [buffers.problems(), window.problems()].map(keys);
+        assert_eq!(keys, [["buffers"], ["window"]]);
+        let shared = return_to_sender(return_to_sender::Buffers::Count(1));
+        assert_eq!((shared.problems_for(2)[0].0, window.problems_for(2)), ("buffers", vec![]));
+        let infinite = return_to_sender(return_to_sender::Buffers::Infinite);
+        assert_eq!(infinite.without_effect()[0].0, "retry_delay");
+        assert_eq!((shared.without_effect(), window.without_effect()), (vec![], vec![]));
+    }
+
     proptest! {
         /// Whatever the order of sends, takes and arrivals between two nodes of
         /// one process or two: nothing is lost, nothing comes twice or to the
@@ -245,7 +259,7 @@ mod tests {
         /// However many packets of one process wait at both ends, another
         /// process's get through.
         #[test]
-        fn a_process_that_takes_nothing_is_in_nobody_elses_way(count in 1usize..40) {
+        fn a_process_that_takes_nothing_blocks_no_other(count in 1usize..40) {
             for config in schemes().into_iter().filter(|config| config.problems_for(2).is_empty()) {
                 let placement = Placement { nodes: 2, processes: 2 };
                 let [mut sender, mut receiver] = [config.build(placement), config.build(placement)];

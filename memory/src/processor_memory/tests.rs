@@ -1,9 +1,13 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
+mod accesses;
+mod instructions;
+mod parameters;
+mod paths;
 mod tagged_memory;
 
 use super::*;
-use crate::pages::PageAttributes;
+use crate::pages::{PageAttributes, PageKind};
 use crate::port::{AccessFault, Outcome, Port};
 use crate::transaction::BlockData;
 
@@ -18,14 +22,18 @@ struct Bench {
     memory: MainMemory,
 }
 
-fn bench(uncached_stores: UncachedStores) -> Bench {
-    let data = cache::Config {
+fn data_config() -> cache::Config {
+    cache::Config {
         size: "1KiB".parse().unwrap(),
         associativity: 1,
         block: "64B".parse().unwrap(),
         protocol: "MOESI".into(),
         snarfing: false,
-    };
+    }
+}
+
+fn bench(uncached_stores: UncachedStores) -> Bench {
+    let data = data_config();
     let store_buffer = StoreBufferConfig { uncached_stores, entries: 2 };
     let mut pages = PageTable::default();
     pages.map(DATA, 0x1000, PageAttributes::DATA);
@@ -87,7 +95,7 @@ fn an_upgrade_that_lost_its_block_meanwhile_fetches_it_again() {
     let read = Transaction::block(AgentId(1), Kind::Read, DATA);
     assert!(bench.own.snoop(&read).shares);
     assert_eq!(bench.port().store(DATA, 8, 5), Outcome::Wait);
-    // Before the bus is granted for the upgrade, somebody else writes.
+    // Before the bus is granted for the upgrade, another agent writes.
     bench.own.snoop(&Transaction::block(AgentId(1), Kind::ReadExclusive, DATA));
     assert_eq!(bench.bus_turn(), (Kind::ReadExclusive, true));
 }

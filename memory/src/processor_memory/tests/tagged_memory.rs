@@ -86,13 +86,7 @@ fn a_tag_change_leaves_the_most_recent_line_the_most_recent() {
 #[test]
 fn a_block_that_is_snarfed_into_closed_memory_does_not_hit() {
     let mut bench = tagged_bench(64);
-    let config = cache::Config {
-        size: "1KiB".parse().unwrap(),
-        associativity: 1,
-        block: "64B".parse().unwrap(),
-        protocol: "MOESI".into(),
-        snarfing: true,
-    };
+    let config = cache::Config { snarfing: true, ..data_config() };
     bench.own.data = Cache::new(&config);
     bench.set_tag(TAGGED, Tag::Read);
     assert_eq!(bench.finished(|port| port.load(TAGGED, 8)), Outcome::Done(0));
