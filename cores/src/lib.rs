@@ -20,7 +20,6 @@
 
 mod access_control;
 mod code;
-mod compressed;
 mod config;
 mod decode;
 mod execute;
@@ -32,6 +31,7 @@ mod processor;
 mod stop;
 
 pub mod assemble;
+pub mod compressed;
 pub mod instruction;
 pub mod linux;
 pub mod timing;

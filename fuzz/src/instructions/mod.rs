@@ -1,8 +1,8 @@
 //! Random programs that must leave behind, to the last bit, what they leave on
 //! an independent implementation.
 //!
-//! Reading order: [`generate`] draws a [`program`] out of instructions that
-//! [`encode`] knows and [`values`] on which implementations differ.
+//! Reading order: [`generate`] draws a [`program`] out of every [`instruction`]
+//! that the simulator knows and [`values`] on which implementations differ.
 //! [`simulator`] and [`mod@reference`] (QEMU in user mode) run its file;
 //! [`compare`] finds the first record that differs, and [`shrink`] removes
 //! whatever is not needed for the difference.
@@ -11,8 +11,8 @@
 //! hashes, so that `cargo test` repeats the comparison without QEMU.
 
 pub mod compare;
-pub mod encode;
 pub mod generate;
+pub mod instruction;
 pub mod program;
 pub mod reference;
 pub mod shrink;
