@@ -203,7 +203,8 @@ impl Program {
         text
     }
 
-    fn code(&self) -> Vec<u8> {
+    /// All instructions: the frame's and the bodies'.
+    pub fn code(&self) -> Vec<u8> {
         let mut code = frame(&prologue());
         for block in &self.blocks {
             put_block(&mut code, block);
