@@ -37,6 +37,10 @@ pub mod linux;
 pub mod timing;
 pub mod wait_loop;
 
+#[cfg(test)]
+#[path = "../tests/common/elf.rs"]
+mod test_elf;
+
 pub use access_control::AccessControl;
 pub use code::Code;
 pub use config::{Config, ConfigError};

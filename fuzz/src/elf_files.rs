@@ -115,7 +115,7 @@ fn crafted(choice: &mut Choice) -> Vec<u8> {
         3 => 1,
         _ => first.address % 2,
     };
-    elf::file(first.address.wrapping_add(offset), &segments)
+    elf::file(first.address.wrapping_add(offset), segments)
 }
 
 fn segment(choice: &mut Choice) -> Segment {

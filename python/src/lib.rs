@@ -8,6 +8,7 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
+use narthex_cores::linux::Program;
 use narthex_machine::{ExplainRequest, Failure, InterfaceCheck, OutputStream, Progress, RunRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -45,6 +46,13 @@ fn parse<T: DeserializeOwned>(py: Python<'_>, kind: &str, request: &str) -> PyRe
 #[pyfunction]
 fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
     text(py, narthex_machine::list(kind))
+}
+
+/// Refuses a program's file that cannot run; `file` names it in the message.
+#[pyfunction]
+fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
+    let problem = Program::parse(file, elf).err();
+    problem.map_or(Ok(()), |problem| Err(raise(py, &Failure::usage(problem.to_string()))))
 }
 
 /// Runs a program on the simulated machine and returns the result's document.
@@ -243,6 +251,7 @@ fn schema() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
+    module.add_function(wrap_pyfunction!(check_program, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
