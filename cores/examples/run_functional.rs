@@ -56,7 +56,7 @@ fn failure(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Passes output on. There is nobody to tell when that fails.
+/// Passes output on. A failure is ignored: it cannot be reported either.
 fn show(effect: &Effect) {
     let _ = match effect {
         Effect::Output { stream: OutputStream::Output, bytes } => std::io::stdout().write_all(bytes),

@@ -3,7 +3,7 @@
 //! A [`Processor`] executes RV64GC (I, M, A, F, D, C, Zicsr, Zifencei, Zicntr)
 //! over any [`Port`](narthex_memory::Port), and does not know whether it serves
 //! a host or a network interface. It runs ahead inside its caches and stops
-//! when somebody else has to act. Reading order:
+//! when another part of the node has to act. Reading order:
 //!
 //! 1. [`instruction`]: an instruction as the manual writes it;
 //! 2. `extensions/`: the instruction set, one file an extension;

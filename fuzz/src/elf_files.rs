@@ -1,4 +1,4 @@
-//! ELF files that nobody's linker made: segments anywhere and of any length,
+//! ELF files that no linker made: segments anywhere and of any length,
 //! any bytes as code, any entry; and a sound file with damage, in its debug
 //! information too.
 //!

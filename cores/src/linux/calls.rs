@@ -309,8 +309,8 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(8.into())
     }
 
-    /// One thread has nobody to wait for: a wait comes back at once, as Linux
-    /// allows it to, and a wake wakes nobody.
+    /// There is no other thread to wait for: a wait comes back at once, as Linux
+    /// allows it to, and a wake wakes no thread.
     fn futex(&mut self) -> Answer {
         match self.a[1] & 0x7f {
             0 | 9 => {

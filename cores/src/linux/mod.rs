@@ -15,7 +15,7 @@
 //! Nothing here stores a byte of guest memory or knows a cache: all of it works
 //! over [`GuestMemory`], which a plain array or a coherent memory system with
 //! caches can implement. Everything is functional: it takes no simulated time
-//! unless whoever calls it charges some.
+//! unless the caller charges some.
 
 pub mod address_space;
 pub mod calls;

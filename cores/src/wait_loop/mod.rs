@@ -1,7 +1,7 @@
 //! Wait loops: one turn is observed, the others are computed.
 //!
 //! A program that waits executes the same instructions again and again until
-//! somebody else changes something. An [`Observation`] watches a processor, one
+//! another agent changes something. An [`Observation`] watches a processor, one
 //! instruction at a time, from a program counter until it comes back there:
 //!
 //! ```text

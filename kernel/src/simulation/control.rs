@@ -141,7 +141,7 @@ impl Control {
         self.watch.begin_anew(self.now);
     }
 
-    /// From now on until somebody has to look.
+    /// From now on until partitions have to be inspected.
     fn stretch<P: Partition>(
         &self,
         all: &Group<'_, P>,

@@ -49,7 +49,7 @@ use wait::Waiting;
 /// Windows of which one is timed, to know how much work each partition makes.
 const WINDOWS_PER_SAMPLE: u64 = 16;
 
-/// How many threads a run of so many partitions really has.
+/// How many threads a run of this many partitions really has.
 pub(super) fn thread_count(threads: Threads, partitions: usize, lookahead: Duration) -> usize {
     let wanted = match threads {
         Threads::UpTo(threads) => threads.min(processors()),
