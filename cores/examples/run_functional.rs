@@ -47,7 +47,7 @@ fn run(program: &Program, arguments: Vec<String>) -> ExitCode {
         End::Killed(signal) => failure(1, &format!("the program ended by {signal}")),
         End::Failed(message) => failure(1, &message),
         End::Fault(fault) => failure(1, &process.report(fault)),
-        End::Stuck | End::Horizon => failure(1, "the processor waits for ever"),
+        End::Stuck | End::Horizon => failure(1, "the processor waits forever"),
     }
 }
 

@@ -157,7 +157,7 @@ impl<C: Category> Ledger<C> {
         self.current = category.index();
     }
 
-    /// Books the time up to `now`; the totals are then complete. The ledger
+    /// Adds the time up to `now`; the totals are then complete. The ledger
     /// stays open in the same category, so a run can be resumed.
     ///
     /// # Panics

@@ -108,12 +108,12 @@ fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, so_far: u64) -> PyResul
     }
 }
 
-/// Hands on a sentence; that never ends a run but by raising.
+/// Passes a sentence on; that ends a run only if it raises.
 fn tell(py: Python<'_>, told: Option<&Py<PyAny>>, text: &str) -> PyResult<bool> {
     told.map_or(Ok(()), |told| told.call1(py, (text,)).map(drop)).map(|()| true)
 }
 
-/// Hands on what a program wrote; that never ends a run but by raising.
+/// Passes on what a program wrote; that ends a run only if it raises.
 fn write(
     py: Python<'_>,
     output: Option<&Py<PyAny>>,

@@ -1,4 +1,4 @@
-//! The books of a node's memory: which addresses exist, what they are for and
+//! The address space of a process: which addresses exist, what they are for and
 //! what the program may do with them.
 //!
 //! ```text
@@ -16,12 +16,12 @@
 //!             └──────────────┘
 //! ```
 //!
-//! The books hold *regions*: ranges of whole pages with one use and one
-//! protection, which never overlap. Each operation changes the books and tells
+//! It consists of *regions*: ranges of whole pages with one use and one
+//! protection, which never overlap. Each operation changes the regions and tells
 //! the [`GuestMemory`] below; a refused operation changes neither. Addresses of
 //! mappings that were given back are not used again until the area has been
 //! walked through once, so that a dangling pointer faults instead of reading
-//! someone else's data.
+//! another mapping's data.
 
 mod place;
 
@@ -151,7 +151,7 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Enters into the books what the machine itself has mapped for devices,
+    /// Adds a region that the machine itself has mapped for devices,
     /// so that system calls may use it as far as `protection` allows.
     pub fn reserve_device(&mut self, address: u64, length: u64, protection: Protection) {
         self.insert(pages(address..address + length), protection, Use::Devices);
@@ -379,7 +379,7 @@ impl AddressSpace {
         self.regions.insert(start, region);
     }
 
-    /// Removes `range` from the books, splitting regions at its ends.
+    /// Removes `range` from the regions, splitting regions at its ends.
     fn cut(&mut self, range: &Range<u64>) {
         let touched: Vec<u64> = self
             .regions

@@ -53,18 +53,18 @@ impl Archived for SystemCalls {
 }
 
 impl SystemCalls {
-    /// The kernel of a process whose memory these books describe.
+    /// The kernel of a process that has this address space.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
         SystemCalls { space, randomness, noticed: BTreeSet::new() }
     }
 
-    /// The books of the process's memory.
+    /// The process's address space.
     pub fn space(&self) -> &AddressSpace {
         &self.space
     }
 
-    /// The books of the process's memory, to enter devices into them.
+    /// The process's address space, to add devices to it.
     pub fn space_mut(&mut self) -> &mut AddressSpace {
         &mut self.space
     }

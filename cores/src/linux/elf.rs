@@ -142,7 +142,7 @@ impl Program {
     }
 
     /// The line of source that was compiled to the instruction at `address`.
-    /// Reads the file's debug information anew; meant for messages.
+    /// Reads the file's debug information each time; meant for messages.
     pub fn source_line(&self, address: u64) -> Option<SourceLine> {
         if self.holds(address) { source::line(&self.file, address) } else { None }
     }

@@ -5,7 +5,7 @@
 //! runtimes need one. Read the files in the order of a program's life:
 //!
 //! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
-//! 2. [`address_space`] keeps the books of the program's memory;
+//! 2. [`address_space`] records what the program's memory is used for;
 //! 3. [`mod@start`] puts the program, its arguments and its stack into memory;
 //! 4. [`calls`] answers its system calls ([`numbers`] names them);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.

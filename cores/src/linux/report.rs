@@ -26,7 +26,7 @@ pub struct FaultReport<'a> {
     pub floats: &'a [u64; 32],
     /// The program that ran.
     pub program: &'a Program,
-    /// The books of its memory.
+    /// Its address space.
     pub space: &'a AddressSpace,
     /// What the address is, if it is another process's.
     pub owner: Option<String>,

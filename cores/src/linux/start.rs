@@ -48,7 +48,7 @@ pub struct Started {
     pub program_counter: u64,
     /// What register x2 (sp) must hold; all others are zero.
     pub stack_pointer: u64,
-    /// The books of the memory, for system calls.
+    /// The address space, for system calls.
     pub space: AddressSpace,
 }
 

@@ -87,7 +87,7 @@ struct Period {
 pub enum Verdict {
     /// The processor is on its way.
     Open,
-    /// It has come by, and was not the same: the observation begins here anew.
+    /// It has come by, and was not the same: the observation begins again here.
     Anew,
     /// It is back where the observation began, and this is what it did.
     Turned(Box<Turn>),

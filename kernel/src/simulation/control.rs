@@ -136,7 +136,7 @@ impl Control {
         (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
     }
 
-    /// The patience begins anew.
+    /// The time without progress is counted from here.
     pub fn be_patient(&mut self) {
         self.watch.begin_anew(self.now);
     }

@@ -132,8 +132,8 @@ impl<P: Partition> Simulation<P> {
         self.slots.iter_mut().map(|slot| &mut slot.get_mut().expect("no thread has panicked").partition)
     }
 
-    /// Lets a run that had [no progress](Ending::NoProgress) go on: the patience
-    /// begins anew.
+    /// Lets a run that had [no progress](Ending::NoProgress) go on: the time
+    /// without progress is counted from here.
     pub fn be_patient(&mut self) {
         self.control.be_patient();
     }

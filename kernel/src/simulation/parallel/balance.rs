@@ -50,7 +50,7 @@ impl Balance {
         self.until_look == 0
     }
 
-    /// Divides the partitions anew if that shortens the longest part of the work,
+    /// Divides the partitions again if that shortens the longest part of the work,
     /// of which this is new.
     pub fn divide(&mut self, new: &[u64]) {
         self.until_look = STRETCHES;

@@ -3,7 +3,7 @@
 //! A window's peers are microseconds away, so a thread spins first. If there are
 //! more threads than processors, here or because of other programs, the thread
 //! that is waited for may need the processor: yielding gives it. A thread that is still
-//! not served sleeps for longer and longer times, so that no one's slice of
+//! not served sleeps for longer and longer times, so that no thread's slice of
 //! processor time is spent on waiting.
 
 use std::hint::spin_loop;
