@@ -137,7 +137,7 @@ impl<E> EventQueue<E> {
         self.heap.is_empty()
     }
 
-    /// The waiting events in no particular order, for whoever explains a hang.
+    /// The waiting events in no particular order, for explanations of hangs.
     pub fn iter(&self) -> impl Iterator<Item = (Time, &E)> {
         self.heap.iter().map(|Reverse(entry)| (entry.time, &entry.event))
     }
