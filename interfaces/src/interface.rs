@@ -18,25 +18,15 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::attachment::Attachment;
-use crate::models::{Built, MODELS, Model, Setup};
+use crate::models::{Built, Model, Setup};
+use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
 use crate::side::{Context, Layout, RegisterFault, Side};
-use crate::taxonomy::{Name, Simple};
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum InterfaceError {
-    /// No model has this name.
-    #[error("no model of '{name}' exists; there are {known}{nearest}")]
-    NoModel {
-        /// The name, in the taxonomy's notation.
-        name: String,
-        /// The families that exist.
-        known: String,
-        /// The nearest existing name, as a question, or nothing.
-        nearest: String,
-    },
     /// The machine's file has no section for the model.
     #[error("the machine's file has no [interfaces.{section}], which '{name}' needs")]
     NoSection {
@@ -130,29 +120,10 @@ impl std::fmt::Debug for Interface {
     }
 }
 
-/// The model of a simple name.
-pub fn model_of(name: Simple) -> Result<&'static Model, InterfaceError> {
-    MODELS.iter().copied().find(|model| (model.claims)(name)).ok_or_else(|| {
-        let wanted = name.to_string();
-        let examples = || MODELS.iter().flat_map(|model| model.examples);
-        let nearest = examples()
-            .map(|example| (strsim::damerau_levenshtein(example, &wanted), example))
-            .min()
-            .filter(|&(distance, _)| distance <= 3)
-            .map(|(_, example)| format!("; did you mean {example}?"))
-            .unwrap_or_default();
-        let families: Vec<String> = MODELS
-            .iter()
-            .map(|model| format!("{} (such as {})", model.family, model.examples.join(", ")))
-            .collect();
-        InterfaceError::NoModel { name: wanted, known: families.join("; "), nearest }
-    })
-}
-
 impl Interface {
     /// Builds the interface `name` for a node.
     pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
-        rules::check(name, node.processes)?;
+        rules::check(&name, node.processes)?;
         let mut sides = Vec::new();
         for process in 0..node.processes {
             sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
@@ -269,13 +240,13 @@ impl Interface {
 }
 
 fn half(
-    name: Simple,
+    name: HalfName,
     node: &Node<'_>,
     process: u8,
     place: usize,
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn Side>, InterfaceError> {
-    let model = model_of(name)?;
+    let model = name.model;
     let config = node
         .sections
         .get(model.section)

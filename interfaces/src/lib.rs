@@ -1,15 +1,16 @@
-//! Network interfaces: the trait, the taxonomy of their names, and the models.
+//! Network interfaces: the trait, their names, and the models.
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`taxonomy`] | names such as CNI32Qm, parsed |
+//! | [`name`] | names such as CNI32Qm, which the models read |
+//! | [`taxonomy`] | the notation of both studies, for the models whose names are in it |
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`side`] | the trait of half an interface, and the contract above it |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
-//! | [`rules`] | which halves and which pairs of them make sense |
+//! | [`rules`] | which pairs of halves make sense |
 //! | [`ingredient`] | rules that the model checker may leave out |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
@@ -24,6 +25,7 @@ pub mod fifo;
 pub mod ingredient;
 pub mod interface;
 pub mod models;
+pub mod name;
 pub mod places;
 pub mod queue;
 pub mod registers;
@@ -35,6 +37,6 @@ pub mod without_effect;
 pub use attachment::{Attached, Attachment};
 pub use ingredient::Ingredient;
 pub use interface::{Interface, InterfaceError};
+pub use name::{HalfName, Name};
 pub use queue::QueueState;
 pub use side::{Context, Layout, RegisterFault, Side, SideState};
-pub use taxonomy::Name;

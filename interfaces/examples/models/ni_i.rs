@@ -23,7 +23,7 @@ use super::{Built, Model, Problem, Setup};
 use crate::queue::QueueState;
 use crate::registers::{RECEIVE, RECEIVE_WINDOW, SEND, STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Driver, Layout, RegisterFault, Side};
-use crate::taxonomy::Queue;
+use crate::taxonomy::{self, Queue, Simple};
 
 /// The parameters of an interface that buffers packets on their way out.
 #[derive(Clone, Hash, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -248,7 +248,12 @@ pub static MODEL: Model = Model {
     family: "NI_i",
     summary: "a FIFO behind uncached registers with a buffer for packets on their way out (example)",
     examples: &["NI4", "NI16"],
-    claims: |name| !name.coherent && !name.words && name.queue == Queue::None && name.addition.is_none(),
+    read: |text| {
+        taxonomy::read(text, |name| match name {
+            Simple { coherent: false, words: false, queue: Queue::None, addition: None, .. } => Ok(Some("NI{}")),
+            _ => Ok(None),
+        })
+    },
     attaches: |_| Ok(()),
     send,
     receive,

@@ -27,7 +27,7 @@ use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::queue::QueueState;
 use crate::registers::BLOCK;
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
-use crate::taxonomy::{Addition, Queue};
+use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// The parameters of a FIFO interface behind block buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -215,9 +215,12 @@ pub static MODEL: Model = Model {
     family: "NI_i w+Blkbuf",
     summary: "a FIFO behind block buffers in the processor (Fujitsu AP3000)",
     examples: &["NI16w+Blkbuf"],
-    claims: |name| {
-        let fifo = !name.coherent && name.words && name.queue == Queue::None;
-        fifo && name.addition == Some(Addition::Blkbuf)
+    read: |text| {
+        taxonomy::read(text, |name| match name.addition {
+            Some(Addition::Blkbuf) if name.coherent => Err(NOT_FOR_COHERENT),
+            Some(Addition::Blkbuf) if name.is_fifo() => Ok(Some("NI{}w+Blkbuf")),
+            _ => Ok(None),
+        })
     },
     attaches: attaches_to_block_buses,
     send,

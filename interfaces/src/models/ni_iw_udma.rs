@@ -47,7 +47,7 @@ use crate::fifo::{
 use crate::queue::QueueState;
 use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
 use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
-use crate::taxonomy::{Addition, Queue};
+use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// The parameters of a FIFO interface with user-level DMA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -348,9 +348,12 @@ pub static MODEL: Model = Model {
     family: "NI_i w+Udma",
     summary: "a FIFO with user-level DMA (Princeton SHRIMP)",
     examples: &["NI64w+Udma"],
-    claims: |name| {
-        let fifo = !name.coherent && name.words && name.queue == Queue::None;
-        fifo && name.addition == Some(Addition::Udma)
+    read: |text| {
+        taxonomy::read(text, |name| match name.addition {
+            Some(Addition::Udma) if name.coherent => Err(NOT_FOR_COHERENT),
+            Some(Addition::Udma) if name.is_fifo() => Ok(Some("NI{}w+Udma")),
+            _ => Ok(None),
+        })
     },
     attaches: |attachment| match attachment {
         Attachment::IoBus => Err(NO_MERGE),
