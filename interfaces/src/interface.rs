@@ -17,6 +17,7 @@ use narthex_memory::{AgentId, BlockData, Kind};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::address_names::AddressNames;
 use crate::attachment::Attachment;
 use crate::models::{Built, Model, Setup};
 use crate::name::{HalfName, Name};
@@ -84,6 +85,8 @@ pub struct Node<'a> {
 
 /// A network interface at one node.
 pub struct Interface {
+    /// What it is called.
+    name: Name,
     /// Process 0's send half, then its receive half, then process 1's.
     pub sides: Vec<Box<dyn Side>>,
     /// Addresses whose home each half is; none where main memory is.
@@ -95,6 +98,7 @@ pub struct Interface {
 impl Clone for Interface {
     fn clone(&self) -> Self {
         Interface {
+            name: self.name,
             sides: self.sides.iter().map(|side| side.duplicate()).collect(),
             homes: self.homes.clone(),
             concern: self.concern.clone(),
@@ -104,7 +108,7 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { sides, homes: _, concern: _ } = self;
+        let Interface { name: _, sides, homes: _, concern: _ } = self;
         sides.iter_mut().try_for_each(|side| {
             let layout = side.layout();
             side.archive(archive)?;
@@ -134,7 +138,7 @@ impl Interface {
         let start = ranges().map(|range| range.start).min().unwrap_or_default();
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
         let homes = layouts.into_iter().map(|layout| layout.home).collect();
-        Ok(Interface { sides, homes, concern })
+        Ok(Interface { name, sides, homes, concern })
     }
 
     /// Whether a transaction on this block may concern a half: the others, most
@@ -176,6 +180,11 @@ impl Interface {
     /// What composer and guest need to know, of both halves of a process.
     pub fn layouts(&self, process: u8) -> [Layout; 2] {
         [Self::send_half(process), Self::receive_half(process)].map(|side| self.sides[side].layout())
+    }
+
+    /// What the addresses of its memory and registers are called.
+    pub fn address_names(&self, block_bytes: u64) -> AddressNames {
+        AddressNames::new(&self.name, &self.layouts(0), block_bytes)
     }
 
     /// The processor loads from a register: the answers of its process's halves

@@ -14,19 +14,23 @@
 //! | [`ingredient`] | rules that the model checker may leave out |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
-//! | [`registers`] | addresses and registers; the guest's C header |
+//! | [`programming`] | what a program sees of a model: driver, registers, facts |
+//! | [`information`] | the information page, on which a program finds the facts |
+//! | [`registers`] | where an interface lies in the guest's addresses; the guest's C header |
 //! | [`queue`] | what half an interface holds |
-//! | [`places`] | addresses in words |
+//! | [`address_names`] | addresses in words |
 
+pub mod address_names;
 pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
 pub mod fifo;
+pub mod information;
 pub mod ingredient;
 pub mod interface;
 pub mod models;
 pub mod name;
-pub mod places;
+pub mod programming;
 pub mod queue;
 pub mod registers;
 pub mod rules;

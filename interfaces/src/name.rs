@@ -16,6 +16,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::models::{MODELS, Model};
+use crate::programming::Requirement;
 
 /// What a model makes of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +77,15 @@ pub struct Name {
     pub send: HalfName,
     /// How it receives.
     pub receive: HalfName,
+}
+
+impl Name {
+    /// Whether one of the halves takes this.
+    pub fn requires(&self, requirement: Requirement) -> bool {
+        [self.send, self.receive]
+            .iter()
+            .any(|half| half.model.programming.requirements.contains(&requirement))
+    }
 }
 
 /// A text that names no interface.

@@ -1,18 +1,15 @@
-//! Which pairs of halves the papers do not allow. Any other send half goes with any
+//! Which pairs of halves, and which halves on a node of several processes, the
+//! papers do not allow. Any other send half goes with any
 //! other receive half; what a half alone can be, its model says.
 
 use crate::interface::InterfaceError;
 use crate::models::cni_iqm::THROTTLED;
 use crate::name::Name;
+use crate::programming::Requirement;
 
 /// Why only one half may not be throttled.
 const THROTTLED_TOGETHER: &str = "+Throttle holds the sender to the rate at which the receive cache is emptied \
      (hpca98, Section 6.1.2), so both halves have it or neither has";
-
-/// Why several processes cannot share an interface with user-level DMA.
-const NO_SHARED_DMA: &str = "its store and its load have to follow each other, and \"multiple such store-load \
-     sequences issued by multiple processors simultaneously can be overlapped leading to erroneous results\" (hpca98, \
-     Section 2.2.1), so user-level DMA takes machine.processors_per_node = 1";
 
 /// Checks a name for nodes with this many processes.
 ///
@@ -25,8 +22,11 @@ pub fn check(name: &Name, processes: u8) -> Result<(), InterfaceError> {
     if send != receive {
         return refuse(THROTTLED_TOGETHER);
     }
-    if processes > 1 && halves.iter().any(|half| half.form.ends_with("+Udma")) {
-        return refuse(NO_SHARED_DMA);
+    for requirement in halves.iter().flat_map(|half| half.model.programming.requirements) {
+        match requirement {
+            Requirement::OneProcess(reason) if processes > 1 => return refuse(reason),
+            _ => {}
+        }
     }
     Ok(())
 }

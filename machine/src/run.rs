@@ -24,7 +24,7 @@ use crate::host_memory::{self, Estimate};
 use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Process, Region, Report};
 use crate::request::{Failure, RunRequest};
-use crate::trace::{Subject, Tracer};
+use crate::trace::Tracer;
 use number::number;
 use written::Written;
 
@@ -151,8 +151,7 @@ pub(crate) fn simulate(
     }
     let trace = |trace| {
         let title = format!("{} on {interface}, {}", request.program, machine.config.machine.name);
-        let packet_bytes = machine.config.messages.packet.as_u64();
-        Tracer::new(trace, Subject { title: &title, packet_bytes }, &nodes)
+        Tracer::new(trace, &title, &nodes)
     };
     let mut tracer = request.trace.as_ref().map(trace).transpose()?;
     let simulation = Simulation::new(nodes, lookahead).with_threads(threads);

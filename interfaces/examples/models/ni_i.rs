@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
 use crate::queue::QueueState;
-use crate::registers::{RECEIVE, RECEIVE_WINDOW, SEND, STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Driver, Layout, RegisterFault, Side};
+use crate::registers::{STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
+use crate::side::{Context, Layout, RegisterFault, Side};
 use crate::taxonomy::{self, Queue, Simple};
 
 /// The parameters of an interface that buffers packets on their way out.
@@ -102,7 +103,7 @@ impl Send {
 
 impl Side for Send {
     fn layout(&self) -> Layout {
-        Layout { driver: Driver::Fifo, ..Layout::default() }
+        fifo::layout()
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -186,7 +187,7 @@ fn doubleword(chunk: &[u8]) -> u64 {
 
 impl Side for Receive {
     fn layout(&self) -> Layout {
-        Layout { driver: Driver::Fifo, ..Layout::default() }
+        fifo::layout()
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -254,6 +255,7 @@ pub static MODEL: Model = Model {
             _ => Ok(None),
         })
     },
+    programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
     send,
     receive,

@@ -41,11 +41,11 @@ use super::copies::Copies;
 use super::deposit::{Deposit, Overflow, Place};
 use super::pointers::Pointers;
 use super::unread::{Room, Unread};
-use super::{Parts, QueueShape};
+use super::{OVERFLOWS, Parts, QueueShape};
 use crate::ingredient::Ingredient;
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER};
-use crate::side::{Context, Driver, Engine, HomeReply, Layout, Side};
+use crate::side::{Context, Engine, HomeReply, Layout, Side};
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -324,7 +324,6 @@ impl CachableQueueReceive {
 impl Side for CachableQueueReceive {
     fn layout(&self) -> Layout {
         Layout {
-            driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), self.addresses.pointers()],
             home: self
                 .copies
@@ -336,8 +335,11 @@ impl Side for CachableQueueReceive {
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
             transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
-            overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
-            ..Layout::default()
+            regions: vec![
+                self.queue.region("receive queue"),
+                self.queue.pointer_region("receive queue's head", self.addresses.receive_head()),
+            ],
+            facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
         }
     }
 

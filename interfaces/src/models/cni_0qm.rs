@@ -34,7 +34,7 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
 use crate::taxonomy::{self, Queue};
 
 /// The parameters of an interface that moves blocks between memory and network.
@@ -97,6 +97,7 @@ pub static MODEL: Model = Model {
             Ok((is_mine && name.addition.is_none()).then_some("CNI0Qm"))
         })
     },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         // Not a cache: "the StarT-JR NI resides on the I/O bus" (hpca98, Section 4).
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),

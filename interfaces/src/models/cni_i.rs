@@ -35,7 +35,7 @@ use super::{Built, Model, NO_COHERENCE, Setup};
 use crate::attachment::Attachment;
 use crate::cachable_register::receive::RegisterReceive;
 use crate::cachable_register::send::RegisterSend;
-use crate::cachable_register::{Config, Registers};
+use crate::cachable_register::{self, Config, Registers};
 use crate::taxonomy::{self, Queue};
 
 /// Why the size of a coherent interface does not count words.
@@ -65,6 +65,7 @@ pub static MODEL: Model = Model {
             _ => Ok(None),
         })
     },
+    programming: &cachable_register::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),

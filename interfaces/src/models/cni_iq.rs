@@ -36,7 +36,7 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
 use crate::taxonomy::{self, Queue};
 
 /// Why a name with a queue takes a CNI.
@@ -112,6 +112,7 @@ pub static MODEL: Model = Model {
             _ => Ok(None),
         })
     },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),

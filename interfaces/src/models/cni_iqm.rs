@@ -39,7 +39,7 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
 use crate::taxonomy::{self, Addition, Queue};
 
 /// The names of throttled interfaces.
@@ -150,6 +150,7 @@ pub static MODEL: Model = Model {
             }
         })
     },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),
         Attachment::IoBus => Err(NO_MEMORY_HOME),

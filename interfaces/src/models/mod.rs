@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::attachment::Attachment;
 use crate::name::{HalfName, Reading};
+use crate::programming::Programming;
 use crate::registers::Addresses;
 use crate::side::Side;
 
@@ -70,6 +71,8 @@ pub struct Model {
     pub examples: &'static [&'static str],
     /// Reads the name of a half.
     pub read: fn(&str) -> Reading,
+    /// How it is programmed: its driver, its registers, its facts.
+    pub programming: &'static Programming,
     /// Whether it can be attached there; errors say why not, with the paper's section.
     pub attaches: fn(Attachment) -> Result<(), &'static str>,
     /// Builds a send half.

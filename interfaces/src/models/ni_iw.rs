@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
-use crate::fifo::{ReceiveFifo, SendFifo, Times, check_window};
+use crate::fifo::{self, ReceiveFifo, SendFifo, Times, check_window};
 use crate::taxonomy;
 
 /// The parameters of a FIFO interface.
@@ -65,6 +65,7 @@ pub static MODEL: Model = Model {
     summary: "a FIFO behind uncached registers (TMC CM-5)",
     examples: &["NI2w"],
     read: |text| taxonomy::read(text, |name| Ok((name.is_fifo() && name.addition.is_none()).then_some("NI{}w"))),
+    programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
     send,
     receive,

@@ -24,10 +24,28 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
+use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::registers::BLOCK;
-use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
+
+/// Block store: the next block of the packet to be sent. Block load: the next
+/// block of the packet at the head.
+const BLOCK: u64 = 0x800;
+
+static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(3, "block_buffer", "Block buffers in front of FIFOs."),
+    registers: &[&fifo::REGISTERS, &[
+        (
+            "BLOCK",
+            BLOCK,
+            "block store: the next block of the packet to be sent; block load: of the packet at the head",
+        ),
+    ]],
+    constants: &[],
+    facts: &[],
+    requirements: &[Requirement::BlockBuffers],
+};
 
 /// The parameters of a FIFO interface behind block buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +72,7 @@ impl Config {
 fn layout() -> Layout {
     let mut layout = fifo::layout();
     layout.transactions.extend([Kind::BlockLoad, Kind::BlockStore]);
-    Layout { driver: Driver::BlockBuffer, ..layout }
+    layout
 }
 
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
@@ -222,6 +240,7 @@ pub static MODEL: Model = Model {
             _ => Ok(None),
         })
     },
+    programming: &PROGRAMMING,
     attaches: attaches_to_block_buses,
     send,
     receive,

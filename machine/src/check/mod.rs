@@ -38,7 +38,6 @@ use std::time::Instant;
 
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
-use narthex_interfaces::places::Shape;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
 use narthex_interfaces::{Attached, Attachment, Ingredient, Interface, Name};
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
@@ -269,11 +268,9 @@ impl Checked<'_> {
         let mut executor = Executor::new(processor, blueprint.code.clone(), pages, private);
         let caches = blueprint.processor_memory(place.process);
         let begun = executor.start([started.program_counter, started.stack_pointer], memory, caches, calls);
-        let packet_bytes = self.config.messages.packet.as_u64();
         let block_bytes = self.config.data_cache.block.as_u64();
         let payload_bytes = self.config.payload_bytes();
-        let drivers = layouts.map(|layout| layout.driver);
-        let places = Places(Shape { packet_bytes, block_bytes, drivers });
+        let places = Places::new(interface.address_names(block_bytes), block_bytes);
         self.rules = Some(Rules {
             executor,
             lengths: Lengths { block_bytes, payload_bytes },

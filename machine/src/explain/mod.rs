@@ -184,8 +184,7 @@ fn document(
     lives: &[Life],
     life: &Life,
 ) -> Value {
-    let packet_bytes = finished.machine.config.messages.packet.as_u64();
-    let words = Words { nodes: &finished.nodes, packet_bytes };
+    let words = Words { nodes: &finished.nodes };
     let segments = path::segments(life, witnesses);
     let mean = lives.iter().map(|life| path::ledger(&path::segments(life, witnesses))).collect::<Vec<_>>();
     json!({

@@ -2,7 +2,7 @@
 
 use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
-use narthex_interfaces::places::{Place, Shape, place_of};
+use narthex_interfaces::address_names::AddressName;
 use narthex_kernel::Time;
 use serde_json::{Value, json};
 
@@ -85,13 +85,12 @@ impl Node {
     }
 
     /// What an address of the first process is, in words.
-    pub fn place_of(&self, address: u64, packet_bytes: u64) -> Place {
-        let drivers = self.interface.layouts(0).map(|layout| layout.driver);
-        let shape = Shape { packet_bytes, block_bytes: self.block_bytes, drivers };
-        place_of(address, &shape).unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
-            Guest::Inside(Use::Heap | Use::Mapping, _) => Place::whole("user memory"),
-            Guest::Inside(purpose, _) => Place::whole(purpose.to_string()),
-            _ => Place::whole("memory"),
+    pub fn place_of(&self, address: u64) -> AddressName {
+        let named = self.interface.address_names(self.block_bytes).name_of(address);
+        named.unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
+            Guest::Inside(Use::Heap | Use::Mapping, _) => AddressName::whole("user memory"),
+            Guest::Inside(purpose, _) => AddressName::whole(purpose.to_string()),
+            _ => AddressName::whole("memory"),
         })
     }
 }
