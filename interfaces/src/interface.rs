@@ -52,6 +52,18 @@ pub enum InterfaceError {
         /// Why not.
         reason: &'static str,
     },
+    /// It does not follow a rule that is to be left out.
+    #[error("'{name}' does not follow the rule '{rule}'; it follows {known}{nearest}")]
+    NoProtocolRule {
+        /// The interface.
+        name: String,
+        /// The rule.
+        rule: String,
+        /// The rules that it follows.
+        known: String,
+        /// The nearest of them, as a question, or nothing.
+        nearest: String,
+    },
     /// It cannot be attached there.
     #[error("'{name}' cannot be attached to {attachment}: {reason}")]
     Attachment {
@@ -139,6 +151,32 @@ impl Interface {
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
         let homes = layouts.into_iter().map(|layout| layout.home).collect();
         Ok(Interface { name, sides, homes, concern })
+    }
+
+    /// The same interface without a rule, for a model checker.
+    ///
+    /// # Errors
+    /// If neither half follows such a rule; says which they follow.
+    pub fn without(&self, rule: &str) -> Result<Self, InterfaceError> {
+        let mut interface = self.clone();
+        let wanted = rule.trim().to_ascii_lowercase();
+        let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(&wanted).then_some(()));
+        if left_out.count() > 0 {
+            return Ok(interface);
+        }
+        let mut rules: Vec<&str> = self.sides.iter().flat_map(|side| side.protocol_rules()).collect();
+        rules.dedup();
+        let distance = |name: &str| strsim::damerau_levenshtein(name, &wanted);
+        let nearest = rules.iter().min_by_key(|name| distance(name)).filter(|name| distance(name) <= 4);
+        Err(InterfaceError::NoProtocolRule {
+            name: self.name.to_string(),
+            rule: rule.trim().into(),
+            known: match rules.is_empty() {
+                true => "none that can be left out".into(),
+                false => rules.join(", "),
+            },
+            nearest: nearest.map_or_else(String::new, |name| format!("; did you mean {name}?")),
+        })
     }
 
     /// Whether a transaction on this block may concern a half: the others, most
@@ -275,4 +313,48 @@ fn half(
         };
         InterfaceError::Problem { place, problem: problem.problem }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::MODELS;
+    use narthex_memory::protocols;
+
+    fn build(name: &str) -> Interface {
+        let sections: Map<String, Value> =
+            MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
+        let node = Node {
+            sections: &sections,
+            processes: 1,
+            first_agent: AgentId(1),
+            attachment: Attachment::MemoryBus,
+            protocol: protocols::by_name("MOESI").expect("it is built in"),
+            block_bytes: 64,
+            packet_bytes: 256,
+        };
+        Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
+    }
+
+    #[test]
+    fn every_rule_that_a_half_says_it_follows_can_be_left_out() {
+        for model in MODELS {
+            let interface = build(model.examples[0]);
+            for rule in interface.sides.iter().flat_map(|side| side.protocol_rules()) {
+                assert!(interface.without(rule).is_ok(), "{} without {rule}", model.family);
+            }
+        }
+        assert!(build("CNI32Qm").without("Sense-Reverse").is_ok());
+    }
+
+    #[test]
+    fn a_rule_that_no_half_follows_is_refused_with_those_that_they_follow() {
+        let refusal = |name, rule| build(name).without(rule).expect_err("no such rule").to_string();
+        assert_eq!(
+            refusal("CNI512Q", "dead-messages"),
+            "'CNI512Q' does not follow the rule 'dead-messages'; it follows sense-reverse, header-last, invalidation"
+        );
+        assert!(refusal("CNI512Q", "sense-revers").ends_with("; did you mean sense-reverse?"));
+        assert!(refusal("NI2w", "sense-reverse").ends_with("it follows none that can be left out"));
+    }
 }

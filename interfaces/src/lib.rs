@@ -11,7 +11,6 @@
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`rules`] | which pairs of halves make sense |
-//! | [`ingredient`] | rules that the model checker may leave out |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
@@ -26,7 +25,6 @@ pub mod cachable_queue;
 pub mod cachable_register;
 pub mod fifo;
 pub mod information;
-pub mod ingredient;
 pub mod interface;
 pub mod models;
 pub mod name;
@@ -39,7 +37,6 @@ pub mod taxonomy;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use ingredient::Ingredient;
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
 pub use queue::QueueState;

@@ -26,7 +26,6 @@ use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::Region;
-use crate::ingredient::Ingredient;
 use crate::programming::Fact;
 use crate::queue::QueueState;
 
@@ -234,9 +233,14 @@ pub trait Side: SideState + Archived + Send {
     /// An instant that this half asked for has come.
     fn timer(&mut self, _context: &mut Context<'_>) {}
 
-    /// Leaves a rule out from now on, for a model checker to show that it is
-    /// needed; false if this half has no such rule.
-    fn leave_out(&mut self, _ingredient: Ingredient) -> bool {
+    /// The names of the rules that it follows and that can be left out.
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Leaves the rule with this name out from now on, for a model checker to show
+    /// that it is needed; false if this half has no such rule.
+    fn leave_out(&mut self, _rule: &str) -> bool {
         false
     }
 

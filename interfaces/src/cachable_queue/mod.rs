@@ -26,6 +26,7 @@ pub mod copies;
 pub mod deposit;
 pub mod device_memory;
 pub mod pointers;
+pub mod protocol_rule;
 pub mod receive;
 pub mod send;
 pub mod unread;

@@ -39,7 +39,7 @@ use std::time::Instant;
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Attachment, Ingredient, Interface, Name};
+use narthex_interfaces::{Attached, Attachment, Interface, Name};
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::PageTable;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ pub struct InterfaceCheck {
     /// Changes to the machine.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The ingredient to leave out.
+    /// The rule of the interface to leave out.
     #[serde(default)]
     pub without: Option<String>,
     /// How many blocks the processor's cache loses to conflicts at most.
@@ -96,7 +96,7 @@ struct Checked<'a> {
     program: &'a [u8],
     numbers: Numbers,
     evictions: u32,
-    without: Option<Ingredient>,
+    without: Option<&'a str>,
     rules: Option<Rules>,
 }
 
@@ -120,7 +120,6 @@ pub fn check_interface(
         let problem = "the checker has a memory bus only: name the interface without its place";
         return Err(Failure::usage(format!("'{asked}' cannot be checked there; {problem}")));
     }
-    let without = request.without.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
     let (name, config) = form::small(asked.name, &machine.config)?;
     let mut report = InterfaceReport {
         interface: asked.to_string(),
@@ -141,7 +140,7 @@ pub fn check_interface(
             program: elf,
             numbers,
             evictions: request.evictions,
-            without,
+            without: request.without.as_deref(),
             rules: None,
         };
         report.form = checked.describe()?;
@@ -240,13 +239,10 @@ impl Checked<'_> {
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
         let interface = self.blueprint()?.build_interface()?;
-        let Some(rule) = self.without else { return Ok(interface) };
-        without(&interface, rule).ok_or_else(|| {
-            let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
-            let names: Vec<&str> = rules.map(|(_, name)| name).collect();
-            let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
-            Failure::usage(format!("'{}' does not follow the rule '{rule}'; it follows {others}", self.name))
-        })
+        match self.without {
+            Some(rule) => interface.without(rule).map_err(Failure::usage),
+            None => Ok(interface),
+        }
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -283,13 +279,6 @@ impl Checked<'_> {
     fn rules(&mut self) -> &mut Rules {
         self.rules.as_mut().expect("the program has been started")
     }
-}
-
-/// The interface without a rule; none if no half follows it.
-fn without(interface: &Interface, rule: Ingredient) -> Option<Interface> {
-    let mut interface = interface.clone();
-    let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(rule).then_some(()));
-    (left_out.count() > 0).then_some(interface)
 }
 
 fn first_world(guest: processor::Guest, interface: Interface) -> World {
