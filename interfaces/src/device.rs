@@ -33,6 +33,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
+use crate::address_names::AddressName;
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
@@ -116,6 +117,10 @@ pub trait Device: Archived + Send {
 
     /// An instant that the seat asked for has come.
     fn timer(&mut self, seat: usize, context: &mut Context<'_>);
+
+    /// What an address of a device's memory and registers is called; none if it is
+    /// not the device's. `block_bytes` is the size of a coherence block.
+    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;
 
     /// The block that begins at `address`, if the device holds newer bytes than
     /// main memory or is its home. Functional, for system calls and debuggers.
@@ -245,6 +250,10 @@ impl Device for Interface {
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
         self.sides[seat].timer(context);
+    }
+
+    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName> {
+        self.address_names(block_bytes).name_of(address)
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {

@@ -55,7 +55,7 @@ fn interfaces() -> impl Iterator<Item = Variant> {
     let write_back = Some(("when_full", "write-back"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
-    let is_shared = |name: &&str| rules::check(name.parse().unwrap(), 3).is_ok();
+    let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
     let of_another = MODELS.iter().map(|model| model.examples[0]).filter(is_shared);
     examples
         .chain(small)

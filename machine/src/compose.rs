@@ -8,10 +8,9 @@ use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
+use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
-use narthex_interfaces::registers::{
-    Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
-};
+use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::side::Layout;
 use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Clock;
@@ -230,8 +229,8 @@ impl<'a> Blueprint<'a> {
                 main.write(address, &word.to_le_bytes());
             }
         }
-        for (index, field) in self.information(place, layouts).into_iter().enumerate() {
-            main.write(addresses.information_page() + 8 * index as u64, &field.to_le_bytes());
+        for (index, word) in self.information(place, layouts).words().iter().enumerate() {
+            main.write(addresses.information_page() + 8 * index as u64, &word.to_le_bytes());
         }
         for (range, attributes) in &devices {
             pages.map(range.start, range.end - range.start, *attributes);
@@ -243,42 +242,19 @@ impl<'a> Blueprint<'a> {
         devices.into_iter().map(|(range, attributes)| (range, protection(attributes))).collect()
     }
 
-    /// The fields of the information page, in the order of
-    /// [`INFORMATION_FIELDS`].
-    fn information(&self, place: Place, [send, receive]: &[Layout; 2]) -> [u64; INFORMATION_FIELDS.len()] {
-        let addresses = Addresses::of_process(place.process);
-        let packet = self.packet_bytes();
-        let header = self.config.messages.header.as_u64();
-        [
-            MAGIC,
-            INFORMATION_VERSION,
-            u64::from(place.node.0),
-            u64::from(self.nodes),
-            send.driver as u64,
-            addresses.register_page(),
-            packet,
-            header,
-            self.config.payload_bytes(),
-            self.block_bytes(),
-            addresses.send_queue(),
-            send.entries,
-            addresses.receive_queue(),
-            receive.entries,
-            packet,
-            addresses.send_tail(),
-            addresses.send_head(),
-            addresses.receive_head(),
-            u64::from(send.cachable_message_ready),
-            u64::from(receive.overflows_to_memory),
-            self.seed,
-            receive.driver as u64,
-            u64::from(place.process),
-            u64::from(self.placement().processes),
-            NODE_MEMORY.start,
-            NODE_MEMORY.end - NODE_MEMORY.start,
-            addresses.block_buffers(),
-            send.dma_above.max(receive.dma_above),
-        ]
+    /// What the information page tells a process.
+    fn information(&self, place: Place, layouts: &[Layout; 2]) -> InformationPage {
+        InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
+            ("node", u64::from(place.node.0)),
+            ("nodes", u64::from(self.nodes)),
+            ("packet_bytes", self.packet_bytes()),
+            ("header_bytes", self.config.messages.header.as_u64()),
+            ("payload_bytes", self.config.payload_bytes()),
+            ("block_bytes", self.block_bytes()),
+            ("entry_bytes", self.packet_bytes()),
+            ("seed", self.seed),
+            ("processes", u64::from(self.placement().processes)),
+        ])
     }
 
     /// What a process's program is started with.

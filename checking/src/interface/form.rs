@@ -10,9 +10,8 @@
 //! [`super::world`].
 
 use narthex_fabrics::Header;
-use narthex_interfaces::interface::{Node, model_of};
-use narthex_interfaces::taxonomy::Simple;
-use narthex_interfaces::{Attachment, Interface, Name};
+use narthex_interfaces::interface::Node;
+use narthex_interfaces::{Attachment, HalfName, Interface, Name};
 use narthex_kernel::{Bytes, Duration};
 use narthex_machine::config::MachineConfig;
 use narthex_machine::request::Failure;
@@ -39,9 +38,7 @@ pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig
     config.data_cache.size = Bytes::new(2 * 16 * BLOCK_BYTES);
     // What a larger header has beyond a doubleword is payload to an interface.
     config.messages.header = Bytes::new(Header::BYTES as u64);
-    let models = [model_of(name.send), model_of(name.receive)];
-    let [send, receive] = models.map(|model| model.map_err(Failure::usage));
-    let models = [send?, receive?];
+    let models = [name.send.model, name.receive.model];
     let forms = PACKET_BLOCKS.iter().filter_map(|blocks| {
         config.messages.packet = Bytes::new(blocks * BLOCK_BYTES);
         for model in models {
@@ -59,13 +56,10 @@ pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig
 
 /// The smallest form with packets of this size.
 fn smallest(name: Name, config: &MachineConfig) -> Option<(Name, MachineConfig)> {
-    let models =
-        |name: Name| [name.send, name.receive].map(|half| model_of(half).ok().map(|model| model.section));
     (0..=name.send.size.max(name.receive.size)).find_map(|size| {
-        let at_most = |half: Simple| Simple { size: half.size.min(size), ..half };
-        let small = Name { send: at_most(name.send), receive: at_most(name.receive) };
-        let is_same = models(small) == models(name);
-        is_same.then(|| with_least_numbers(small, config)).flatten().map(|config| (small, config))
+        let at_most = |half: HalfName| half.with_size(half.size.min(size));
+        let small = Name { send: at_most(name.send)?, receive: at_most(name.receive)? };
+        with_least_numbers(small, config).map(|config| (small, config))
     })
 }
 
@@ -74,7 +68,7 @@ fn smallest(name: Name, config: &MachineConfig) -> Option<(Name, MachineConfig)>
 fn with_least_numbers(name: Name, config: &MachineConfig) -> Option<MachineConfig> {
     let mut config = config.clone();
     for half in [name.send, name.receive] {
-        let section = model_of(half).ok()?.section;
+        let section = half.model.section;
         let table = config.interfaces[section].as_object()?.clone();
         for (key, value) in table {
             let Some(most) = value.as_u64() else { continue };

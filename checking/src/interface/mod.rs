@@ -33,9 +33,8 @@ use std::time::Instant;
 
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
-use narthex_interfaces::places::Shape;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Attachment, Ingredient, Interface, Name};
+use narthex_interfaces::{Attached, Attachment, Interface, Name};
 use narthex_machine::compose::{Blueprint, Place};
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::request::{Failure, RunRequest};
@@ -64,7 +63,7 @@ pub struct InterfaceCheck {
     /// Changes to the machine.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The ingredient to leave out.
+    /// The rule of the interface to leave out.
     #[serde(default)]
     pub without: Option<String>,
     /// How many blocks the processor's cache loses to conflicts at most.
@@ -91,7 +90,7 @@ struct Checked<'a> {
     program: &'a [u8],
     numbers: Numbers,
     evictions: u32,
-    without: Option<Ingredient>,
+    without: Option<&'a str>,
     rules: Option<Rules>,
 }
 
@@ -115,7 +114,6 @@ pub fn check(
         let problem = "the checker has a memory bus only: name the interface without its place";
         return Err(Failure::usage(format!("'{asked}' cannot be checked there; {problem}")));
     }
-    let without = request.without.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
     let (name, config) = form::small(asked.name, &machine.config)?;
     let mut report = Report {
         interface: asked.to_string(),
@@ -136,7 +134,7 @@ pub fn check(
             program: elf,
             numbers,
             evictions: request.evictions,
-            without,
+            without: request.without.as_deref(),
             rules: None,
         };
         report.form = checked.describe()?;
@@ -215,13 +213,10 @@ impl Checked<'_> {
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
         let interface = self.blueprint()?.build_interface()?;
-        let Some(rule) = self.without else { return Ok(interface) };
-        without(&interface, rule).ok_or_else(|| {
-            let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
-            let names: Vec<&str> = rules.map(|(_, name)| name).collect();
-            let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
-            Failure::usage(format!("'{}' does not follow the rule '{rule}'; it follows {others}", self.name))
-        })
+        match self.without {
+            Some(rule) => interface.without(rule).map_err(Failure::usage),
+            None => Ok(interface),
+        }
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -243,11 +238,9 @@ impl Checked<'_> {
         let mut executor = Executor::new(processor, blueprint.code.clone(), pages, private);
         let caches = blueprint.processor_memory(place.process);
         let begun = executor.start([started.program_counter, started.stack_pointer], memory, caches, calls);
-        let packet_bytes = self.config.messages.packet.as_u64();
         let block_bytes = self.config.data_cache.block.as_u64();
         let payload_bytes = self.config.payload_bytes();
-        let drivers = layouts.map(|layout| layout.driver);
-        let places = Places(Shape { packet_bytes, block_bytes, drivers });
+        let places = Places::new(interface.address_names(block_bytes), block_bytes);
         self.rules = Some(Rules {
             executor,
             lengths: Lengths { block_bytes, payload_bytes },
@@ -260,13 +253,6 @@ impl Checked<'_> {
     fn rules(&mut self) -> &mut Rules {
         self.rules.as_mut().expect("the program has been started")
     }
-}
-
-/// The interface without a rule; none if no half follows it.
-fn without(interface: &Interface, rule: Ingredient) -> Option<Interface> {
-    let mut interface = interface.clone();
-    let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(rule).then_some(()));
-    (left_out.count() > 0).then_some(interface)
 }
 
 fn first_world(guest: processor::Guest, interface: Interface) -> World {

@@ -3,9 +3,8 @@
 
 use narthex_fabrics::Header;
 use narthex_interfaces::registers::*;
-use narthex_interfaces::side::Driver;
 
-use super::{BLOCK_BYTES, Node, word};
+use super::{BLOCK_BYTES, Node, register, word};
 
 impl Node {
     /// Begins to send a message, unless there is no room.
@@ -51,7 +50,7 @@ impl Node {
                 break;
             }
         }
-        self.register_store(CLEAR, 1);
+        self.register_store(register("CLEAR"), 1);
         if self.receiving.len() < length {
             return None;
         }
@@ -62,7 +61,7 @@ impl Node {
 
     /// Bytes that the registers of a half show, if it has any.
     fn part_bytes(&self, side: usize) -> usize {
-        assert_eq!(self.layouts[side].driver, Driver::CachableRegister);
+        assert_eq!(self.drivers[side], "cachable_register");
         (self.layouts[side].entries * BLOCK_BYTES) as usize
     }
 }

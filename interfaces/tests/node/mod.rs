@@ -10,11 +10,13 @@ use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
     Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
 };
-use narthex_interfaces::Attachment;
+use narthex_interfaces::fifo::{DMA_BUSY, RECEIVE, RECEIVE_WINDOW, SEND};
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
 use narthex_interfaces::models::MODELS;
+use narthex_interfaces::programming;
 use narthex_interfaces::registers::*;
-use narthex_interfaces::side::{Context, Driver, Layout};
+use narthex_interfaces::side::{Context, Layout};
+use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::main_memory::MainMemory;
@@ -87,6 +89,7 @@ pub struct Node {
     interface: Interface,
     network: NetworkPort,
     layouts: [Layout; 2],
+    drivers: [&'static str; 2],
     timers: Vec<Time>,
     frames: Vec<(Time, NodeId, Frame)>,
     retry: Option<Time>,
@@ -133,7 +136,8 @@ impl Node {
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
         };
-        let built = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
+        let name: Name = interface.name.parse().unwrap();
+        let built = Interface::build(name, &surroundings).unwrap();
         let layouts = built.layouts(process);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
@@ -161,6 +165,7 @@ impl Node {
                 format,
             ),
             layouts,
+            drivers: [name.send, name.receive].map(|half| half.model.programming.driver.name),
             timers: Vec::new(),
             frames: Vec::new(),
             retry: None,
@@ -202,23 +207,23 @@ impl Node {
         let header = u64::from(self.rank(destination).0)
             | (message.payload.len() as u64) << 16
             | u64::from(message.handler) << 24;
-        match self.layouts[0].driver {
-            Driver::Fifo => self.fifo_send(header, &message.payload),
-            Driver::CachableQueue => self.queue_send(header, &message.payload),
-            Driver::BlockBuffer => self.block_buffer_send(header, &message.payload),
-            Driver::UserLevelDma => self.dma_send(header, &message.payload),
-            Driver::CachableRegister => self.register_send(header, &message.payload),
+        match self.drivers[0] {
+            "fifo" => self.fifo_send(header, &message.payload),
+            "cachable_queue" => self.queue_send(header, &message.payload),
+            "block_buffer" => self.block_buffer_send(header, &message.payload),
+            "user_level_dma" => self.dma_send(header, &message.payload),
+            _ => self.register_send(header, &message.payload),
         }
     }
 
     /// Receives unless there is nothing.
     pub fn try_receive(&mut self) -> Option<Message> {
-        let (header, payload) = match self.layouts[1].driver {
-            Driver::Fifo => self.fifo_receive()?,
-            Driver::CachableQueue => self.queue_receive()?,
-            Driver::BlockBuffer => self.block_buffer_receive()?,
-            Driver::UserLevelDma => self.dma_receive()?,
-            Driver::CachableRegister => self.register_receive()?,
+        let (header, payload) = match self.drivers[1] {
+            "fifo" => self.fifo_receive()?,
+            "cachable_queue" => self.queue_receive()?,
+            "block_buffer" => self.block_buffer_receive()?,
+            "user_level_dma" => self.dma_receive()?,
+            _ => self.register_receive()?,
         };
         assert_eq!(header.peer(), self.rank(1 - self.number), "the header shows the source");
         Some(Message { handler: (header.0 >> 24) as u8, payload })
@@ -293,7 +298,7 @@ impl Node {
             self.store(entry + 8 + 8 * place as u64, word(chunk));
         }
         self.tail.advance(self.layouts[0].entries);
-        if self.layouts[0].cachable_message_ready {
+        if self.fact(0, "message_ready") == 1 {
             self.store(self.addresses.send_tail(), self.tail.word());
         } else {
             self.register_store(MESSAGE_READY, 1);
@@ -395,6 +400,11 @@ impl Node {
             .then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
     }
 
+    fn fact(&self, half: usize, name: &str) -> u64 {
+        let (_, value) = self.layouts[half].facts.iter().find(|(fact, _)| fact.name == name).unwrap();
+        *value
+    }
+
     /// What these halves' layouts say of their transactions is whole.
     fn assert_declared(&self, halves: Range<usize>, kind: Kind) {
         let declared = self.layouts[halves].iter().any(|layout| layout.transactions.contains(&kind));
@@ -430,6 +440,11 @@ impl Node {
         self.retry = self.retry.or(retry);
         result
     }
+}
+
+/// The offset of the register with this name.
+fn register(name: &str) -> u64 {
+    programming::registers().iter().find(|register| register.0 == name).unwrap().1
 }
 
 fn word(chunk: &[u8]) -> u64 {

@@ -37,7 +37,10 @@ impl Node {
             let mut block = BlockData::zeroed(BLOCK_BYTES as usize);
             block[..part.len()].copy_from_slice(part);
             self.assert_declared(0..1, Kind::BlockStore);
-            self.with_interface(|interface, context| interface.store_block(context, BLOCK, &block)).unwrap();
+            self.with_interface(|interface, context| {
+                interface.store_block(context, register("BLOCK"), &block)
+            })
+            .unwrap();
         }
         true
     }
@@ -56,7 +59,8 @@ impl Node {
 
     fn block_load(&mut self) -> Vec<u8> {
         self.assert_declared(1..2, Kind::BlockLoad);
-        let block = self.with_interface(|interface, context| interface.load_block(context, BLOCK));
+        let block =
+            self.with_interface(|interface, context| interface.load_block(context, register("BLOCK")));
         block.unwrap().to_vec()
     }
 
@@ -90,10 +94,10 @@ pub(super) struct Dma {
 impl Node {
     /// A payload above the limit is taken over at once, and moves later.
     pub(super) fn dma_send(&mut self, header: u64, payload: &[u8]) -> bool {
-        if self.register_load(SEND_DMA) == DMA_BUSY {
+        if self.register_load(register("SEND_DMA")) == DMA_BUSY {
             return false;
         }
-        if payload.len() as u64 <= self.layouts[0].dma_above {
+        if payload.len() as u64 <= self.fact(0, "dma_above") {
             return self.fifo_send(header, payload);
         }
         if !self.has_room() {
@@ -103,8 +107,8 @@ impl Node {
             self.store(SENT + 8 * place as u64, word(chunk));
         }
         self.register_store(SEND, header);
-        self.register_store(SEND_DMA, SENT);
-        assert_eq!(self.register_load(SEND_DMA), DMA_BUSY, "the load starts it");
+        self.register_store(register("SEND_DMA"), SENT);
+        assert_eq!(self.register_load(register("SEND_DMA")), DMA_BUSY, "the load starts it");
         true
     }
 
@@ -112,7 +116,7 @@ impl Node {
     pub(super) fn dma_receive(&mut self) -> Option<(Header, Vec<u8>)> {
         let Some(header) = self.dma.receiving else { return self.begin_receiving() };
         let [before, behind] = neighbours(header);
-        if self.register_load(RECEIVE_DMA) == DMA_BUSY {
+        if self.register_load(register("RECEIVE_DMA")) == DMA_BUSY {
             self.dma.neighbours += 1;
             let value = self.dma.neighbours;
             for neighbour in [before, behind] {
@@ -134,7 +138,7 @@ impl Node {
 
     fn begin_receiving(&mut self) -> Option<(Header, Vec<u8>)> {
         let header = self.fifo_header()?;
-        if header.payload_bytes() as u64 <= self.layouts[1].dma_above {
+        if header.payload_bytes() as u64 <= self.fact(1, "dma_above") {
             let payload = self.fifo_payload(header);
             return Some((header, payload));
         }
@@ -142,8 +146,8 @@ impl Node {
         for neighbour in neighbours(header) {
             self.store(neighbour, value);
         }
-        self.register_store(RECEIVE_DMA, RECEIVED);
-        assert_eq!(self.register_load(RECEIVE_DMA), DMA_BUSY, "the load starts it");
+        self.register_store(register("RECEIVE_DMA"), RECEIVED);
+        assert_eq!(self.register_load(register("RECEIVE_DMA")), DMA_BUSY, "the load starts it");
         self.dma.receiving = Some(header);
         None
     }

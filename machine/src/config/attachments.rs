@@ -3,8 +3,8 @@
 //! node at its place.
 
 use narthex_interfaces::interface::{Interface, Node};
-use narthex_interfaces::side::Driver;
-use narthex_interfaces::{Attached, Attachment};
+use narthex_interfaces::programming::Requirement;
+use narthex_interfaces::{Attached, Attachment, Name};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
@@ -93,27 +93,23 @@ impl super::MachineConfig {
         let interface = Interface::build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
         match lack
-            .or_else(|| self.lacks_block_buffers(&interface))
-            .or_else(|| self.lacks_plain_header(&interface))
+            .or_else(|| self.lacks_block_buffers(&chosen.name))
+            .or_else(|| self.lacks_plain_header(&chosen.name))
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
         }
     }
 
-    /// User-level DMA moves a packet's payload, and a header beyond its first
-    /// doubleword is neither in the FIFO's registers nor in the user's memory.
-    fn lacks_plain_header(&self, interface: &Interface) -> Option<String> {
+    fn lacks_plain_header(&self, interface: &Name) -> Option<String> {
         let header = self.messages.header;
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::UserLevelDma);
-        (needs && header.as_u64() != 8).then(|| {
+        (interface.requires(Requirement::PlainHeader) && header.as_u64() != 8).then(|| {
             format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
         })
     }
 
-    fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::BlockBuffer);
-        let lacks = needs && !self.has_block_buffers();
+    fn lacks_block_buffers(&self, interface: &Name) -> Option<String> {
+        let lacks = interface.requires(Requirement::BlockBuffers) && !self.has_block_buffers();
         lacks.then(|| "the processor has no block buffers (block_buffers.kind is \"none\")".into())
     }
 

@@ -5,7 +5,6 @@ use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;
 use narthex_fabrics::{FrameKind, FrameSummary, Rank};
 use narthex_interfaces::QueueState;
-use narthex_interfaces::side::Driver;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use narthex_memory::processor_memory::WaitReason;
@@ -118,18 +117,10 @@ impl Node {
             access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),
             is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
             calls,
-            has_room: self.has_room(process, &send),
+            has_room: send.has_room(self.network.has_room(process)),
             send,
             receive,
         }
-    }
-
-    /// Whether the interface takes one more packet from a process.
-    fn has_room(&self, process: u8, send: &QueueState) -> bool {
-        let driver = self.devices[0].layouts(process)[0].driver;
-        // Behind a FIFO is the flow control and no queue: its room is the sender's.
-        let is_fifo = matches!(driver, Driver::Fifo | Driver::BlockBuffer | Driver::UserLevelDma);
-        !send.is_full() && (!is_fifo || self.network.has_room(process))
     }
 
     /// What a processor waits for, in words.
@@ -138,7 +129,7 @@ impl Node {
         match self.processors[index].memory.pending_address() {
             None => occupation.to_owned(),
             Some(address) => {
-                let place = self.place_of(address, self.block_bytes()).name;
+                let place = self.place_of(address).name;
                 format!("{occupation} at {address:#x} ({place})")
             }
         }

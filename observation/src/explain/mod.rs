@@ -201,8 +201,7 @@ fn document(
     lives: &[Life],
     life: &Life,
 ) -> Value {
-    let packet_bytes = finished.machine.config.messages.packet.as_u64();
-    let words = AddressNames { nodes: &finished.nodes, packet_bytes };
+    let words = AddressNames { nodes: &finished.nodes };
     let segments = path::segments(life, histories);
     let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
     json!({

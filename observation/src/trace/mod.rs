@@ -85,22 +85,12 @@ pub struct TraceRequest {
     pub to: Option<String>,
 }
 
-/// What a timeline says about its run, and needs to know.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// What runs, for the heading.
-    pub title: &'a str,
-    /// Bytes in a network message.
-    pub packet_bytes: u64,
-}
-
 /// Writes the timeline of a run.
 pub struct Tracer {
     /// As the user calls it.
     file: PathBuf,
     destination: Destination,
     selection: Selection,
-    packet_bytes: u64,
     step: Duration,
     stage: Stage,
     timeline: Timeline,
@@ -123,18 +113,17 @@ impl Tracer {
     ///
     /// # Errors
     /// If it cannot be written there, or shows nodes or times that there are not.
-    pub fn new(request: &TraceRequest, subject: Subject<'_>, nodes: &[Node]) -> Result<Self, Failure> {
+    pub fn new(request: &TraceRequest, title: &str, nodes: &[Node]) -> Result<Self, Failure> {
         let selection = Selection::new(request, nodes.len())?;
         let name = request.file.display();
         let refused = |error| Failure::usage(format!("the timeline '{name}' cannot be written: {error}"));
         let destination = Destination::of(&request.file).map_err(refused)?;
-        let format = format(&destination, &request.file, subject, nodes, &selection).map_err(refused)?;
+        let format = format(&destination, &request.file, title, nodes, &selection).map_err(refused)?;
         let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
         let shown = selection.nodes().count() as u64;
         Ok(Tracer {
             file: request.file.clone(),
             destination,
-            packet_bytes: subject.packet_bytes,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
             stage: Stage::Before,
             timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
@@ -178,7 +167,7 @@ impl Tracer {
         for (number, node) in nodes.iter_mut().enumerate() {
             let records = node.journal.as_mut().map(|journal| journal.drain(now)).unwrap_or_default();
             entries.extend(records.into_iter().map(|record| {
-                let place = |address| node.place_of(address, self.packet_bytes).to_string();
+                let place = |address| node.place_of(address).to_string();
                 let place = address_of(&record.event).map(place);
                 Entry { at: record.at, node: number, event: record.event, place }
             }));
@@ -236,19 +225,19 @@ fn processes_of(nodes: &[Node]) -> usize {
 fn format(
     destination: &Destination,
     name: &Path,
-    subject: Subject<'_>,
+    title: &str,
     nodes: &[Node],
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
     let writer = Output::create(destination, name)?;
     let processes = processes_of(nodes);
     if !has_waveforms(name) {
-        return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
+        return Ok(Box::new(Perfetto::new(writer, title, processes)?));
     }
     let of_node =
         |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
     let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
-    Ok(Box::new(ValueChangeDump::new(writer, subject.title, processes, &buses, selection.from)?))
+    Ok(Box::new(ValueChangeDump::new(writer, title, processes, &buses, selection.from)?))
 }
 
 /// The address that an event is about.
@@ -291,7 +280,6 @@ mod tests {
         let mut tracer = Tracer {
             file: file.clone(),
             destination,
-            packet_bytes: 256,
             step: SHORTEST_STEP,
             stage: Stage::Before,
             timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),
