@@ -1,4 +1,5 @@
-//! Flow control: which packets may be in flight. One scheme a file.
+//! Flow control: which packets may be in flight. One scheme a file; the build
+//! script finds them.
 //!
 //! A scheme sits between a node's interface and the network, on both sides: it
 //! says whether a packet may be sent, keeps what has arrived until the
@@ -17,8 +18,6 @@
 //! what another needs to send or receive at all (windows are each process's
 //! own; shared buffers are shared but for one a process).
 
-pub mod return_to_sender;
-pub mod sliding_window;
 mod state;
 
 use std::collections::VecDeque;
@@ -31,49 +30,48 @@ use crate::packet::{Frame, Packet, Placement, Rank};
 
 pub use state::{Arrived, Limit, Outstanding, State};
 
-/// The flow control of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Config {
-    /// A packet that finds no buffer returns to its sender (hpca98).
-    ReturnToSender(return_to_sender::Config),
-    /// A number of unacknowledged packets for each destination (isca96).
-    SlidingWindow(sliding_window::Config),
+include!(concat!(env!("OUT_DIR"), "/flow_control.rs"));
+
+/// The parameters of a scheme.
+trait Parameters {
+    /// The rules that they break, as (key, what is wrong) pairs.
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The rules that they break on nodes with this many processes.
+    fn problems_for(&self, _processes: u32) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Those that change nothing, as (key, why) pairs.
+    fn without_effect(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The flow control of one node.
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl>;
 }
 
 impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.problems(),
-            Config::SlidingWindow(config) => config.problems(),
-        }
+        self.chosen().problems()
     }
 
     /// The rules that the parameters break on nodes with this many processes.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.problems_for(processes),
-            Config::SlidingWindow(_) => Vec::new(),
-        }
+        self.chosen().problems_for(processes)
     }
 
     /// The parameters that change nothing, as (key, why) pairs.
     pub fn without_effect(&self) -> Vec<(String, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.without_effect(),
-            Config::SlidingWindow(_) => Vec::new(),
-        }
+        self.chosen().without_effect()
     }
 
     /// The flow control of one node.
     pub fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
-        match self {
-            Config::ReturnToSender(config) => {
-                Box::new(return_to_sender::ReturnToSender::new(config, placement))
-            }
-            Config::SlidingWindow(config) => Box::new(sliding_window::SlidingWindow::new(config, placement)),
-        }
+        self.chosen().build(placement)
     }
 }
 

@@ -19,7 +19,9 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
+use super::{
+    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
+};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.
@@ -48,7 +50,7 @@ mod infinite {
     }
 }
 
-/// The parameters of return to sender.
+/// A packet that finds no buffer returns to its sender (hpca98).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -58,9 +60,8 @@ pub struct Config {
     pub retry_delay: Duration,
 }
 
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+impl Parameters for Config {
+    fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if self.buffers == Buffers::Count(0) {
             problems.push((
@@ -75,8 +76,7 @@ impl Config {
         problems
     }
 
-    /// The parameters that change nothing, as (key, why) pairs.
-    pub fn without_effect(&self) -> Vec<(String, String)> {
+    fn without_effect(&self) -> Vec<(String, String)> {
         match self.buffers {
             Buffers::Count(_) => Vec::new(),
             Buffers::Infinite => {
@@ -86,8 +86,7 @@ impl Config {
         }
     }
 
-    /// The rules that the parameters break on nodes with this many processes.
-    pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
+    fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         match self.buffers {
             Buffers::Count(count @ 1..) if count < processes => {
                 let problem = format!(
@@ -98,6 +97,10 @@ impl Config {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
+        Box::new(ReturnToSender::new(self, placement))
     }
 }
 

@@ -13,10 +13,12 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
+use super::{
+    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
+};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
-/// The parameters of the sliding window.
+/// A number of unacknowledged packets for each destination (isca96).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -24,13 +26,16 @@ pub struct Config {
     pub window: u32,
 }
 
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+impl Parameters for Config {
+    fn problems(&self) -> Vec<(&'static str, String)> {
         if self.window == 0 {
             return vec![("window", "0 would let no packet through; at least 1 is needed".into())];
         }
         Vec::new()
+    }
+
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
+        Box::new(SlidingWindow::new(self, placement))
     }
 }
 
