@@ -15,7 +15,7 @@
 //!
 //! **Without cost on a hit.** Nothing looks here where the cache's front row
 //! answers: the row of a line answers only what the tags of the *whole* line
-//! allow ([`Cache::allow`]), and is told when they change. Blocks of tags may be
+//! allow ([`Cache::allow`]), and is updated when they change. Blocks of tags may be
 //! smaller than the cache's or larger.
 //!
 //! **Allocation.** All tags are `none` at first and take up memory by the chunk,

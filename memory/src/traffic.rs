@@ -4,7 +4,7 @@
 //! A parameter that belongs to something which never crosses the bus changes
 //! nothing, whatever the program does. Each component says which of its own
 //! parameters those are (`without_effect`), so that a user who sets one of them
-//! can be told.
+//! can be warned.
 
 use crate::kind::Kind;
 

@@ -49,7 +49,8 @@ fn a_packet_arrives_after_the_latency_and_waits_for_its_process_alone() {
     let Arrival { packet, room } = there.arrive(arrival, frame);
     assert_eq!((packet, room, there.changes()), (Some(1), false, 1));
     assert_eq!((there.waiting(0), there.waiting(1)), (0, 1));
-    assert!(there.of_process(0).front().is_none() && there.of_process(0).take().is_none());
+    let mut other = there.of_process(0);
+    assert!(other.front().is_none() && other.take().is_none() && other.waiting() == 0);
     let mut process = there.of_process(1);
     assert_eq!((process.own(), process.process(), process.waiting()), (Rank(3), 1, 1));
     let front = process.front().expect("it waits").clone();

@@ -111,7 +111,7 @@ fn the_state_tells_which_packets_hold_buffers_at_both_ends() {
     }
     assert_eq!(receiver.occupancy(), Occupancy { unacknowledged: 0, returned: 0, waiting: 2 });
     let arrived = Arrived { source: Rank(1), destination: Rank(2), packets: 2 };
-    assert_eq!(receiver.state().arrived, [arrived]);
+    assert_eq!((receiver.state().arrived, receiver.state().returned()), (vec![arrived], 0));
     assert_eq!(node(Buffers::Count(4), 1).state().limit, Limit::Buffers(Some(4)));
     let infinite = node(Buffers::Infinite, 1).state();
     assert_eq!(infinite.limit, Limit::Buffers(None));
