@@ -273,4 +273,5 @@ impl FlowControl for ReturnToSender {
 }
 
 #[cfg(test)]
+#[path = "return_to_sender/tests.rs"]
 mod tests;
