@@ -32,6 +32,7 @@ mod stop;
 
 pub mod assemble;
 pub mod compressed;
+pub mod firmware;
 pub mod instruction;
 pub mod linux;
 pub mod timing;

@@ -65,11 +65,17 @@ struct PlacedSeat {
 
 impl MachineConfig {
     /// What sits where in a node whose interface, a device with this many seats, is
-    /// attached there.
+    /// attached there. `further` has the interconnects of the seats of other devices.
     ///
     /// # Errors
-    /// If the machine's file does not say where each seat is.
-    pub fn shape(&self, attachment: Attachment, seats: usize) -> Result<Shape, String> {
+    /// If the machine's file does not say where each seat is, or a device is on an
+    /// interconnect that the node lacks.
+    pub fn shape(
+        &self,
+        attachment: Attachment,
+        seats: usize,
+        further: &[&[String]],
+    ) -> Result<Shape, String> {
         let place = self.node.place(attachment).ok_or_else(|| format!("the node has no {attachment}"))?;
         let place = match place[..] {
             [only] => vec![only; seats],
@@ -82,7 +88,15 @@ impl MachineConfig {
                 ));
             }
         };
-        let names = self.used_interconnects(&place);
+        let places: Vec<Vec<&str>> = std::iter::once(place.clone())
+            .chain(further.iter().map(|on| on.iter().map(String::as_str).collect()))
+            .collect();
+        if let Some(name) = places.iter().flatten().find(|name| !self.node.interconnects.contains_key(**name))
+        {
+            let known: Vec<&str> = self.node.interconnects.keys().map(String::as_str).collect();
+            return Err(format!("a device is on {name:?}; the node has {}", known.join(", ")));
+        }
+        let names = self.used_interconnects(&places.concat());
         let number = |name: &str| {
             let found = names.iter().position(|known| *known == name);
             InterconnectId(found.expect("a used interconnect") as u8)
@@ -97,7 +111,7 @@ impl MachineConfig {
             interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
             memories: self.node.memories.values().map(|part| number(&part.on)).collect(),
-            devices: vec![place.into_iter().map(number).collect()],
+            devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
         })
     }
@@ -141,7 +155,10 @@ impl MachineConfig {
             }
             InterconnectPart::PrivatePath {} => {
                 let path = self.path_named(name).expect("checked with the machine").clone();
-                (InterconnectKind::PrivatePath(path, self.processor.period()), "private bus")
+                (
+                    InterconnectKind::PrivatePath(path, self.core_named(&self.node.host().1.core).period()),
+                    "private bus",
+                )
             }
         };
         InterconnectShape { name: reported.replace('_', " "), kind }
@@ -184,6 +201,12 @@ impl Shape {
             Some(&path) => seats.with_private_path(path),
             None => seats,
         }
+    }
+
+    /// The registers of devices on a processor's interconnects.
+    pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        beside.flat_map(|placed| placed.seat.registers).collect()
     }
 
     fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {

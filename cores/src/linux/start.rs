@@ -108,7 +108,7 @@ fn check_texts(invocation: &Invocation) -> Result<(), StartError> {
 
 /// Copies the segments and maps their pages. Where segments share a page, it
 /// allows what either of them does.
-fn load(
+pub(crate) fn load(
     program: &Program,
     space: &mut AddressSpace,
     memory: &mut impl GuestMemory,

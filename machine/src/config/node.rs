@@ -28,6 +28,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use narthex_cores as cores;
 use narthex_interfaces::Attachment;
 use narthex_memory::{bus, main_memory};
 use schemars::JsonSchema;
@@ -309,6 +310,11 @@ impl MachineConfig {
     /// The parameters of a snooping bus.
     pub(crate) fn bus_named(&self, name: &str) -> Option<&bus::Config> {
         if name == "bus" { Some(&self.bus) } else { self.buses.get(name) }
+    }
+
+    /// The parameters of a core.
+    pub(crate) fn core_named(&self, name: &str) -> &cores::Config {
+        if name == "processor" { &self.processor } else { &self.processors[name] }
     }
 
     /// The parameters of a memory.

@@ -41,9 +41,9 @@ impl Node {
         self.interconnects.iter().map(Interconnect::name).collect()
     }
 
-    /// How many processes it runs.
+    /// How many processes of the program it runs.
     pub fn process_count(&self) -> usize {
-        self.processes.len()
+        self.programs()
     }
 
     /// The latest instant that anything on this node has reached.

@@ -84,7 +84,7 @@ pub struct StuckNode {
 impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
-        let processes = (0..self.processors.len()).map(|index| self.stuck_process(index)).collect();
+        let processes = (0..self.programs()).map(|index| self.stuck_process(index)).collect();
         StuckNode {
             processes,
             flow: self.network.state(),
@@ -100,7 +100,8 @@ impl Node {
         // A return address is behind its call: the line is that of the byte before.
         let inside =
             |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let calls = chain.into_iter().enumerate().map(inside).map(|address| self.call(address)).collect();
+        let calls =
+            chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect();
         let process = index as u8;
         let interface = &self.devices[0];
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
@@ -139,11 +140,12 @@ impl Node {
         self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
     }
 
-    fn call(&self, address: u64) -> Call {
-        let source = self.program.source_line(address);
+    fn call(&self, index: usize, address: u64) -> Call {
+        let program = &self.processes[index].program;
+        let source = program.source_line(address);
         Call {
             address,
-            function: self.program.symbol(address).map(|(name, _)| name.to_owned()),
+            function: program.symbol(address).map(|(name, _)| name.to_owned()),
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }
