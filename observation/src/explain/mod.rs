@@ -57,7 +57,8 @@ use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Node;
 use narthex_machine::node::journal::Journal;
-use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, digest, simulate};
+use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, simulate};
+use narthex_machine::sha256::sha256;
 use narthex_machine::{Failure, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -209,7 +210,7 @@ fn document(
         "version": env!("CARGO_PKG_VERSION"),
         "program": request.program,
         "arguments": request.args,
-        "binary_sha256": digest(elf),
+        "binary_sha256": sha256(elf),
         "interface": finished.interface.to_string(),
         "machine": finished.machine.resolved(),
         "packets": life.packets,

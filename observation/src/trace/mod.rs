@@ -47,8 +47,6 @@ use narthex_machine::Failure;
 use narthex_machine::files::Destination;
 use narthex_machine::node::Node;
 use narthex_machine::node::journal::{Crossing, Event, Hold};
-use serde::{Deserialize, Serialize};
-use vcd::ValueChangeDump;
 
 use flights::Flights;
 use format::Format;
@@ -57,6 +55,9 @@ use perfetto::Perfetto;
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
+use vcd::ValueChangeDump;
+
+pub use selection::TraceRequest;
 
 /// Journals hold what happens to all nodes together in this much of their time: a
 /// few tens of megabytes, whatever the nodes do.
@@ -66,24 +67,6 @@ const SHORTEST_STEP: Duration = Duration::from_ns(200);
 /// Journals begin this long before the timeline, to know what goes on when it
 /// begins: longer than any transaction takes.
 const RUN_UP: Duration = Duration::from_ns(2_000);
-
-/// The timeline of a run. It never changes what comes of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TraceRequest {
-    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
-    /// not; compressed if `.gz` follows.
-    pub file: PathBuf,
-    /// The nodes ("0,3-5"); all if not given.
-    #[serde(default)]
-    pub nodes: Option<String>,
-    /// The simulated time at which it begins ("10us"); the run's begin if not given.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// The simulated time at which it ends ("20us"); the run's end if not given.
-    #[serde(default)]
-    pub to: Option<String>,
-}
 
 /// Writes the timeline of a run.
 pub struct Tracer {
