@@ -61,6 +61,23 @@ impl Bench {
         let response = Response { data, value: 0x77, shared: false };
         (transaction.kind, self.own.complete(&transaction, &response))
     }
+
+    /// Repeats an access until it does not wait any more, as a processor does; its
+    /// outcome, and the transactions that it took.
+    fn finished<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> (Outcome<T>, usize) {
+        // Two blocks, each with a write-back.
+        for turns in 0..=4 {
+            match access(&mut self.port()) {
+                Outcome::Wait => drop(self.bus_turn()),
+                outcome => return (outcome, turns),
+            }
+        }
+        panic!("an access that goes on waiting")
+    }
+
+    fn outcome<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> Outcome<T> {
+        self.finished(access).0
+    }
 }
 
 #[test]
@@ -103,12 +120,8 @@ fn an_upgrade_that_lost_its_block_meanwhile_fetches_it_again() {
 #[test]
 fn a_misaligned_store_across_two_blocks_gets_both() {
     let mut bench = bench(UncachedStores::Blocking);
-    let mut turns = 0;
-    while bench.port().store(DATA + 60, 8, 0x0807_0605_0403_0201) == Outcome::Wait {
-        bench.bus_turn();
-        turns += 1;
-    }
-    assert_eq!(turns, 2);
+    let stored = bench.finished(|port| port.store(DATA + 60, 8, 0x0807_0605_0403_0201));
+    assert_eq!(stored, (Outcome::Done(()), 2));
     assert_eq!(bench.port().load(DATA + 60, 8), Outcome::Done(0x0807_0605_0403_0201));
     assert_eq!(bench.port().load(DATA + 64, 4), Outcome::Done(0x0807_0605));
 }

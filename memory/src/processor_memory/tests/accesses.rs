@@ -5,26 +5,18 @@ use std::hash::DefaultHasher;
 use super::*;
 
 impl Bench {
-    /// Stores as a processor does, which repeats the access until it is done; the
-    /// transactions that this took.
+    /// The transactions that a store takes.
     fn store(&mut self, address: u64, size: usize, value: u64) -> usize {
-        let mut turns = 0;
-        while self.port().store(address, size, value) == Outcome::Wait {
-            self.bus_turn();
-            turns += 1;
-        }
+        let (outcome, turns) = self.finished(|port| port.store(address, size, value));
+        assert_eq!(outcome, Outcome::Done(()));
         turns
     }
 
+    /// The value of a load, and the transactions that it takes.
     fn load(&mut self, address: u64, size: usize) -> (u64, usize) {
-        let mut turns = 0;
-        loop {
-            match self.port().load(address, size) {
-                Outcome::Done(value) => return (value, turns),
-                Outcome::Wait => drop(self.bus_turn()),
-                Outcome::Fault(fault) => panic!("{fault:?}"),
-            }
-            turns += 1;
+        match self.finished(|port| port.load(address, size)) {
+            (Outcome::Done(value), turns) => (value, turns),
+            (outcome, _) => panic!("{outcome:?}"),
         }
     }
 }

@@ -59,9 +59,7 @@ fn a_fence_empties_the_instruction_cache_and_a_new_program_drops_decoded_code_to
 fn every_store_to_code_counts_and_none_to_data() {
     let mut bench = bench(UncachedStores::Blocking);
     for (address, version) in [(CODE, 1), (CODE + 2, 2), (DATA, 2)] {
-        while bench.port().store(address, 2, 0x13) == Outcome::Wait {
-            bench.bus_turn();
-        }
+        assert_eq!(bench.outcome(|port| port.store(address, 2, 0x13)), Outcome::Done(()));
         assert_eq!(bench.port().code_version(), version);
     }
 }
@@ -72,9 +70,7 @@ fn code_is_read_from_the_data_cache_or_memory_up_to_the_end_of_its_pages() {
     bench.memory.write(CODE + 0xffc, &[1, 2, 3, 4]);
     assert_eq!(bench.port().code(CODE + 0xffc), Ok(0x0403_0201));
     assert_eq!(bench.port().code(CODE + 0xffe), Ok(0x0403), "two bytes are mapped");
-    while bench.port().store(CODE + 0xffd, 1, 9) == Outcome::Wait {
-        bench.bus_turn();
-    }
+    assert_eq!(bench.outcome(|port| port.store(CODE + 0xffd, 1, 9)), Outcome::Done(()));
     assert_eq!(bench.port().code(CODE + 0xffc), Ok(0x0403_0901));
 }
 
