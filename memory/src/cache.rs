@@ -285,6 +285,15 @@ impl Cache {
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// As [`Cache::write`] and [`Cache::allow`] for the block.
+    pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
+        let line = self.find(address).expect("the block is present");
+        let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+        self.data[start..start + bytes.len()].copy_from_slice(bytes);
+        self.allowed[line] = most as u8;
+        self.refresh_front(line);
+    }
+
     /// The block that holds `address`, if present in any readable state.
     pub fn peek(&self, address: u64) -> Option<&[u8]> {
         self.find(address).map(|line| self.line_bytes(line))
@@ -293,17 +302,33 @@ impl Cache {
     /// The block that must leave before the block of `address` can be filled
     /// in; none if it is present or its set has an empty line.
     pub fn victim_for(&self, address: u64) -> Option<Victim> {
+        let line = self.line_to_empty(address)?;
+        Some(Victim { block: self.block_in(line), dirty: self.line_state(line).is_dirty() })
+    }
+
+    /// Takes out the block that must leave before the block of `address` can be
+    /// filled in, if there is one: its address, and its bytes if its home has
+    /// older ones.
+    pub fn make_room(&mut self, address: u64) -> Option<(u64, Option<BlockData>)> {
+        let line = self.line_to_empty(address)?;
+        Some((self.block_in(line), self.empty_line(line)))
+    }
+
+    fn line_to_empty(&self, address: u64) -> Option<Line> {
         if self.find(address).is_some() {
             return None;
         }
         let line = self.replaced_line(address);
-        let state = self.line_state(line);
-        (state != State::Invalid).then(|| Victim { block: self.block_in(line), dirty: state.is_dirty() })
+        (self.line_state(line) != State::Invalid).then_some(line)
     }
 
     /// Takes the block of `address` out; its bytes, if its home has older ones.
     pub fn remove(&mut self, address: u64) -> Option<BlockData> {
         let line = self.find(address)?;
+        self.empty_line(line)
+    }
+
+    fn empty_line(&mut self, line: Line) -> Option<BlockData> {
         let is_dirty = self.line_state(line).is_dirty();
         let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));
         self.set_state(line, State::Invalid);
@@ -313,22 +338,42 @@ impl Cache {
     /// Takes in the block that `request` fetched, or the permission that an
     /// upgrade got. There is room: [`Cache::victim_for`] has been seen to.
     pub fn fill(&mut self, address: u64, request: Request, shared: bool, data: Option<&BlockData>) {
+        self.fill_allowing(address, request, shared, data, Tag::Write);
+    }
+
+    /// As [`Cache::fill`], but accesses beyond `most` go the slow way; see
+    /// [`Cache::allow`].
+    pub fn fill_allowing(
+        &mut self,
+        address: u64,
+        request: Request,
+        shared: bool,
+        data: Option<&BlockData>,
+        most: Tag,
+    ) {
         let state = self.protocol.fill(request, shared);
-        self.place(address, state, data);
+        let line = self.line_for(address);
+        self.put(line, address, state, data, most);
     }
 
     /// Puts a block in with a state of the caller's choice: for owners that
     /// produce whole blocks themselves.
     pub fn place(&mut self, address: u64, state: State, data: Option<&BlockData>) {
+        let line = self.line_for(address);
+        self.put(line, address, state, data, Tag::Write);
+    }
+
+    /// The line that has the block of `address`, or an empty one for it.
+    fn line_for(&self, address: u64) -> Line {
         let line = self.find(address).unwrap_or_else(|| self.replaced_line(address));
         debug_assert!(
             self.find(address).is_some() || self.line_state(line) == State::Invalid,
             "a block was filled into an occupied line"
         );
-        self.put(line, address, state, data);
+        line
     }
 
-    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>) {
+    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>, most: Tag) {
         if let Some(lost) = self.lost.get_mut(line) {
             *lost = 0;
         }
@@ -338,7 +383,7 @@ impl Cache {
             self.data[start..start + self.block_bytes].copy_from_slice(data);
         }
         self.states[line] = state as u8;
-        self.allowed[line] = Tag::Write as u8;
+        self.allowed[line] = most as u8;
         self.make_most_recent(line);
     }
 
@@ -395,7 +440,7 @@ impl Cache {
         else {
             return false;
         };
-        self.put(line, address, state, Some(data));
+        self.put(line, address, state, Some(data), Tag::Write);
         true
     }
 
@@ -453,7 +498,9 @@ impl Cache {
 
     fn find(&self, address: u64) -> Option<Line> {
         let tag = self.tag_of(address);
-        self.lines_of(self.set_of(address)).find(|&line| self.tags[line] == tag)
+        let lines = self.lines_of(self.set_of(address));
+        let way = self.tags[lines.clone()].iter().position(|&own| own == tag)?;
+        Some(lines.start + way)
     }
 
     /// The tag of a line that holds the block of `address`.
@@ -523,15 +570,17 @@ impl Cache {
 
     /// Makes the front row of the line's set describe this line.
     fn write_front(&mut self, line: Line) {
-        let state = self.line_state(line);
-        let tag = self.tags[line];
+        let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
+        let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
+        let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
+        let answer = |is_fast| if is_fast { tag } else { 0 };
         let row = self.front_row(line);
-        let allowed = self.allowed[line];
-        let fast_loads = state.is_readable() && allowed >= Tag::Read as u8;
-        let fast_stores = state == State::Modified && allowed >= Tag::Write as u8;
-        self.front[row] = if fast_loads { tag } else { 0 };
-        self.front[row + 1] = if fast_stores { tag } else { 0 };
-        self.front[row + 2] = (line * self.block_bytes) as u64;
+        self.front[row..row + FRONT_WORDS].copy_from_slice(&[
+            answer(fast_loads),
+            answer(fast_stores),
+            (line * self.block_bytes) as u64,
+            0,
+        ]);
     }
 }
 

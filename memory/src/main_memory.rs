@@ -102,9 +102,7 @@ impl MainMemory {
 
     /// The block of `length` bytes at `address`.
     pub fn read_block(&self, address: u64, length: usize) -> BlockData {
-        let mut block = BlockData::zeroed(length);
-        self.read(address, &mut block);
-        block
+        BlockData::filled_by(length, |bytes| self.read(address, bytes))
     }
 
     /// Forgets the pages that lie wholly inside the range, so that they read as zeros again.

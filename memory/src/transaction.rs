@@ -7,6 +7,8 @@
 //! cache, its instruction cache, a network interface. Main memory is not an
 //! agent: it never asks, it is the home of every address that no device claims.
 
+use std::cell::RefCell;
+
 use narthex_kernel::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,19 +24,57 @@ pub struct AgentId(pub u8);
 
 /// The bytes of one coherence block, on the heap: transactions and answers are
 /// handed on many times, and most of them carry no block.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct BlockData(Box<[u8]>);
+
+/// Spare blocks that a thread keeps at most. Few are under way at a time.
+const MOST_SPARES: usize = 16;
+
+thread_local! {
+    /// Blocks that are not used any more: the next ones take their storage, so that
+    /// a transaction allocates nothing. A machine has blocks of one length.
+    static SPARES: RefCell<Vec<Box<[u8]>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for BlockData {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.0);
+        // A thread that ends has no spares any more: the block just goes.
+        let _ = SPARES.try_with(|spares| {
+            let mut spares = spares.borrow_mut();
+            if spares.len() < MOST_SPARES {
+                spares.push(bytes);
+            }
+        });
+    }
+}
+
+impl Clone for BlockData {
+    fn clone(&self) -> Self {
+        Self::from_bytes(self)
+    }
+}
 
 impl BlockData {
     /// A block of `length` zero bytes.
     pub fn zeroed(length: usize) -> Self {
-        assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
-        BlockData(vec![0; length].into())
+        Self::filled_by(length, |bytes| bytes.fill(0))
     }
 
     /// A block with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        BlockData(bytes.into())
+        Self::filled_by(bytes.len(), |block| block.copy_from_slice(bytes))
+    }
+
+    /// A block of `length` bytes, each of which `fill` writes.
+    #[inline]
+    pub(crate) fn filled_by(length: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
+        let spare = SPARES.try_with(|spares| spares.borrow_mut().pop()).ok().flatten();
+        let mut bytes =
+            spare.filter(|spare| spare.len() == length).unwrap_or_else(|| vec![0; length].into());
+        fill(&mut bytes);
+        BlockData(bytes)
     }
 
     /// The little-endian 64-bit word at `offset`, a multiple of eight.

@@ -148,6 +148,9 @@ impl<'a, P: Partition> Group<'a, P> {
                 self.advance(position, window, sampled);
             }
         }
+        if self.mail.is_empty() {
+            return;
+        }
         let mut mail = std::mem::take(&mut self.mail);
         for envelope in mail.drain(..) {
             match self.place(&envelope) {

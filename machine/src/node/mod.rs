@@ -326,8 +326,8 @@ impl Node {
     #[inline(never)]
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
-        let edge = event.edge();
         self.see(&event);
+        let edge = if self.journal.is_some() { event.edge() } else { None };
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
             Event::Timer(device, seat) => self.timer(now, device, seat),
@@ -410,10 +410,16 @@ impl Partition for Node {
     type Payload = Frame;
 
     fn next_time(&self) -> Option<Time> {
-        let runnable =
-            self.processors.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
-        let processors = self.wakes_at().or_else(|| runnable.map(|unit| unit.processor.now()).min());
-        processors.into_iter().chain(self.events.next_time()).min()
+        let events = self.events.next_time().unwrap_or(Time::NEVER);
+        let next = match self.wakes_at() {
+            Some(wakes_at) => events.min(wakes_at),
+            None => {
+                let is_runnable = |unit: &&NodeProcessor| matches!(unit.state, State::Running | State::Woken);
+                let runnable = self.processors.iter().filter(is_runnable);
+                runnable.fold(events, |next, unit| next.min(unit.processor.now()))
+            }
+        };
+        (next < Time::NEVER).then_some(next)
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
