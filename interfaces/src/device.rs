@@ -159,15 +159,16 @@ impl Device for Interface {
             let process = Interface::process_of(number);
             let is_sender = number == Interface::send_half(process);
             let registers = Addresses::of_process(process).register_page();
-            let Layout { home, .. } = half.layout();
+            let Layout { home, snoops_all, .. } = half.layout();
+            let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
             let direction = if is_sender { "send" } else { "receive" };
             DeviceSeat {
                 process,
                 name: format!("the {direction} half of process {process}'s interface"),
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
-                concern: concern.clone(),
                 is_coherent: !concern.is_empty(),
+                concern,
             }
         };
         self.sides.iter().enumerate().map(seat).collect()

@@ -83,10 +83,13 @@ pub struct RegisterFault(pub String);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Cachable addresses that the processor may use. The half snoops
-    /// transactions on these blocks, and on no others.
+    /// transactions on these blocks, and on no others, unless it `snoops_all`.
     pub cachable: Vec<Range<u64>>,
     /// Those among them whose home is this half rather than main memory.
     pub home: Vec<Range<u64>>,
+    /// It may hold any block of the program for a while, and so snoops transactions
+    /// on all of them.
+    pub snoops_all: bool,
     /// 64-bit words to be in memory before the program starts.
     pub initial_words: Vec<(u64, u64)>,
     /// Entries of this half's queue, or blocks of its cachable registers; 0 where
@@ -110,6 +113,7 @@ impl Default for Layout {
         Layout {
             cachable: Vec::new(),
             home: Vec::new(),
+            snoops_all: false,
             initial_words: Vec::new(),
             entries: 0,
             regions: Vec::new(),

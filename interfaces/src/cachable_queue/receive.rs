@@ -344,6 +344,7 @@ impl Side for CachableQueueReceive {
                 .collect(),
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
+            snoops_all: false,
             transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
             regions: vec![
                 self.queue.region("receive queue"),

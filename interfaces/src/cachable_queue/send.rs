@@ -247,6 +247,7 @@ impl Side for CachableQueueSend {
                 self.queue.pointer_region("send queue's head", self.addresses.send_head()),
             ],
             facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
+            snoops_all: false,
             transactions: self.transactions(),
         }
     }

@@ -255,7 +255,9 @@ impl Receive {
 
 impl Side for Receive {
     fn layout(&self) -> Layout {
-        layout(self.dma_above, &[Kind::WriteBack, Kind::WriteBlock, Kind::ReadExclusive])
+        let transfers = [Kind::WriteBack, Kind::WriteBlock, Kind::ReadExclusive];
+        // The block that it merges is any block of the program's.
+        Layout { snoops_all: true, ..layout(self.dma_above, &transfers) }
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

@@ -1,13 +1,115 @@
 //! The node's bus, on which each transaction happens at once, and the cache that
-//! its processor reaches memory through.
+//! its processor reaches memory through. The bus is that of the simulator
+//! ([`narthex_memory::interconnects`]), with a clock that stands still.
 
 use std::ops::Range;
 
-use narthex_interfaces::Attachment;
+use narthex_interfaces::{Attachment, Device, Interface};
+use narthex_kernel::{Clock, Duration, Time};
+use narthex_memory::bus::Bus;
+use narthex_memory::interconnects::snooping_bus::SnoopingBus;
+use narthex_memory::interconnects::{
+    self, AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
+};
 use narthex_memory::protocols::{Access, Request};
-use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::{BLOCK_BYTES, Node, PROCESSOR};
+use super::{FIRST_SIDE, Node, PROCESSOR};
+
+const BUS: InterconnectId = InterconnectId(0);
+
+/// A bus with the processor and these halves of an interface on it.
+pub fn bus(interface: &Interface, halves: Range<usize>) -> Interconnect {
+    let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
+    let mut seats = vec![Seat::of_processor(PROCESSOR)];
+    for (number, seat) in
+        interface.seats().into_iter().enumerate().filter(|(number, _)| halves.contains(number))
+    {
+        let agent = AgentId(FIRST_SIDE.0 + number as u8);
+        for home in seat.homes {
+            homes.add(home, Home::Agent(agent)).expect("an address has one home");
+        }
+        seats.push(Seat::of_device(agent, seat.concern));
+    }
+    let names = Names { name: "memory bus", prefix: "" };
+    let clock = Clock::with_period(Duration::from_ns(1));
+    SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), Seats::new(seats), homes).into()
+}
+
+impl Composition for Node {
+    fn interconnect(&mut self, _on: InterconnectId) -> &mut Interconnect {
+        &mut self.bus
+    }
+
+    fn schedule(&mut self, _at: Time, _on: InterconnectId, step: Step) {
+        self.steps.push(step);
+    }
+
+    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
+        match agent {
+            PROCESSOR => self.requested.is_some(),
+            half => self.interface.sides[Self::side_of(half)].wants_bus(),
+        }
+    }
+
+    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
+        if agent == PROCESSOR {
+            return self.requested.take();
+        }
+        let side = Self::side_of(agent);
+        let transaction = self.with_side(side, |side, context| side.issue(context))?;
+        let half = side - self.own_sides().start;
+        self.assert_declared(half..half + 1, transaction.kind);
+        self.check_home(&transaction);
+        Some(transaction)
+    }
+
+    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        if agent == PROCESSOR {
+            let snoop = transaction.kind.snoop().expect("a block transaction");
+            return self.cache.snoop(snoop, transaction.address);
+        }
+        self.with_side(Self::side_of(agent), |side, context| side.snoop(context, transaction))
+    }
+
+    fn home(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
+        self.with_side(Self::side_of(agent), |side, context| side.home(context, transaction))
+    }
+
+    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        self.main.answer(transaction)
+    }
+
+    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
+        self.main.bytes.write(address, data);
+    }
+
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::ZERO
+    }
+
+    fn access(&mut self, _: Time, _: AgentId, _: &Transaction, _: &mut Response) {
+        unreachable!("registers are reached beside the bus")
+    }
+
+    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) {}
+
+    fn complete(
+        &mut self,
+        _now: Time,
+        agent: AgentId,
+        _on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        match agent {
+            PROCESSOR => self.answer = Some(response.clone()),
+            half => self.with_side(Self::side_of(half), |side, context| {
+                side.complete(context, transaction, response);
+            }),
+        }
+    }
+}
 
 impl Node {
     /// Loads from cachable memory; the access is within a block.
@@ -36,7 +138,7 @@ impl Node {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!(),
         };
-        let response = self.carry_out(&Transaction::block(PROCESSOR, kind, block));
+        let response = self.carry_out(Transaction::block(PROCESSOR, kind, block));
         self.cache.fill(block, request, response.shared, response.data.as_ref());
         self.cache.access(address, access).expect("the block was fetched");
     }
@@ -45,31 +147,29 @@ impl Node {
     pub(super) fn evict_block(&mut self, block: u64) {
         let dirty = self.cache.state(block).is_dirty();
         if let (Some(data), true) = (self.cache.remove(block), dirty) {
-            self.carry_out(&Transaction::carrying(PROCESSOR, Kind::WriteBack, block, data));
+            self.carry_out(Transaction::carrying(PROCESSOR, Kind::WriteBack, block, data));
         }
     }
 
-    /// A block transaction from its snoops to its data, at one instant.
-    pub(super) fn carry_out(&mut self, transaction: &Transaction) -> Response {
-        let (mut shared, mut supplied): (bool, Option<BlockData>) = (false, None);
-        let mut replies = Vec::new();
-        if transaction.agent != PROCESSOR {
-            self.check_home(transaction);
-            let snoop = transaction.kind.snoop().expect("a block transaction");
-            replies.push(self.cache.snoop(snoop, transaction.address));
+    /// A transaction of the processor, from its grant to its answer.
+    fn carry_out(&mut self, transaction: Transaction) -> Response {
+        self.requested = Some(transaction);
+        self.grant(PROCESSOR);
+        self.answer.take().expect("the bus answers at once")
+    }
+
+    /// An agent has the bus for its next transaction, if it has one.
+    pub(super) fn grant(&mut self, agent: AgentId) {
+        let now = self.now;
+        interconnects::grant_to(self, now, BUS, agent);
+        while let Some(step) = self.steps.pop() {
+            interconnects::happen(self, now, BUS, step);
         }
-        for side in self.own_sides() {
-            if transaction.agent != AgentId(side as u8 + 1) {
-                replies.push(self.with_side(side, |side, context| side.snoop(context, transaction)));
-            }
-        }
-        for reply in replies {
-            shared |= reply.shares;
-            assert!(supplied.is_none() || reply.supplies.is_none(), "two owners");
-            supplied = supplied.or(reply.supplies);
-        }
-        let data = supplied.or_else(|| self.home(transaction));
-        Response { data, value: 0, shared }
+    }
+
+    /// The half that is this agent, by its place in the interface.
+    fn side_of(agent: AgentId) -> usize {
+        usize::from(agent.0 - FIRST_SIDE.0)
     }
 
     /// A device behind an I/O bus caches nothing but its own blocks.
@@ -79,19 +179,6 @@ impl Node {
             let address = transaction.address;
             assert!(self.interface.home_of(address).is_some(), "{address:#x} is main memory's");
         }
-    }
-
-    fn home(&mut self, transaction: &Transaction) -> Option<BlockData> {
-        if let Some(side) = self.interface.home_of(transaction.address) {
-            return self.with_side(side, |side, context| side.home(context, transaction)).data;
-        }
-        if let Some(data) = &transaction.data {
-            self.main.write(transaction.address, data);
-        }
-        transaction
-            .kind
-            .fetches_block()
-            .then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
     }
 
     /// What these halves' layouts say of their transactions is whole.

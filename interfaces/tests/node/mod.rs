@@ -18,10 +18,12 @@ use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, Layout};
 use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::{Duration, Time};
-use narthex_memory::AgentId;
 use narthex_memory::cache::Cache;
+use narthex_memory::home_memory::HomeMemory;
+use narthex_memory::interconnects::{Interconnect, Step};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::protocols::{self, Protocol};
+use narthex_memory::{AgentId, Response, Transaction};
 use serde_json::{Map, json};
 
 use guest::{Guest, Order};
@@ -30,6 +32,7 @@ pub use processor::LONGEST_PAYLOAD;
 const PACKET_BYTES: u64 = 256;
 const BLOCK_BYTES: u64 = 64;
 const PROCESSOR: AgentId = AgentId(0);
+const FIRST_SIDE: AgentId = AgentId(1);
 
 /// A message as the tests compare it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -68,7 +71,13 @@ pub struct Node {
     addresses: Addresses,
     placement: Placement,
     cache: Cache,
-    main: MainMemory,
+    main: HomeMemory,
+    bus: Interconnect,
+    /// Steps of the bus that are due.
+    steps: Vec<Step>,
+    /// What the processor is to issue, and the answer that it has got.
+    requested: Option<Transaction>,
+    answer: Option<Response>,
     interface: Interface,
     network: NetworkPort,
     layouts: [Layout; 2],
@@ -115,7 +124,7 @@ impl Node {
         let surroundings = Surroundings {
             sections: &sections,
             processes: process + 1,
-            first_agent: AgentId(1),
+            first_agent: FIRST_SIDE,
             attachment: interface.attachment,
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
@@ -124,6 +133,8 @@ impl Node {
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();
         let layouts = built.layouts(process);
+        let own_sides = Interface::send_half(process)..Interface::receive_half(process) + 1;
+        let bus = bus::bus(&built, own_sides);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
@@ -140,7 +151,11 @@ impl Node {
             placement,
             // Small, so that queue entries fall out of it now and then.
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
-            main,
+            main: HomeMemory { bytes: main, access_time: Duration::ZERO, block_bytes: BLOCK_BYTES },
+            bus,
+            steps: Vec::new(),
+            requested: None,
+            answer: None,
             interface: built,
             network: NetworkPort::new(
                 NodeId(number),
@@ -223,11 +238,7 @@ impl Node {
         if !self.interface.sides[side].wants_bus() {
             return false;
         }
-        if let Some(transaction) = self.with_side(side, |side, context| side.issue(context)) {
-            self.assert_declared(half..half + 1, transaction.kind);
-            let response = self.carry_out(&transaction);
-            self.with_side(side, |side, context| side.complete(context, &transaction, &response));
-        }
+        self.grant(AgentId(FIRST_SIDE.0 + side as u8));
         true
     }
 
