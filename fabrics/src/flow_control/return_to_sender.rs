@@ -19,9 +19,7 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
-};
+use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.

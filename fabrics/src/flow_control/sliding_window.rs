@@ -13,9 +13,7 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
-};
+use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// A number of unacknowledged packets for each destination (isca96).

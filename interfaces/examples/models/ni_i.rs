@@ -251,7 +251,9 @@ pub static MODEL: Model = Model {
     examples: &["NI4", "NI16"],
     read: |text| {
         taxonomy::read(text, |name| match name {
-            Simple { coherent: false, words: false, queue: Queue::None, addition: None, .. } => Ok(Some("NI{}")),
+            Simple { coherent: false, words: false, queue: Queue::None, addition: None, .. } => {
+                Ok(Some("NI{}"))
+            }
             _ => Ok(None),
         })
     },

@@ -64,7 +64,9 @@ pub static MODEL: Model = Model {
     family: "NI_i w",
     summary: "a FIFO behind uncached registers (TMC CM-5)",
     examples: &["NI2w"],
-    read: |text| taxonomy::read(text, |name| Ok((name.is_fifo() && name.addition.is_none()).then_some("NI{}w"))),
+    read: |text| {
+        taxonomy::read(text, |name| Ok((name.is_fifo() && name.addition.is_none()).then_some("NI{}w")))
+    },
     programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
     send,

@@ -35,13 +35,14 @@ const BLOCK: u64 = 0x800;
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::numbered(3, "block_buffer", "Block buffers in front of FIFOs."),
-    registers: &[&fifo::REGISTERS, &[
-        (
+    registers: &[
+        &fifo::REGISTERS,
+        &[(
             "BLOCK",
             BLOCK,
             "block store: the next block of the packet to be sent; block load: of the packet at the head",
-        ),
-    ]],
+        )],
+    ],
     constants: &[],
     facts: &[],
     requirements: &[Requirement::BlockBuffers],

@@ -70,14 +70,21 @@ const NOT_SHARED: &str = "its store and its load have to follow each other, and 
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::numbered(4, "user_level_dma", "Registers and user-level DMA in front of FIFOs."),
-    registers: &[&fifo::REGISTERS, &[
-        ("SEND_DMA", SEND_DMA, "store: address of a payload to send by DMA; load: starts it, 1 while it lasts"),
-        (
-            "RECEIVE_DMA",
-            RECEIVE_DMA,
-            "store: where to put the payload by DMA; load: starts it, 1 while it lasts",
-        ),
-    ]],
+    registers: &[
+        &fifo::REGISTERS,
+        &[
+            (
+                "SEND_DMA",
+                SEND_DMA,
+                "store: address of a payload to send by DMA; load: starts it, 1 while it lasts",
+            ),
+            (
+                "RECEIVE_DMA",
+                RECEIVE_DMA,
+                "store: where to put the payload by DMA; load: starts it, 1 while it lasts",
+            ),
+        ],
+    ],
     constants: &[("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.")],
     facts: &[DMA_ABOVE],
     // The FIFO's registers have no place for the rest of a larger header, and the user's memory neither.

@@ -204,7 +204,8 @@ def _check_all(
                 raise
             left_out[name] = str(error)
     if not reports:
-        raise NarthexError(next(iter(left_out.values())))
+        first = next(iter(left_out.values()))
+        raise NarthexError(f"none of the interfaces can be checked: {first}")
     for name, reason in left_out.items():
         tell(f"{name} is not checked: {reason}")
     return reports, left_out
