@@ -129,7 +129,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// Where the processors of a node sit.
-    fn seats(&self) -> ProcessorSeats {
+    pub fn seats(&self) -> ProcessorSeats {
         let seats = ProcessorSeats::on(InterconnectId(0), MemoryId(0));
         match self.config.private_path(self.interface.attachment) {
             Some(_) => seats.with_private_path(InterconnectId(1)),

@@ -154,6 +154,12 @@ pub trait Composition {
 
     /// Takes note of what happens at an interconnect.
     fn observe(&mut self, _at: Time, _on: InterconnectId, _seen: Observation<'_>) {}
+
+    /// Two agents supply the block of a transaction, of which one alone may own it:
+    /// an error of a protocol's table or of a device.
+    fn two_owners(&mut self, transaction: &Transaction) {
+        debug_assert!(false, "two owners of {:#x}", transaction.address);
+    }
 }
 
 /// What reports call an interconnect.
@@ -178,12 +184,16 @@ pub trait Rules: Sized {
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
-    /// The agents to which it may be granted now, if its clock were a free choice;
-    /// none while it is occupied.
-    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId>;
-
-    /// Grants it to one of the contenders.
+    /// Grants it to an agent.
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+
+    /// The agents to which it may be granted now, if its clock were a free choice,
+    /// of those that want it; none while it is occupied. `all` are the
+    /// interconnects of its composition.
+    fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId>;
+
+    /// The transaction that has it, as far as agents on it know.
+    fn occupant(&self) -> Option<&Transaction>;
 
     /// The agents on it.
     fn seats(&self) -> &Seats;
@@ -255,6 +265,18 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.seats(),)* }
             }
 
+            /// The agents to which it may be granted now, if its clock were a free
+            /// choice, of those that want it; none while it is occupied. `all` are
+            /// the interconnects of its composition.
+            pub fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+                match self { $(Interconnect::$name(own) => own.contenders(all, wants),)* }
+            }
+
+            /// The transaction that has it, as far as agents on it know.
+            pub fn occupant(&self) -> Option<&Transaction> {
+                match self { $(Interconnect::$name(own) => own.occupant(),)* }
+            }
+
             /// The name in reports: "memory bus".
             pub fn name(&self) -> &'static str {
                 match self { $(Interconnect::$name(own) => own.name(),)* }
@@ -322,15 +344,7 @@ macro_rules! interconnects {
             }
         }
 
-        /// The agents to which an interconnect may be granted now, if its clock were
-        /// a free choice; none while it is occupied.
-        pub fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
-            match composition.interconnect(on) {
-                $(Interconnect::$name(_) => $file::$name::contenders(composition, on),)*
-            }
-        }
-
-        /// Grants an interconnect to one of its contenders.
+        /// Grants an interconnect to an agent: to one of its contenders.
         pub fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::grant_to(composition, now, on, agent),)*
@@ -378,10 +392,9 @@ pub(crate) struct Snooped {
 }
 
 impl Snooped {
-    fn join(&mut self, agent: AgentId, reply: SnoopReply, transaction: &Transaction) {
+    fn join(&mut self, agent: AgentId, reply: SnoopReply) {
         let shares = self.reply.shares | reply.shares;
         if reply.supplies.is_some() {
-            debug_assert!(self.owner.is_none(), "two owners of {:#x}", transaction.address);
             self.reply = reply;
             self.owner = Some(agent);
         }
@@ -401,7 +414,10 @@ pub(crate) fn snoop<C: Composition>(
     while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
         next = place + 1;
         let reply = composition.snoop(now, agent, transaction);
-        snooped.join(agent, reply, transaction);
+        if reply.supplies.is_some() && snooped.owner.is_some() {
+            composition.two_owners(transaction);
+        }
+        snooped.join(agent, reply);
     }
 }
 
