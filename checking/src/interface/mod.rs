@@ -221,7 +221,10 @@ impl Checked<'_> {
             let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
             let names: Vec<&str> = rules.map(|(_, name)| name).collect();
             let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
-            Failure::usage(format!("'{}' does not follow the rule '{rule}'; it follows {others}", self.interface.name))
+            Failure::usage(format!(
+                "'{}' does not follow the rule '{rule}'; it follows {others}",
+                self.interface.name
+            ))
         })
     }
 

@@ -8,9 +8,7 @@ use narthex_interfaces::Device;
 use narthex_interfaces::side::{Context, RegisterFault, Side};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;
-use narthex_memory::interconnects::{
-    self, Composition, Interconnect, InterconnectId, MemoryId, Observation,
-};
+use narthex_memory::interconnects::{self, Composition, Interconnect, InterconnectId, MemoryId, Observation};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::messages::Lengths;
@@ -201,9 +199,7 @@ impl<'a> Step<'a> {
     fn access_half(&mut self, half: usize, transaction: &Transaction, response: &mut Response) -> bool {
         let offset = transaction.address.wrapping_sub(self.rules.places.register_page());
         let answer = self.with_half(half, |half, context| match (transaction.kind, &transaction.data) {
-            (Kind::UncachedLoad, _) => {
-                Some(half.load(context, offset)?.map(|value| response.value |= value))
-            }
+            (Kind::UncachedLoad, _) => Some(half.load(context, offset)?.map(|value| response.value |= value)),
             (Kind::BlockLoad, _) => {
                 Some(half.load_block(context, offset)?.map(|block| response.data = Some(block)))
             }
@@ -310,8 +306,12 @@ impl Composition for Step<'_> {
         }
     }
 
-    fn snarf(&mut self, _agent: AgentId, transaction: &Transaction) {
-        self.world.guest.caches.snarf(transaction);
+    fn snarf(&mut self, _agent: AgentId, transaction: &Transaction) -> bool {
+        let takes = self.world.guest.caches.snarf(transaction);
+        if takes {
+            self.say(|_| "; the processor's cache takes it in".into());
+        }
+        takes
     }
 
     /// A processor makes its access before anything else can happen. Its own

@@ -130,9 +130,9 @@ pub trait Composition {
     /// Carries out an uncached access at its end; `agent` is the seat of the device.
     fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
 
-    /// Bytes have crossed an interconnect: the agent's cache, which lost the
-    /// block, may take them.
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction);
+    /// Bytes have crossed an interconnect: whether the agent's cache, which lost
+    /// the block, takes them.
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool;
 
     /// The transaction of an agent is over, and this is the answer.
     fn complete(
@@ -480,7 +480,7 @@ pub(crate) fn block_transaction<C: Composition>(
 }
 
 /// A transaction is over on an interconnect: an uncached access has its effect,
-/// caches may take the bytes, and the agent gets the answer.
+/// caches may take the bytes, and the agent gets the answer, which says so.
 pub(crate) fn complete<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -494,7 +494,7 @@ pub(crate) fn complete<C: Composition>(
         let mut next = 0;
         while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, &transaction) {
             next = place + 1;
-            composition.snarf(agent, &transaction);
+            response.shared |= composition.snarf(agent, &transaction);
         }
     }
     composition.complete(now, transaction.agent, on, &transaction, &response);
