@@ -66,9 +66,14 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
         smallest(*asked, &config)
     });
     let least = forms.min_by_key(|(interface, config)| most_entries(interface, config));
-    least.ok_or_else(|| match config.build_interface(asked) {
-        Err(problem) => problem,
-        Ok(_) => format!("'{asked}' has no form that is small enough to be checked"),
+    least.ok_or_else(|| {
+        let mut full = machine.clone();
+        full.machine.processors_per_node = 1;
+        for model in models {
+            full.interfaces.entry(model.section).or_insert_with(model.sample);
+        }
+        let small = || format!("'{asked}' has no form that is small enough to be checked");
+        full.build_interface(asked).err().unwrap_or_else(small)
     })
 }
 

@@ -41,8 +41,8 @@ pub struct Step<'a> {
     world: World,
     /// A block that the cache gives up and that the processor writes back.
     write_back: Option<Transaction>,
-    /// A transaction was issued.
-    has_issued: bool,
+    /// Where the transaction is that the story has told of.
+    told_on: Option<InterconnectId>,
     /// The first property that was violated.
     violation: Option<Violation>,
     story: Option<&'a mut String>,
@@ -57,7 +57,7 @@ impl<'a> Step<'a> {
         story: Option<&'a mut String>,
     ) -> Result<World, Violation> {
         let world = world.clone();
-        let mut step = Step { rules, world, write_back: None, has_issued: false, violation: None, story };
+        let mut step = Step { rules, world, write_back: None, told_on: None, violation: None, story };
         step.happen(event);
         match step.violation {
             None => Ok(step.world),
@@ -170,6 +170,7 @@ impl<'a> Step<'a> {
                 self.say(|_| "the address is at the bridge".into());
             }
             (Choice::Step(..), Some(Transaction { kind, address, .. })) => {
+                self.told_on = Some(on);
                 self.say(|places| format!("{} {} is over on the {name}", kind.name(), places.name(address)));
             }
             (Choice::Step(..), None) => self.say(|_| format!("the bridge's part on the {name} is over")),
@@ -233,7 +234,7 @@ impl Composition for Step<'_> {
     }
 
     fn issue(&mut self, _now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {
-        self.has_issued = true;
+        self.told_on = Some(on);
         if let Some(write_back) = self.write_back.take() {
             return Some(write_back);
         }
@@ -341,16 +342,18 @@ impl Composition for Step<'_> {
         self.story.is_some()
     }
 
-    /// Tells what the agents themselves do not know of.
-    fn observe(&mut self, _at: Time, _on: InterconnectId, seen: Observation<'_>) {
+    /// Tells what goes on without an agent that issues: a bridge carries something.
+    fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
         match seen {
-            Observation::Crossing { transaction, .. } | Observation::Held(transaction)
-                if !std::mem::replace(&mut self.has_issued, true) =>
-            {
-                let Transaction { kind, address, agent, .. } = *transaction;
-                self.say(|places| {
-                    format!("; {} {} of {} crosses it", kind.name(), places.name(address), who(agent))
-                });
+            Observation::Crossing { transaction, .. } | Observation::Held(transaction) => {
+                let is_news = self.told_on.is_none() || on == self.rules.seats.caches.0;
+                if is_news && self.told_on.replace(on) != Some(on) {
+                    let (kind, agent) = (transaction.kind.name(), who(transaction.agent));
+                    let (address, bus) = (transaction.address, self.world.interconnects.get(on).name());
+                    self.say(|places| {
+                        format!("; {kind} {} of {agent} crosses the {bus}", places.name(address))
+                    });
+                }
             }
             Observation::Kept => self.say(|_| ", which keeps it for a device".into()),
             _ => {}

@@ -239,6 +239,8 @@ pub trait Rules: Sized {
 macro_rules! interconnects {
     ($($file:ident :: $name:ident),*) => {
         /// An interconnect of any kind.
+        // A node has few of them, and they stay where they are.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
         pub enum Interconnect {
             $(#[doc = concat!("See [`", stringify!($file), "`].")] $name($file::$name),)*
