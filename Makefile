@@ -13,7 +13,7 @@ RUST_FILES = $(shell find . \( -name target -o -name .venv \) -prune -o -name '*
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine observation checking python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz identity experiments headers pages fmt docs guide lock \
+.PHONY: help demo test lint rust-test python-test bench fuzz mutants identity experiments headers pages fmt docs guide lock \
 	wheel setup clean
 .DEFAULT_GOAL := help
 
@@ -77,6 +77,9 @@ fuzz: setup ## Try random programs, files, accesses, checkpoints, results and sw
 	cargo run --locked --release -p narthex-fuzz -- $(or $(CLASS),all) --seconds $(or $(SECONDS),300) \
 		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
 	$(BIN)/pytest -s python/tests/test_damaged_results.py python/tests/test_sweep_fuzz.py -m long
+
+mutants: ## Change the code of memory, fabrics and interfaces in small ways; their own tests have to notice 85 %: CRATE=fabrics.
+	@$(PYTHON) .ci/mutants.py $(CRATE)
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

@@ -44,7 +44,7 @@ class Bench:
     say: Say
 
     def saying(self, say: Say) -> "Bench":
-        """Return the same bench with somebody else who is told."""
+        """Return the same bench with another observer."""
         return replace(self, say=say)
 
 

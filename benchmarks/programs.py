@@ -75,7 +75,7 @@ class Exchange:
     most_nodes: int
 
     def run(self, nodes: int, steps: int) -> Run:
-        """Return a run of so many nodes."""
+        """Return a run of this many nodes."""
         return Run(self.program, (self.size, steps), nodes=nodes)
 
 
@@ -126,7 +126,7 @@ def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
 
 
 def stream_run(interface: str, more: int) -> Run:
-    """Return a stream of so many messages more than it takes to warm up."""
+    """Return a stream of this many messages more than it takes to warm up."""
     return Run("bandwidth", (64, FEW_MESSAGES + more), interface)
 
 

@@ -17,7 +17,7 @@ fn kernels(criterion: &mut Criterion) {
     for (timing, make) in programs::MACHINES {
         for (name, source) in programs::PROGRAMS {
             let mut machine = make(source);
-            // Warm up, then find out how long so many instructions take.
+            // Warm up, then find out how long this many instructions take.
             let millisecond = Duration::from_ns(1_000_000);
             machine.run(Time::ZERO + millisecond);
             let before = machine.retired();

@@ -1,4 +1,4 @@
-//! Runs about so many guest instructions of a measured program, so that a tool
+//! Runs about the given number of guest instructions of a measured program, so that a tool
 //! can count host instructions for each guest instruction:
 //!
 //! ```text

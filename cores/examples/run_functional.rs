@@ -47,7 +47,7 @@ fn run(program: &Program, arguments: Vec<String>) -> ExitCode {
         End::Killed(signal) => failure(1, &format!("the program ended by {signal}")),
         End::Failed(message) => failure(1, &message),
         End::Fault(fault) => failure(1, &process.report(fault)),
-        End::Stuck | End::Horizon => failure(1, "the processor waits for ever"),
+        End::Stuck | End::Horizon => failure(1, "the processor waits forever"),
     }
 }
 
@@ -56,7 +56,7 @@ fn failure(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Passes output on. There is nobody to tell when that fails.
+/// Passes output on. A failure is ignored: it cannot be reported either.
 fn show(effect: &Effect) {
     let _ = match effect {
         Effect::Output { stream: OutputStream::Output, bytes } => std::io::stdout().write_all(bytes),

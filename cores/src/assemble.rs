@@ -33,6 +33,18 @@ pub struct AssembleError {
     pub what: String,
 }
 
+/// The names of the integer registers in the calling convention.
+pub(crate) const INTEGER_NAMES: [&str; 32] = [
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6",
+    "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+];
+/// The names of the floating-point registers in the calling convention.
+pub(crate) const FLOAT_NAMES: [&str; 32] = [
+    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3", "fa4",
+    "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8",
+    "ft9", "ft10", "ft11",
+];
+
 /// Assembles a program for the address `base`.
 pub fn assemble(base: u64, source: &str) -> Result<Vec<u8>, AssembleError> {
     let mut labels = HashMap::new();
@@ -67,21 +79,12 @@ pub fn encode(text: &str) -> Result<u32, AssembleError> {
 /// The number of a register by its ABI name (`a0`, `fa0`) or plain name (`x10`,
 /// `f10`).
 pub fn register(name: &str) -> Option<(Registers, u32)> {
-    const INTEGER: [&str; 32] = [
-        "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
-        "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
-    ];
-    const FLOAT: [&str; 32] = [
-        "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3",
-        "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11",
-        "ft8", "ft9", "ft10", "ft11",
-    ];
     let place = |names: &[&str]| names.iter().position(|known| *known == name);
     let plain = |letter| name.strip_prefix(letter)?.parse().ok().filter(|&number| number < 32);
     let numbered = |letter: char, registers| Some((registers, plain(letter)?));
-    place(&INTEGER)
+    place(&INTEGER_NAMES)
         .map(|number| (Registers::Integer, number as u32))
-        .or_else(|| place(&FLOAT).map(|number| (Registers::Float, number as u32)))
+        .or_else(|| place(&FLOAT_NAMES).map(|number| (Registers::Float, number as u32)))
         .or_else(|| numbered('x', Registers::Integer))
         .or_else(|| numbered('f', Registers::Float))
 }

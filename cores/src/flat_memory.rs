@@ -124,6 +124,12 @@ impl FlatMemory {
         memory
     }
 
+    /// The protection of the page that holds `address`.
+    #[cfg(test)]
+    pub(crate) fn protection(&self, address: u64) -> Option<Protection> {
+        self.pages.get(&(address & !OFFSET)).map(|page| page.protection)
+    }
+
     /// The frame of a page that allows the access.
     fn frame(&mut self, address: u64, allows: fn(Protection) -> bool) -> Result<&mut Frame, AccessFault> {
         let page = self.pages.get_mut(&(address & !OFFSET)).ok_or(AccessFault::Unmapped)?;

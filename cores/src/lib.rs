@@ -3,7 +3,7 @@
 //! A [`Processor`] executes RV64GC (I, M, A, F, D, C, Zicsr, Zifencei, Zicntr)
 //! over any [`Port`](narthex_memory::Port), and does not know whether it serves
 //! a host or a network interface. It runs ahead inside its caches and stops
-//! when somebody else has to act. Reading order:
+//! when another part of the node has to act. Reading order:
 //!
 //! 1. [`instruction`]: an instruction as the manual writes it;
 //! 2. `extensions/`: the instruction set, one file an extension;
@@ -20,7 +20,6 @@
 
 mod access_control;
 mod code;
-mod compressed;
 mod config;
 mod decode;
 mod execute;
@@ -32,10 +31,16 @@ mod processor;
 mod stop;
 
 pub mod assemble;
+pub mod compressed;
+pub mod firmware;
 pub mod instruction;
 pub mod linux;
 pub mod timing;
 pub mod wait_loop;
+
+#[cfg(test)]
+#[path = "../tests/common/elf.rs"]
+mod test_elf;
 
 pub use access_control::AccessControl;
 pub use code::Code;

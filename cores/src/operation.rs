@@ -1,4 +1,4 @@
-//! The decoded form of an instruction, and the pointer that walks over it.
+//! The decoded form of an instruction, and the pointer that moves over it.
 //!
 //! A guest instruction is decoded once into an [`Operation`] of 16 bytes. Each
 //! *halfword* of code has a slot, because RISC-V instructions may start at any

@@ -225,7 +225,7 @@ impl InOrder {
         std::array::from_fn(|_| busy.next().expect("as many as there are"))
     }
 
-    /// What is under way at `t` ends so many slots later.
+    /// What is under way at `t` ends this many slots later.
     pub(crate) fn shift(&mut self, t: u64, slots: u64) {
         let busy = self.ready.iter_mut().chain(&mut self.free);
         busy.filter(|until| **until > t).for_each(|until| *until += slots);

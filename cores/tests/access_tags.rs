@@ -1,5 +1,5 @@
 //! Accesses that tags refuse, on processors with a cache: what their handlers
-//! see, what they cost to the cycle, and what nobody can handle.
+//! see, what they cost to the cycle, and what no handler can handle.
 
 use narthex_cores::assemble::assemble;
 use narthex_cores::{AccessControl, Code, Config, FaultKind, Functional, InOrder, Processor, Stop, Timing};

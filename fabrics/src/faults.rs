@@ -28,8 +28,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The rules that the faults break on a machine of so many nodes, as (key,
-    /// what is wrong) pairs.
+    /// The rules that the faults break on a machine of this many nodes, as
+    /// (key, what is wrong) pairs.
     pub fn problems(&self, nodes: u32) -> Vec<(&'static str, String)> {
         let is_unknown = |node: &&NodeId| u32::from(node.0) >= nodes;
         let unknown = |lost: &Lost| {
@@ -175,13 +175,28 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_is_a_string_in_a_file_and_a_wrong_one_is_refused_there() {
+        let text = "\"returned packet 1 from node 4 to node 12\"";
+        let read: Lost = serde_json::from_str(text).expect(text);
+        assert_eq!(read, lost("returned packet 1 from node 4 to node 12"));
+        assert_eq!(serde_json::to_string(&read).expect("a string"), text);
+        assert!(serde_json::from_str::<Lost>("\"packet 0 from node 1 to node 0\"").is_err());
+    }
+
+    #[test]
+    fn a_fault_tells_whether_an_acknowledgement_is_lost_and_at_which_node_it_is_missed() {
+        let [acknowledgement, packet] =
+            ["acknowledgement 1 from node 0 to node 3", "packet 1 from node 0 to node 2"].map(lost);
+        assert!(acknowledgement.is_acknowledgement() && !packet.is_acknowledgement());
+        assert_eq!((acknowledgement.to(), packet.to()), (NodeId(3), NodeId(2)));
+    }
+
+    #[test]
     fn nodes_that_do_not_exist_are_refused() {
         let config = Config { lose: vec![lost("packet 1 from node 0 to node 2")] };
         assert!(config.problems(3).is_empty());
-        assert_eq!(
-            config.problems(2)[0].1,
-            "\"packet 1 from node 0 to node 2\" names node 2; nodes are 0 to 1"
-        );
+        let problem = "\"packet 1 from node 0 to node 2\" names node 2; nodes are 0 to 1";
+        assert_eq!(config.problems(2), [("lose", problem.to_owned())]);
     }
 
     #[test]

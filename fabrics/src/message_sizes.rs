@@ -95,7 +95,7 @@ mod tests {
 
     const LAST: u64 = 1 << 55;
 
-    /// The header of a packet with so many bytes of payload on its way.
+    /// The header of a packet with this many bytes of payload.
     fn header(index: u64, bytes: u64, last: u64) -> Header {
         Header(index << 40 | bytes << 16 | last)
     }

@@ -220,6 +220,22 @@ mod tests {
     }
 
     #[test]
+    fn a_process_is_named_by_its_node_where_each_node_runs_one() {
+        assert_eq!(Placement { nodes: 4, processes: 1 }.name(Rank(3)), "node 3");
+        assert_eq!(Placement { nodes: 4, processes: 2 }.name(Rank(3)), "rank 3");
+    }
+
+    #[test]
+    fn a_header_has_the_layout_of_the_messaging_library() {
+        let header = Header::of(&[0x34, 0x12, 0x80, 0x99, 0x88, 0x21, 0xc3, 0x00, 0xff]);
+        assert_eq!(header, Header(0x00c3_2188_9980_1234));
+        assert_eq!((header.peer(), header.payload_bytes(), header.index()), (Rank(0x1234), 0x80, 0x4321));
+        assert!(header.is_last() && !header.sense());
+        let other = Header(1 << 63 | 0x7f << 48);
+        assert_eq!((other.index(), other.is_last(), other.sense()), (0x7f00, false, true));
+    }
+
+    #[test]
     fn a_header_keeps_what_belongs_to_the_library() {
         let header = Header(0x7fee_ddcc_bbf8_0007);
         assert_eq!(header.peer(), Rank(7));
@@ -227,5 +243,19 @@ mod tests {
         let seen = header.with_peer(Rank(3)).with_sense(true);
         assert_eq!(seen.0, 0xffee_ddcc_bbf8_0003);
         assert_eq!(seen.with_sense(false).with_peer(Rank(7)), header);
+    }
+
+    #[test]
+    fn a_summary_names_the_ends_of_the_packet_whichever_way_the_frame_goes() {
+        let (source, destination) = (Rank(2), Rank(5));
+        let packet =
+            Box::new(Packet { source, destination, sequence: 9, header: Header(5), payload: vec![0; 24] });
+        let summary =
+            |kind, payload_bytes| FrameSummary { kind, source, destination, sequence: 9, payload_bytes };
+        let acknowledgement = Frame::Acknowledgement { from: destination, to: source, sequence: 9 };
+        assert_eq!(Frame::Data(packet.clone()).summary(), summary(FrameKind::Packet, 24));
+        assert_eq!(Frame::Returned(packet).summary(), summary(FrameKind::ReturnedPacket, 24));
+        assert_eq!(acknowledgement.summary(), summary(FrameKind::Acknowledgement, 0));
+        assert_eq!(FrameKind::ALL.map(FrameKind::name), ["packet", "acknowledgement", "returned packet"]);
     }
 }

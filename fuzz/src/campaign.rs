@@ -27,7 +27,7 @@ const INPUT: &str = "input";
 const LONGEST_CASE: Duration = Duration::from_secs(30);
 /// The address space of a child; a case needs a small part of it.
 const MEMORY_KIBIBYTES: u64 = 4 << 20;
-/// After so many findings, a campaign ends.
+/// After this many findings, a campaign ends.
 const MOST_FINDINGS: usize = 10;
 /// Time between two lines of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);

@@ -1,7 +1,6 @@
 //! Machines, and the interfaces that they can have, wherever those are attached.
 
 use narthex_interfaces::models::MODELS;
-use narthex_interfaces::side::Driver;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_machine::{RunRequest, config};
 use std::sync::LazyLock;
@@ -61,9 +60,8 @@ pub fn any_with_library(choice: &mut Choice) -> RunRequest {
     loop {
         let request = any(choice);
         let interface: Attached = request.interface.parse().expect("a name");
-        let config = config::load(&request.machine).expect("it is built in").config;
-        let layouts = config.build_interface(&interface).expect("it fits").layouts(0);
-        if layouts.iter().all(|half| half.driver != Driver::CachableRegister) {
+        let halves = [interface.name.send, interface.name.receive];
+        if halves.iter().all(|half| half.model.programming.driver.name != "cachable_register") {
             return request;
         }
     }

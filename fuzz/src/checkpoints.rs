@@ -1,6 +1,6 @@
 //! Checkpoints of real runs with damage: anywhere in the file; and, with a
 //! checksum that is right again, in its header, in its compressed bytes, and in
-//! the state itself, where nothing but the simulator's own checks is left.
+//! the state itself, where only the simulator's own checks are left.
 //!
 //! A file must be refused with its name, or resumed to an end.
 
@@ -121,7 +121,7 @@ impl Run {
         Identity::new(&self.request, &self.elf, interface, self.machine().resolved())
     }
 
-    /// The state after so many windows, or at the end.
+    /// The state after this many windows, or at the end.
     fn state(&self, windows: u64) -> Vec<u8> {
         let machine = self.machine();
         let interface = self.request.interface.parse().expect("a name");

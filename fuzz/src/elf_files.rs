@@ -1,4 +1,4 @@
-//! ELF files that nobody's linker made: segments anywhere and of any length,
+//! ELF files that no linker made: segments anywhere and of any length,
 //! any bytes as code, any entry; and a sound file with damage, in its debug
 //! information too.
 //!
@@ -115,7 +115,7 @@ fn crafted(choice: &mut Choice) -> Vec<u8> {
         3 => 1,
         _ => first.address % 2,
     };
-    elf::file(first.address.wrapping_add(offset), &segments)
+    elf::file(first.address.wrapping_add(offset), segments)
 }
 
 fn segment(choice: &mut Choice) -> Segment {

@@ -33,7 +33,7 @@ struct Options {
     /// The reference of the class `instructions` [default: qemu-riscv64 on the PATH].
     #[arg(long, value_name = "FILE")]
     qemu: Option<PathBuf>,
-    /// Print the fixed set instead: so many seeds with the hash of QEMU's output.
+    /// Print the fixed set instead: this many seeds, hashes of programs and of QEMU's output.
     #[arg(long, value_name = "N")]
     record: Option<u64>,
     /// Run the cases here, with files in this folder.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Runs so many cases of a class; whatever is found is told by the failure.
+/// Runs this many cases of a class; the failure says what was found.
 fn check(class: &str, cases: u64) {
     let keep = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_narthex-fuzz"));

@@ -91,12 +91,13 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
     const struct receive_driver driver[HEADER_VARIANTS] = {                                        \
         {start, arrived##_small, receive##_small}, {start, arrived##_large, receive##_large}}
 
-extern const struct send_driver send_loopback[HEADER_VARIANTS], send_fifo[HEADER_VARIANTS],
-    send_cachable_queue[HEADER_VARIANTS], send_cachable_register[HEADER_VARIANTS],
-    send_block_buffer[HEADER_VARIANTS], send_user_level_dma[HEADER_VARIANTS];
-extern const struct receive_driver receive_loopback[HEADER_VARIANTS], receive_fifo[HEADER_VARIANTS],
-    receive_cachable_queue[HEADER_VARIANTS], receive_cachable_register[HEADER_VARIANTS],
-    receive_block_buffer[HEADER_VARIANTS], receive_user_level_dma[HEADER_VARIANTS];
+/* driver_NAME.c defines send_NAME and receive_NAME; the header has the names (EVERY_DRIVER). */
+#define DECLARE_DRIVER(number, name)                                                               \
+    extern const struct send_driver send_##name[HEADER_VARIANTS];                                  \
+    extern const struct receive_driver receive_##name[HEADER_VARIANTS];
+
+DECLARE_DRIVER(DRIVER_LOOPBACK, loopback)
+EVERY_DRIVER(DECLARE_DRIVER)
 
 /* The driver with a number of the information page; fails if this program has none. */
 struct send_driver pick_send_driver(uint64_t number, int variant);

@@ -8,20 +8,18 @@ static _Noreturn void fail(const char *half, uint64_t number) {
                  narthex_node(), half, (unsigned long long)number);
 }
 
+/* The number of each driver of the header leads to its table. */
+#define PICK_SENDER(number, name)                                                                  \
+    case number:                                                                                   \
+        return send_##name[variant];
+#define PICK_RECEIVER(number, name)                                                                \
+    case number:                                                                                   \
+        return receive_##name[variant];
+
 struct send_driver pick_send_driver(uint64_t number, int variant) {
     switch (number) {
-    case DRIVER_LOOPBACK:
-        return send_loopback[variant];
-    case DRIVER_FIFO:
-        return send_fifo[variant];
-    case DRIVER_CACHABLE_QUEUE:
-        return send_cachable_queue[variant];
-    case DRIVER_CACHABLE_REGISTER:
-        return send_cachable_register[variant];
-    case DRIVER_BLOCK_BUFFER:
-        return send_block_buffer[variant];
-    case DRIVER_USER_LEVEL_DMA:
-        return send_user_level_dma[variant];
+        PICK_SENDER(DRIVER_LOOPBACK, loopback)
+        EVERY_DRIVER(PICK_SENDER)
     default:
         fail("send", number);
     }
@@ -29,18 +27,8 @@ struct send_driver pick_send_driver(uint64_t number, int variant) {
 
 struct receive_driver pick_receive_driver(uint64_t number, int variant) {
     switch (number) {
-    case DRIVER_LOOPBACK:
-        return receive_loopback[variant];
-    case DRIVER_FIFO:
-        return receive_fifo[variant];
-    case DRIVER_CACHABLE_QUEUE:
-        return receive_cachable_queue[variant];
-    case DRIVER_CACHABLE_REGISTER:
-        return receive_cachable_register[variant];
-    case DRIVER_BLOCK_BUFFER:
-        return receive_block_buffer[variant];
-    case DRIVER_USER_LEVEL_DMA:
-        return receive_user_level_dma[variant];
+        PICK_RECEIVER(DRIVER_LOOPBACK, loopback)
+        EVERY_DRIVER(PICK_RECEIVER)
     default:
         fail("receive", number);
     }

@@ -1,5 +1,5 @@
-/* The interface's registers and the information page. Generated from
- * interfaces/src/registers.rs by `make headers`; do not edit. */
+/* The interfaces' drivers and registers and the information page. Generated from what the
+ * models in interfaces/src declare by `make headers`; do not edit. */
 #ifndef NARTHEX_RUNTIME_REGISTERS_H
 #define NARTHEX_RUNTIME_REGISTERS_H
 
@@ -47,14 +47,14 @@
 /* store: so many more messages are in the send queue */
 #define REGISTER_MESSAGE_READY UINT64_C(0x18)
 
+/* store: the cachable registers have been read and may be reused */
+#define REGISTER_CLEAR UINT64_C(0x20)
+
 /* store: address of a payload to send by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_SEND_DMA UINT64_C(0x40)
 
 /* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_RECEIVE_DMA UINT64_C(0x48)
-
-/* store: the cachable registers have been read and may be reused */
-#define REGISTER_CLEAR UINT64_C(0x20)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
@@ -73,6 +73,14 @@
 
 /* store of a device's address: the receive buffer is loaded from there */
 #define BLOCK_BUFFER_LOAD UINT64_C(0x208)
+
+/* Every driver: its number and its name. */
+#define EVERY_DRIVER(EACH)                                                                         \
+    EACH(DRIVER_FIFO, fifo)                                                                        \
+    EACH(DRIVER_CACHABLE_QUEUE, cachable_queue)                                                    \
+    EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
+    EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
+    EACH(DRIVER_CACHABLE_REGISTER, cachable_register)
 
 /* What the simulator tells a program about its machine. */
 struct narthex_information {

@@ -11,7 +11,7 @@
 #include "shared_memory/directory.h"
 #include "shared_memory/segment.h"
 
-/* States; 0 is that of a block that nobody has allocated, and of a row that is not there. */
+/* States; 0 is that of a block that is not allocated, and of a row that is not there. */
 #define STATE(side, name, tag, rest) name,
 enum state {
     NOWHERE,

@@ -11,8 +11,8 @@
  *             narthex_send(home, SUBSCRIBE, ...);     // its answer's handler sets the tag
  *     }
  *
- * The node's copy of a block is ordinary memory for whoever has set its tag: a handler that brings
- * a block in sets the tag to write, copies, and sets the tag that the program is to see.
+ * The node's copy of a block is ordinary memory for the code that has set its tag: a handler that
+ * brings a block in sets the tag to write, copies, and sets the tag that the program is to see.
  *
  * Errors. As in narthex.h: a wrong call ends the run. */
 #ifndef NARTHEX_SHARED_MEMORY_PROTOCOL_H
@@ -35,7 +35,7 @@ struct narthex_protocol {
 
     /* The program has made an access that the tag of `block` forbids (a store if `is_store`).
      * Called again after each message that is handled, until the tag allows the access, which is
-     * then made: before the next message, so that nobody can take the block away first. May send;
+     * then made: before the next message, so that no node can take the block away first. May send;
      * must not poll, nor touch shared memory that its tag forbids. */
     void (*fault)(void *block, int home, int is_store);
 };

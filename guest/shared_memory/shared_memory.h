@@ -6,7 +6,7 @@
  * access tag: none, read or write. The memory system checks the tag of every access at no cost; an
  * access that its tag forbids runs a handler on this processor, which fetches the block from its
  * home node and makes the access again. Every block has a home, whose memory holds it, and its
- * directory, as long as nobody else may write it.
+ * directory, as long as no other node may write it.
  *
  *     narthex_shared_start(1 << 20, 128);                      // all nodes: 1 MiB, blocks of 128
  * bytes double *grid = narthex_shared_allocate(bytes, 0, 4096);  // all nodes get the same address

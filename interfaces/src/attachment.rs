@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::taxonomy::{Name, NameError};
+use crate::name::{Name, NameError};
 
 /// The place of an interface in its node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -98,7 +98,7 @@ pub struct Attached {
 /// A choice that is none: its interface or its place is wrong.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum AttachedError {
-    /// The interface has no name of the taxonomy.
+    /// No interface has the name.
     #[error(transparent)]
     Name(#[from] NameError),
     /// The place does not exist.

@@ -33,6 +33,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
+use crate::address_names::AddressName;
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
@@ -117,6 +118,10 @@ pub trait Device: Archived + Send {
     /// An instant that the seat asked for has come.
     fn timer(&mut self, seat: usize, context: &mut Context<'_>);
 
+    /// What an address of a device's memory and registers is called; none if it is
+    /// not the device's. `block_bytes` is the size of a coherence block.
+    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;
+
     /// The block that begins at `address`, if the device holds newer bytes than
     /// main memory or is its home. Functional, for system calls and debuggers.
     fn peek(&self, address: u64) -> Option<&[u8]>;
@@ -150,7 +155,7 @@ impl std::fmt::Debug for dyn Device {
 impl Device for Interface {
     fn seats(&self) -> Vec<DeviceSeat> {
         let concern = self.concern();
-        let seat = |(number, half): (usize, &Box<dyn crate::Side>)| {
+        let seat = |(number, half): (usize, &dyn crate::Side)| {
             let process = Interface::process_of(number);
             let is_sender = number == Interface::send_half(process);
             let registers = Addresses::of_process(process).register_page();
@@ -165,7 +170,7 @@ impl Device for Interface {
                 is_coherent: !concern.is_empty(),
             }
         };
-        self.sides.iter().enumerate().map(seat).collect()
+        self.sides.iter().map(|half| &**half).enumerate().map(seat).collect()
     }
 
     fn seats_beside(&self, seat: usize) -> Range<usize> {
@@ -245,6 +250,10 @@ impl Device for Interface {
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
         self.sides[seat].timer(context);
+    }
+
+    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName> {
+        self.address_names(block_bytes).name_of(address)
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {

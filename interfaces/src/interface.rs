@@ -17,26 +17,17 @@ use narthex_memory::{AgentId, BlockData, Kind};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::address_names::AddressNames;
 use crate::attachment::Attachment;
-use crate::models::{Built, MODELS, Model, Setup};
+use crate::models::{Built, Model, Setup};
+use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
 use crate::side::{Context, Layout, RegisterFault, Side};
-use crate::taxonomy::{Name, Simple};
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum InterfaceError {
-    /// No model has this name.
-    #[error("no model of '{name}' exists; there are {known}{nearest}")]
-    NoModel {
-        /// The name, in the taxonomy's notation.
-        name: String,
-        /// The families that exist.
-        known: String,
-        /// The nearest existing name, as a question, or nothing.
-        nearest: String,
-    },
     /// The machine's file has no section for the model.
     #[error("the machine's file has no [interfaces.{section}], which '{name}' needs")]
     NoSection {
@@ -60,6 +51,18 @@ pub enum InterfaceError {
         name: String,
         /// Why not.
         reason: &'static str,
+    },
+    /// It does not follow a rule that is to be left out.
+    #[error("'{name}' does not follow the rule '{rule}'; it follows {known}{nearest}")]
+    NoProtocolRule {
+        /// The interface.
+        name: String,
+        /// The rule.
+        rule: String,
+        /// The rules that it follows.
+        known: String,
+        /// The nearest of them, as a question, or nothing.
+        nearest: String,
     },
     /// It cannot be attached there.
     #[error("'{name}' cannot be attached to {attachment}: {reason}")]
@@ -94,6 +97,8 @@ pub struct Node<'a> {
 
 /// A network interface at one node.
 pub struct Interface {
+    /// What it is called.
+    name: Name,
     /// Process 0's send half, then its receive half, then process 1's.
     pub sides: Vec<Box<dyn Side>>,
     /// Addresses whose home each half is; none where main memory is.
@@ -105,6 +110,7 @@ pub struct Interface {
 impl Clone for Interface {
     fn clone(&self) -> Self {
         Interface {
+            name: self.name,
             sides: self.sides.iter().map(|side| side.duplicate()).collect(),
             homes: self.homes.clone(),
             concern: self.concern.clone(),
@@ -114,7 +120,7 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { sides, homes: _, concern: _ } = self;
+        let Interface { name: _, sides, homes: _, concern: _ } = self;
         sides.iter_mut().try_for_each(|side| {
             let layout = side.layout();
             side.archive(archive)?;
@@ -130,29 +136,10 @@ impl std::fmt::Debug for Interface {
     }
 }
 
-/// The model of a simple name.
-pub fn model_of(name: Simple) -> Result<&'static Model, InterfaceError> {
-    MODELS.iter().copied().find(|model| (model.claims)(name)).ok_or_else(|| {
-        let wanted = name.to_string();
-        let examples = || MODELS.iter().flat_map(|model| model.examples);
-        let nearest = examples()
-            .map(|example| (strsim::damerau_levenshtein(example, &wanted), example))
-            .min()
-            .filter(|&(distance, _)| distance <= 3)
-            .map(|(_, example)| format!("; did you mean {example}?"))
-            .unwrap_or_default();
-        let families: Vec<String> = MODELS
-            .iter()
-            .map(|model| format!("{} (such as {})", model.family, model.examples.join(", ")))
-            .collect();
-        InterfaceError::NoModel { name: wanted, known: families.join("; "), nearest }
-    })
-}
-
 impl Interface {
     /// Builds the interface `name` for a node.
     pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
-        rules::check(name, node.processes)?;
+        rules::check(&name, node.processes)?;
         let mut sides = Vec::new();
         for process in 0..node.processes {
             sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
@@ -163,7 +150,33 @@ impl Interface {
         let start = ranges().map(|range| range.start).min().unwrap_or_default();
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
         let homes = layouts.into_iter().map(|layout| layout.home).collect();
-        Ok(Interface { sides, homes, concern })
+        Ok(Interface { name, sides, homes, concern })
+    }
+
+    /// The same interface without a rule, for a model checker.
+    ///
+    /// # Errors
+    /// If neither half follows such a rule; says which they follow.
+    pub fn without(&self, rule: &str) -> Result<Self, InterfaceError> {
+        let mut interface = self.clone();
+        let wanted = rule.trim().to_ascii_lowercase();
+        let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(&wanted).then_some(()));
+        if left_out.count() > 0 {
+            return Ok(interface);
+        }
+        let mut rules: Vec<&str> = self.sides.iter().flat_map(|side| side.protocol_rules()).collect();
+        rules.dedup();
+        let distance = |name: &str| strsim::damerau_levenshtein(name, &wanted);
+        let nearest = rules.iter().min_by_key(|name| distance(name)).filter(|name| distance(name) <= 4);
+        Err(InterfaceError::NoProtocolRule {
+            name: self.name.to_string(),
+            rule: rule.trim().into(),
+            known: match rules.is_empty() {
+                true => "none that can be left out".into(),
+                false => rules.join(", "),
+            },
+            nearest: nearest.map_or_else(String::new, |name| format!("; did you mean {name}?")),
+        })
     }
 
     /// All blocks that concern any half are in here.
@@ -210,6 +223,11 @@ impl Interface {
     /// What composer and guest need to know, of both halves of a process.
     pub fn layouts(&self, process: u8) -> [Layout; 2] {
         [Self::send_half(process), Self::receive_half(process)].map(|side| self.sides[side].layout())
+    }
+
+    /// What the addresses of its memory and registers are called.
+    pub fn address_names(&self, block_bytes: u64) -> AddressNames {
+        AddressNames::new(&self.name, &self.layouts(0), block_bytes)
     }
 
     /// The processor loads from a register: the answers of its process's halves
@@ -274,13 +292,13 @@ impl Interface {
 }
 
 fn half(
-    name: Simple,
+    name: HalfName,
     node: &Node<'_>,
     process: u8,
     place: usize,
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn Side>, InterfaceError> {
-    let model = model_of(name)?;
+    let model = name.model;
     let config = node
         .sections
         .get(model.section)
@@ -300,4 +318,48 @@ fn half(
         };
         InterfaceError::Problem { place, problem: problem.problem }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::MODELS;
+    use narthex_memory::protocols;
+
+    fn build(name: &str) -> Interface {
+        let sections: Map<String, Value> =
+            MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
+        let node = Node {
+            sections: &sections,
+            processes: 1,
+            first_agent: AgentId(1),
+            attachment: Attachment::MemoryBus,
+            protocol: protocols::by_name("MOESI").expect("it is built in"),
+            block_bytes: 64,
+            packet_bytes: 256,
+        };
+        Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
+    }
+
+    #[test]
+    fn every_rule_that_a_half_says_it_follows_can_be_left_out() {
+        for model in MODELS {
+            let interface = build(model.examples[0]);
+            for rule in interface.sides.iter().flat_map(|side| side.protocol_rules()) {
+                assert!(interface.without(rule).is_ok(), "{} without {rule}", model.family);
+            }
+        }
+        assert!(build("CNI32Qm").without("Sense-Reverse").is_ok());
+    }
+
+    #[test]
+    fn a_rule_that_no_half_follows_is_refused_with_those_that_they_follow() {
+        let refusal = |name, rule| build(name).without(rule).expect_err("no such rule").to_string();
+        assert_eq!(
+            refusal("CNI512Q", "dead-messages"),
+            "'CNI512Q' does not follow the rule 'dead-messages'; it follows sense-reverse, header-last, invalidation"
+        );
+        assert!(refusal("CNI512Q", "sense-revers").ends_with("; did you mean sense-reverse?"));
+        assert!(refusal("NI2w", "sense-reverse").ends_with("it follows none that can be left out"));
+    }
 }

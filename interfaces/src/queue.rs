@@ -1,4 +1,4 @@
-//! What half an interface holds, for whoever explains a run without progress.
+//! What half an interface holds, for the explanation of a run without progress.
 
 use std::fmt;
 
@@ -22,17 +22,38 @@ pub struct QueueState {
     pub held_for: Option<Rank>,
     /// What else there is to know; empty if nothing.
     pub note: String,
+    /// The flow control is right behind it: one more packet takes room there too.
+    #[serde(skip)]
+    pub takes_network_room: bool,
 }
 
 impl QueueState {
     /// A queue of which no more is known than its length.
     pub fn of(name: &'static str, used: u64, entries: Option<u64>) -> Self {
-        QueueState { name, used, entries, is_bound: false, held_for: None, note: String::new() }
+        QueueState {
+            name,
+            used,
+            entries,
+            is_bound: false,
+            held_for: None,
+            note: String::new(),
+            takes_network_room: false,
+        }
     }
 
     /// The same, where the head of a full one is held for a process.
     pub fn held_for(self, destination: Option<Rank>) -> Self {
         QueueState { held_for: destination, ..self }
+    }
+
+    /// The same, with the flow control right behind it.
+    pub fn in_front_of_the_network(self) -> Self {
+        QueueState { takes_network_room: true, ..self }
+    }
+
+    /// Whether it takes one more packet where the flow control has room, or has none.
+    pub fn has_room(&self, network_has_room: bool) -> bool {
+        !self.is_full() && (network_has_room || !self.takes_network_room)
     }
 
     /// The same with something else to know.

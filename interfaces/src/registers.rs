@@ -1,14 +1,16 @@
 //! Where a node's interface lies in the guest's addresses: the device region,
 //! the information page, the registers and the queues. The C header that the
-//! messaging library includes is generated from these tables, so that hardware
-//! and software cannot drift apart.
+//! messaging library includes is generated from these numbers and from what the
+//! models declare ([`crate::programming`]), so that hardware and software cannot
+//! drift apart.
 
 use std::fmt::Write as _;
 
 use narthex_memory::processor_memory::block_buffers;
 use serde::{Deserialize, Serialize};
 
-use crate::side::Driver;
+use crate::information;
+use crate::programming::{self, Driver, Fact, Register};
 
 /// The addresses that belong to devices: no program may use them. Each process
 /// of a node has a part of its own ([`Addresses`]); the constants are those of
@@ -152,102 +154,19 @@ pub const STATUS_CAN_SEND: u64 = 1;
 /// What a load of [`STATUS`] shows: a packet can be received.
 pub const STATUS_HAS_RECEIVED: u64 = 2;
 
-/// What a load of [`SEND_DMA`] or [`RECEIVE_DMA`] shows: its transfer is under way.
-pub const DMA_BUSY: u64 = 1;
-
-/// A register: its name, its offset in the page, and what it is for.
-pub type Register = (&'static str, u64, &'static str);
-
 /// Load: bit 0, a packet can be sent; bit 1, a packet has arrived.
 pub const STATUS: u64 = 0x00;
-/// Store: the next doubleword of the packet to be sent.
-pub const SEND: u64 = 0x08;
-/// Load: the next doubleword of the packet at the head.
-pub const RECEIVE: u64 = 0x10;
+/// [`STATUS`], for those who have it.
+pub const STATUS_REGISTER: Register =
+    ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived");
 /// Store: so many more messages are in the send queue.
 pub const MESSAGE_READY: u64 = 0x18;
-
-/// Store: where in memory the payload is that is to be sent by DMA. Load: starts
-/// that transfer; [`DMA_BUSY`] while it is under way.
-pub const SEND_DMA: u64 = 0x40;
-/// Store: where in memory the payload at the head is to be put by DMA. Load: as
-/// with [`SEND_DMA`].
-pub const RECEIVE_DMA: u64 = 0x48;
-/// Store: the cachable registers have been read and may be reused.
-pub const CLEAR: u64 = 0x20;
-
-/// Load: a doubleword of the packet at the head, which stays there; as many
-/// follow as the interface's size shows.
-pub const RECEIVE_WINDOW: u64 = 0x100;
-/// Block store: the next block of the packet to be sent. Block load: the next
-/// block of the packet at the head.
-pub const BLOCK: u64 = 0x800;
-
-/// Every register.
-pub const REGISTERS: [Register; 9] = [
-    ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived"),
-    ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
-    ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
-    ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue"),
-    ("SEND_DMA", SEND_DMA, "store: address of a payload to send by DMA; load: starts it, 1 while it lasts"),
-    ("RECEIVE_DMA", RECEIVE_DMA, "store: where to put the payload by DMA; load: starts it, 1 while it lasts"),
-    ("CLEAR", CLEAR, "store: the cachable registers have been read and may be reused"),
-    ("RECEIVE_WINDOW", RECEIVE_WINDOW, "load: the first doubleword at the head, which stays; more follow"),
-    (
-        "BLOCK",
-        BLOCK,
-        "block store: the next block of the packet to be sent; block load: of the packet at the head",
-    ),
-];
-
-/// The fields of the information page, eight bytes each, in order.
-pub const INFORMATION_FIELDS: [(&str, &str); 28] = [
-    ("magic", "the bytes NARTHEX and a zero"),
-    ("version", "of this layout"),
-    ("node", "this node's number"),
-    ("nodes", "nodes in the machine"),
-    ("send_driver", "how to send: one of the DRIVER numbers"),
-    ("register_page", "address of the registers"),
-    ("packet_bytes", "bytes in a packet, header included"),
-    ("header_bytes", "bytes of its header"),
-    ("payload_bytes", "bytes of payload that fit"),
-    ("block_bytes", "bytes in a coherence block"),
-    ("send_queue", "address of the send queue"),
-    ("send_entries", "messages that it holds; blocks, where it is cachable registers"),
-    ("receive_queue", "address of the receive queue"),
-    ("receive_entries", "messages that it holds; blocks, where it is cachable registers"),
-    ("entry_bytes", "bytes of a queue's entry"),
-    ("send_tail", "address of the send queue's tail pointer"),
-    ("send_head", "address of the send queue's head pointer"),
-    ("receive_head", "address of the receive queue's head pointer"),
-    ("message_ready", "0: store to MESSAGE_READY; 1: store the tail pointer"),
-    ("overflows_to_memory", "1: a blocked sender need not drain the interface"),
-    ("seed", "of the run"),
-    ("receive_driver", "how to receive: one of the DRIVER numbers"),
-    ("process", "this process's number on its node"),
-    ("processes", "processes on each node"),
-    ("node_memory", "address of the memory that the node's processes share"),
-    ("node_memory_bytes", "bytes of it"),
-    ("block_buffers", "address of the processor's block buffers"),
-    ("dma_above", "largest payload of a packet that goes by loads and stores rather than DMA"),
-];
-
-/// The first field of the information page.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"NARTHEX\0");
-/// The second field: the version of the layout.
-pub const INFORMATION_VERSION: u64 = 1;
+/// [`MESSAGE_READY`], for those who have it.
+pub const MESSAGE_READY_REGISTER: Register =
+    ("MESSAGE_READY", MESSAGE_READY, "store: so many more messages are in the send queue");
 
 /// A queue pointer's first value: index 0, the sense of the first pass.
 pub const FIRST_POINTER: u64 = 1 << 32;
-
-/// The drivers of the messaging library, by their names in C.
-const DRIVERS: [(&str, Driver, &str); 5] = [
-    ("DRIVER_FIFO", Driver::Fifo, "Registers in front of FIFOs."),
-    ("DRIVER_CACHABLE_QUEUE", Driver::CachableQueue, "Cachable queues."),
-    ("DRIVER_BLOCK_BUFFER", Driver::BlockBuffer, "Block buffers in front of FIFOs."),
-    ("DRIVER_USER_LEVEL_DMA", Driver::UserLevelDma, "Registers and user-level DMA in front of FIFOs."),
-    ("DRIVER_CACHABLE_REGISTER", Driver::CachableRegister, "Cachable device registers."),
-];
 
 /// What is where in the page of block buffers.
 const BLOCK_BUFFER_PLACES: [Register; 4] = [
@@ -260,32 +179,42 @@ const BLOCK_BUFFER_PLACES: [Register; 4] = [
 /// The C header with all of this, as guest/runtime/registers.h holds it.
 pub fn c_header() -> String {
     let mut text = String::from(
-        "/* The interface's registers and the information page. Generated from\n \
-         * interfaces/src/registers.rs by `make headers`; do not edit. */\n\
+        "/* The interfaces' drivers and registers and the information page. Generated from what the\n \
+         * models in interfaces/src declare by `make headers`; do not edit. */\n\
          #ifndef NARTHEX_RUNTIME_REGISTERS_H\n#define NARTHEX_RUNTIME_REGISTERS_H\n\n\
          #include <stdint.h>\n\n",
     );
     let mut define = |name: &str, value: u64, meaning: &str| {
         writeln!(text, "/* {meaning} */\n#define {name} UINT64_C({value:#x})\n").expect("text grows");
     };
-    define("INFORMATION_MAGIC", MAGIC, "Its first field: the bytes NARTHEX and a zero.");
-    define("INFORMATION_VERSION", INFORMATION_VERSION, "Its second field.");
-    for (name, driver, meaning) in DRIVERS {
-        define(name, driver as u64, meaning);
+    define("INFORMATION_MAGIC", information::MAGIC, "Its first field: the bytes NARTHEX and a zero.");
+    define("INFORMATION_VERSION", information::VERSION, "Its second field.");
+    let drivers: Vec<Driver> = programming::all().iter().map(|programming| programming.driver).collect();
+    for driver in &drivers {
+        define(&driver.constant(), driver.number, driver.meaning);
     }
     define("STATUS_ROOM", STATUS_CAN_SEND, "STATUS: a packet can be sent.");
     define("STATUS_ARRIVED", STATUS_HAS_RECEIVED, "STATUS: a packet has arrived.");
-    define("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.");
-    for (name, offset, meaning) in REGISTERS {
+    for (name, value, meaning) in programming::gathered(|programming| programming.constants) {
+        define(name, value, meaning);
+    }
+    for (name, offset, meaning) in programming::registers() {
         define(&format!("REGISTER_{name}"), offset, meaning);
     }
     for (name, offset, meaning) in BLOCK_BUFFER_PLACES {
         define(&format!("BLOCK_BUFFER_{name}"), offset, meaning);
     }
+    let each = drivers.iter().map(|driver| format!("    EACH({}, {})", driver.constant(), driver.name));
+    // As clang-format wants it: what a line goes on from stands in the hundredth column.
+    let lines: Vec<String> = std::iter::once("#define EVERY_DRIVER(EACH)".into()).chain(each).collect();
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line:<99}")).collect();
+    let list = lines.join("\\\n");
+    writeln!(text, "/* Every driver: its number and its name. */\n{}\n", list.trim_end())
+        .expect("text grows");
     text.push_str(
         "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",
     );
-    for (name, meaning) in INFORMATION_FIELDS {
+    for Fact { name, meaning } in information::facts() {
         writeln!(text, "    /* {meaning} */\n    uint64_t {name};").expect("text grows");
     }
     text.push_str("};\n\n#endif\n");
@@ -297,12 +226,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_names_every_register_and_every_field() {
+    fn the_header_names_every_register_every_driver_and_every_field() {
         let header = c_header();
-        for (name, _, _) in REGISTERS {
+        for (name, _, _) in programming::registers() {
             assert!(header.contains(&format!("#define REGISTER_{name} ")));
         }
-        for (name, _) in INFORMATION_FIELDS {
+        for programming in programming::all() {
+            let Driver { name, .. } = programming.driver;
+            assert!(header.contains(&format!("EACH({}, {name})", programming.driver.constant())));
+        }
+        for Fact { name, .. } in information::facts() {
             assert!(header.contains(&format!("uint64_t {name};")));
         }
     }

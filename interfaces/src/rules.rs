@@ -1,59 +1,32 @@
-//! What the papers do not allow, or give no meaning to: rules of one half, and
-//! rules between the halves. Any other send half goes with any other receive half;
-//! whether a model for each exists, and of which sizes, its file says.
+//! Which pairs of halves, and which halves on a node of several processes, the
+//! papers do not allow. Any other send half goes with any
+//! other receive half; what a half alone can be, its model says.
 
 use crate::interface::InterfaceError;
-use crate::taxonomy::{Addition, Name, Queue, Simple};
-
-/// Whether a half breaks a rule, and why that is one.
-type HalfRule = (fn(&Simple) -> bool, &'static str);
-
-const OF_A_HALF: [HalfRule; 4] = [
-    (
-        |half| !half.coherent && half.queue != Queue::None,
-        "a queue with head and tail pointers is memory that processor and interface keep coherent, which takes a CNI \
-         (isca96, Section 3)",
-    ),
-    (
-        |half| half.coherent && half.words,
-        "a coherent interface exchanges cache blocks, and its size counts them rather than words (hpca98, Section 4)",
-    ),
-    (
-        |half| half.coherent && matches!(half.addition, Some(Addition::Udma | Addition::Blkbuf)),
-        "a coherent interface moves cache blocks between itself and the processor already; +Udma and +Blkbuf are \
-         added to FIFOs, NI_i w (hpca98, Table 2)",
-    ),
-    (
-        |half| half.addition == Some(Addition::Throttle) && (half.queue != Queue::Memory || half.size == 0),
-        "+Throttle keeps the cache of a CNI_i Qm from overflowing into main memory (hpca98, Section 6.1.2), and there \
-         is none here",
-    ),
-];
+use crate::models::cni_iqm::THROTTLED;
+use crate::name::Name;
+use crate::programming::Requirement;
 
 /// Why only one half may not be throttled.
 const THROTTLED_TOGETHER: &str = "+Throttle holds the sender to the rate at which the receive cache is emptied \
      (hpca98, Section 6.1.2), so both halves have it or neither has";
 
-/// Why several processes cannot share an interface with user-level DMA.
-const NO_SHARED_DMA: &str = "its store and its load have to follow each other, and \"multiple such store-load \
-     sequences issued by multiple processors simultaneously can be overlapped leading to erroneous results\" (hpca98, \
-     Section 2.2.1), so user-level DMA takes machine.processors_per_node = 1";
-
-/// Checks a name for nodes with so many processes.
-pub fn check(name: Name, processes: u8) -> Result<(), InterfaceError> {
-    let refuse = |name: String, reason| Err(InterfaceError::Rule { name, reason });
+/// Checks a name for nodes with this many processes.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn check(name: &Name, processes: u8) -> Result<(), InterfaceError> {
+    let refuse = |reason| Err(InterfaceError::Rule { name: name.to_string(), reason });
     let halves = [name.send, name.receive];
-    for half in halves {
-        if let Some((_, reason)) = OF_A_HALF.iter().find(|(is_broken, _)| is_broken(&half)) {
-            return refuse(half.to_string(), reason);
-        }
-    }
-    let [send, receive] = halves.map(|half| half.addition == Some(Addition::Throttle));
+    let [send, receive] = halves.map(|half| half.form == THROTTLED);
     if send != receive {
-        return refuse(name.to_string(), THROTTLED_TOGETHER);
+        return refuse(THROTTLED_TOGETHER);
     }
-    if processes > 1 && halves.iter().any(|half| half.addition == Some(Addition::Udma)) {
-        return refuse(name.to_string(), NO_SHARED_DMA);
+    for requirement in halves.iter().flat_map(|half| half.model.programming.requirements) {
+        match requirement {
+            Requirement::OneProcess(reason) if processes > 1 => return refuse(reason),
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -63,7 +36,10 @@ mod tests {
     use super::*;
 
     fn refusal(name: &str, processes: u8) -> Option<String> {
-        check(name.parse().unwrap(), processes).err().map(|error| error.to_string())
+        match name.parse::<Name>() {
+            Ok(name) => check(&name, processes).err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     #[test]

@@ -26,7 +26,8 @@ use narthex_kernel::{Archived, Duration, Time};
 pub use narthex_memory::HomeReply;
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
-use crate::ingredient::Ingredient;
+use crate::address_names::Region;
+use crate::programming::Fact;
 use crate::queue::QueueState;
 
 /// What a half is handed with each verb.
@@ -81,8 +82,6 @@ pub struct RegisterFault(pub String);
 /// about itself. Both halves' answers are joined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// The driver that the messaging library needs.
-    pub driver: Driver,
     /// Cachable addresses that the processor may use. The half snoops
     /// transactions on these blocks, and on no others.
     pub cachable: Vec<Range<u64>>,
@@ -93,12 +92,12 @@ pub struct Layout {
     /// Entries of this half's queue, or blocks of its cachable registers; 0 where
     /// there are none.
     pub entries: u64,
-    /// Whether the processor announces messages by a cachable store.
-    pub cachable_message_ready: bool,
-    /// Bytes of the largest payload that is not to be moved by DMA.
-    pub dma_above: u64,
-    /// Whether arriving messages overflow to main memory by themselves.
-    pub overflows_to_memory: bool,
+    /// Parts of its memory that explanations call by a name; for process 0's half,
+    /// those of all processes.
+    pub regions: Vec<Region>,
+    /// What the information page tells the driver, of the facts that the model
+    /// declares.
+    pub facts: Vec<(Fact, u64)>,
     /// Kinds of the transactions that this half issues, or that a processor issues
     /// to reach its registers. No other kinds cross a bus because of it, so a
     /// machine's parameters of the others have no effect; every kind for a half
@@ -109,33 +108,15 @@ pub struct Layout {
 impl Default for Layout {
     fn default() -> Self {
         Layout {
-            driver: Driver::default(),
             cachable: Vec::new(),
             home: Vec::new(),
             initial_words: Vec::new(),
             entries: 0,
-            cachable_message_ready: false,
-            dma_above: 0,
-            overflows_to_memory: false,
+            regions: Vec::new(),
+            facts: Vec::new(),
             transactions: Kind::ALL.to_vec(),
         }
     }
-}
-
-/// The drivers of guest/messaging, by the number that the information page shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Driver {
-    /// Uncached registers: status, send, receive.
-    #[default]
-    Fifo = 1,
-    /// Cachable queues with lazy pointers, valid bits and sense reverse.
-    CachableQueue = 2,
-    /// A FIFO that block buffers in the processor are flushed to and loaded from.
-    BlockBuffer = 3,
-    /// A FIFO whose payloads the interface moves by user-level DMA.
-    UserLevelDma = 4,
-    /// Cachable device registers, reused after a handshake.
-    CachableRegister = 5,
 }
 
 /// What every half gets by deriving `Clone` and `Hash`: a model checker copies
@@ -244,9 +225,14 @@ pub trait Side: SideState + Archived + Send {
     /// An instant that this half asked for has come.
     fn timer(&mut self, _context: &mut Context<'_>) {}
 
-    /// Leaves a rule out from now on, for a model checker to show that it is
-    /// needed; false if this half has no such rule.
-    fn leave_out(&mut self, _ingredient: Ingredient) -> bool {
+    /// The names of the rules that it follows and that can be left out.
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Leaves the rule with this name out from now on, for a model checker to show
+    /// that it is needed; false if this half has no such rule.
+    fn leave_out(&mut self, _rule: &str) -> bool {
         false
     }
 

@@ -1,8 +1,9 @@
-//! The names of network interfaces (isca96, Section 3; hpca98, Section 4).
+//! The notation in which both studies name their interfaces (isca96, Section 3;
+//! hpca98, Section 4): a help to the models that have names in it.
 //!
 //! ```text
 //!   CNI 512 Q            NI 2 w            CNI 32 Qm + Throttle
-//!   │   │   │            │  │ │            (NI16w+Blkbuf)S(CNI0Qm)R
+//!   │   │   │            │  │ │
 //!   │   │   └ queue      │  │ └ the size counts 4-byte words, not blocks
 //!   │   └ exposed size   │  └ exposed size
 //!   └ coherent           └ not coherent
@@ -11,13 +12,12 @@
 //! The size is the part of the interface's queue that the processor sees. `Q`
 //! says that this part is a memory queue with explicit head and tail pointers;
 //! `Qm` that its home is main memory rather than the interface. `+Udma`,
-//! `+Blkbuf` and `+Throttle` are the additions of the 1998 study. `(A)S(B)R`
-//! sends like A and receives like B. Case does not matter; any size parses.
+//! `+Blkbuf` and `+Throttle` are the additions of the 1998 study. Case does not
+//! matter; any size parses. [`crate::name`] joins halves to whole interfaces.
 
 use std::fmt;
-use std::str::FromStr;
 
-use thiserror::Error;
+use crate::name::Reading;
 
 /// How the exposed part of the queue is managed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +44,7 @@ pub enum Addition {
 const ADDITIONS: [(Addition, &str); 3] =
     [(Addition::Udma, "Udma"), (Addition::Blkbuf, "Blkbuf"), (Addition::Throttle, "Throttle")];
 
-/// An interface that sends and receives alike.
+/// The name of a half.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Simple {
     /// A coherent interface: CNI rather than NI.
@@ -59,57 +59,43 @@ pub struct Simple {
     pub addition: Option<Addition>,
 }
 
-/// The name of an interface: its send half and its receive half.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Name {
-    /// How it sends.
-    pub send: Simple,
-    /// How it receives.
-    pub receive: Simple,
-}
-
-/// A name that is none.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error(
-    "'{name}' is not the name of a network interface: {problem}. A name is NI or CNI, a size, \
-     'w' if the size counts words, Q or Qm for a queue with pointers, and +Udma, +Blkbuf or \
-     +Throttle; or (A)S(B)R. Examples: NI2w, CNI512Q, CNI32Qm, (NI16w+Blkbuf)S(CNI0Qm)R"
-)]
-pub struct NameError {
-    name: String,
-    problem: String,
-}
-
-impl FromStr for Name {
-    type Err = NameError;
-
-    fn from_str(name: &str) -> Result<Self, NameError> {
-        parse(name.trim()).map_err(|problem| NameError { name: name.trim().into(), problem })
+impl Simple {
+    /// Whether it is a FIFO whose size counts words, whatever is added to it.
+    pub fn is_fifo(&self) -> bool {
+        !self.coherent && self.words
     }
 }
 
-fn parse(name: &str) -> Result<Name, String> {
-    if !name.starts_with('(') {
-        let simple = parse_simple(name)?;
-        return Ok(Name { send: simple, receive: simple });
+/// Why additions to FIFOs are none to coherent interfaces.
+pub const NOT_FOR_COHERENT: &str = "a coherent interface moves cache blocks between itself and the processor already; \
+     +Udma and +Blkbuf are added to FIFOs, NI_i w (hpca98, Table 2)";
+
+/// What names look like, for a text that is nearly one.
+const NOTATION: &str = "A name is NI or CNI, a size, 'w' if the size counts words, Q or Qm for a queue with pointers, \
+     and +Udma, +Blkbuf or +Throttle; or (A)S(B)R. Examples: NI2w, CNI512Q, CNI32Qm, (NI16w+Blkbuf)S(CNI0Qm)R";
+
+/// What a model with names of this notation makes of a text. `form` answers for a
+/// name with how it is printed, none if it is another model's, or why there can
+/// be no such half.
+pub fn read(text: &str, form: impl FnOnce(&Simple) -> Result<Option<&'static str>, &'static str>) -> Reading {
+    match parse(text) {
+        Ok(name) => match form(&name) {
+            Ok(Some(form)) => Reading::Half { form, size: name.size },
+            Ok(None) => Reading::Foreign,
+            Err(reason) => Reading::Refused { name: name.to_string(), reason },
+        },
+        Err(Some(problem)) => Reading::NearMiss(format!("{problem}. {NOTATION}")),
+        Err(None) => Reading::Foreign,
     }
-    let lower = name.to_ascii_lowercase();
-    let middle = lower.find(")s(").ok_or("a composed name is (A)S(B)R, and ')S(' is missing")?;
-    if !lower.ends_with(")r") || middle + 3 > name.len() - 2 {
-        return Err("a composed name is (A)S(B)R, and ')R' is missing at its end".into());
-    }
-    Ok(Name {
-        send: parse_simple(&name[1..middle])?,
-        receive: parse_simple(&name[middle + 3..name.len() - 2])?,
-    })
 }
 
-fn parse_simple(name: &str) -> Result<Simple, String> {
+/// A name; else what is wrong with it, unless it is none of this notation at all.
+fn parse(name: &str) -> Result<Simple, Option<String>> {
     let lower = name.to_ascii_lowercase();
     let (coherent, rest) = match (lower.strip_prefix("cni"), lower.strip_prefix("ni")) {
         (Some(rest), _) => (true, rest),
         (_, Some(rest)) => (false, rest),
-        _ => return Err("it begins with neither NI nor CNI".into()),
+        _ => return Err(None),
     };
     let (base, addition) = match rest.split_once('+') {
         None => (rest, None),
@@ -117,25 +103,26 @@ fn parse_simple(name: &str) -> Result<Simple, String> {
     };
     let digits = base.find(|c: char| !c.is_ascii_digit()).unwrap_or(base.len());
     if digits == 0 {
-        return Err("a size has to follow NI or CNI".into());
+        return Err(Some("a size has to follow NI or CNI".into()));
     }
-    let size = base[..digits].parse().map_err(|_| format!("the size {} is too large", &base[..digits]))?;
+    let size =
+        base[..digits].parse().map_err(|_| Some(format!("the size {} is too large", &base[..digits])))?;
     let (words, queue) = match &base[digits..] {
         "" => (false, Queue::None),
         "w" => (true, Queue::None),
         "q" => (false, Queue::Device),
         "qm" => (false, Queue::Memory),
-        other => return Err(format!("'{other}' after the size is none of w, Q and Qm")),
+        other => return Err(Some(format!("'{other}' after the size is none of w, Q and Qm"))),
     };
     Ok(Simple { coherent, size, words, queue, addition })
 }
 
-fn parse_addition(text: &str) -> Result<Addition, String> {
+fn parse_addition(text: &str) -> Result<Addition, Option<String>> {
     ADDITIONS
         .iter()
         .find(|(_, name)| name.eq_ignore_ascii_case(text))
         .map(|&(addition, _)| addition)
-        .ok_or_else(|| format!("'+{text}' is none of +Udma, +Blkbuf and +Throttle"))
+        .ok_or_else(|| Some(format!("'+{text}' is none of +Udma, +Blkbuf and +Throttle")))
 }
 
 impl fmt::Display for Simple {
@@ -151,88 +138,6 @@ impl fmt::Display for Simple {
         match ADDITIONS.iter().find(|&&(addition, _)| Some(addition) == self.addition) {
             Some((_, name)) => write!(f, "+{name}"),
             None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.send == self.receive {
-            write!(f, "{}", self.send)
-        } else {
-            write!(f, "({})S({})R", self.send, self.receive)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn name(text: &str) -> Name {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn every_name_of_both_papers_parses_and_prints_the_same() {
-        for text in [
-            "NI2w",
-            "CNI4",
-            "CNI16Q",
-            "CNI512Q",
-            "CNI16Qm",
-            "NI64w+Udma",
-            "NI16w+Blkbuf",
-            "CNI0Qm",
-            "(NI16w+Blkbuf)S(CNI0Qm)R",
-            "CNI32Qm",
-            "CNI32Qm+Throttle",
-            "NI128Q",
-        ] {
-            assert_eq!(name(text).to_string(), text);
-            assert_eq!(name(&text.to_uppercase()), name(&text.to_lowercase()));
-        }
-    }
-
-    #[test]
-    fn a_wrong_name_says_what_is_wrong_with_it() {
-        for (text, problem) in [
-            ("MNI2w", "neither NI nor CNI"),
-            ("CNIQm", "a size has to follow"),
-            ("CNI32Qx", "'qx' after the size"),
-            ("NI64w+Dma", "'+dma' is none of"),
-            ("CNI99999999999Q", "too large"),
-            ("(NI2w)S(NI2w)", "')R' is missing"),
-            ("(NI2w", "')S(' is missing"),
-        ] {
-            let error = text.parse::<Name>().unwrap_err().to_string();
-            assert!(error.contains(problem) && error.contains(text), "{error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_prints_parses_back(
-            coherent: bool, size: u32, words: bool, queue in 0..3, addition in 0usize..4,
-        ) {
-            let queue = [Queue::None, Queue::Device, Queue::Memory][if words { 0 } else { queue as usize }];
-            let addition = ADDITIONS.get(addition).map(|&(addition, _)| addition);
-            let simple = Simple { coherent, size, words, queue, addition };
-            let other = name("NI2w").send;
-            for name in [Name { send: simple, receive: simple }, Name { send: simple, receive: other }] {
-                prop_assert_eq!(name.to_string().parse::<Name>().unwrap(), name);
-            }
-        }
-
-        #[test]
-        fn no_text_makes_the_parser_panic(text in "\\PC*") {
-            let _ = text.parse::<Name>();
-        }
-
-        #[test]
-        fn nothing_that_looks_like_a_name_makes_it_panic(text in "[(]?[CNIcni]{0,3}[0-9]{0,12}[wQqm]{0,3}[+)(SRé]{0,5}") {
-            let _ = text.parse::<Name>();
         }
     }
 }

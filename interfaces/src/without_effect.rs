@@ -8,18 +8,13 @@
 
 use serde_json::Value;
 
-use crate::InterfaceError;
-use crate::interface::model_of;
 use crate::models::{MODELS, Model};
-use crate::taxonomy::Name;
+use crate::name::Name;
 
 /// The parameters that change nothing with this interface, as (key in
 /// `[interfaces]`, why) pairs; a key without a dot is a whole section.
-///
-/// # Errors
-/// If a half of the interface has no model.
-pub fn without_effect(name: Name) -> Result<Vec<(String, String)>, InterfaceError> {
-    let (send, receive) = (model_of(name.send)?, model_of(name.receive)?);
+pub fn without_effect(name: &Name) -> Vec<(String, String)> {
+    let (send, receive) = (name.send.model, name.receive.model);
     let used = if send.section == receive.section {
         format!("[interfaces.{}]", send.section)
     } else {
@@ -32,7 +27,7 @@ pub fn without_effect(name: Name) -> Result<Vec<(String, String)>, InterfaceErro
             [false, true] => of_half(model, "send"),
             [true, true] => Vec::new(),
         });
-    Ok(found.collect())
+    found.collect()
 }
 
 /// The parameters of a model that belong to `half` alone, which another model is.
@@ -53,7 +48,7 @@ mod tests {
     use super::*;
 
     fn keys(name: &str) -> Vec<String> {
-        without_effect(name.parse().unwrap()).unwrap().into_iter().map(|(key, _)| key).collect()
+        without_effect(&name.parse().unwrap()).into_iter().map(|(key, _)| key).collect()
     }
 
     #[test]

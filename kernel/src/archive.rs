@@ -158,7 +158,7 @@ impl Archive<'_> {
         Ok(())
     }
 
-    /// Saves or replaces so many bytes, as they are.
+    /// Saves or replaces this many bytes, as they are.
     ///
     /// # Errors
     /// If the archive has fewer.

@@ -157,7 +157,7 @@ impl<C: Category> Ledger<C> {
         self.current = category.index();
     }
 
-    /// Books the time up to `now`; the totals are then complete. The ledger
+    /// Adds the time up to `now`; the totals are then complete. The ledger
     /// stays open in the same category, so a run can be resumed.
     ///
     /// # Panics
@@ -177,14 +177,6 @@ impl<C: Category> Ledger<C> {
     fn is_sound(&self) -> bool {
         let fits = self.totals.len() == C::COUNT && self.current < C::COUNT && self.opened <= self.since;
         fits && self.booked() == Some(self.elapsed())
-    }
-
-    /// Starts again at `now` with totals of zero, in the current category:
-    /// what came before (a warm-up) is not counted.
-    pub fn reopen(&mut self, now: Time) {
-        self.settle(now);
-        self.opened = now;
-        self.totals.fill(Duration::ZERO);
     }
 
     /// The time booked so far, from the opening to the last switch or close.
@@ -283,17 +275,6 @@ mod tests {
         let indices = Test::ALL.iter().flat_map(|&t| Place::ALL.iter().map(move |&p| (t, p).index()));
         assert!(indices.eq(0..6));
         assert_eq!(<(Test, Place)>::name((Test::Wait, Place::Train).index()), "wait / train");
-    }
-
-    #[test]
-    fn reopening_forgets_what_came_before() {
-        let mut ledger = Ledger::new(at(0), Test::Think);
-        ledger.switch(at(50), Test::Type);
-        ledger.reopen(at(60));
-        ledger.close(at(70));
-        assert_eq!(ledger.elapsed(), Duration::from_ps(10));
-        assert_eq!(ledger.total(Test::Think), Duration::ZERO);
-        assert_eq!(ledger.total(Test::Type), Duration::from_ps(10));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Quantities with units, as people write them in configuration files.
 //!
 //! A bare `120` in a machine's file means nothing until one has read the
-//! simulator; `"120ns"` means something to everybody. So configuration holds
+//! simulator; `"120ns"` means the same to every reader. So configuration holds
 //! [`Duration`], [`Frequency`] and [`Bytes`], and each of them is written as a
 //! decimal number directly followed by a unit:
 //!

@@ -5,8 +5,12 @@
 //! which they went in. Without such a rule the heap's internal shape would
 //! decide, and a change somewhere else in the model would change the result
 //! here. With it a run is a function of its inputs, and it does not matter in
-//! which window an envelope was handed over. The heap keeps its storage, so a
-//! queue in a steady state allocates nothing.
+//! which window an envelope was handed over.
+//!
+//! The rest waits in a heap, but the earliest event often beside it: what is
+//! scheduled as the next thing to happen, as the steps of a transaction that has
+//! its bus for itself are, comes and goes without touching the heap. The heap
+//! keeps its storage, so a queue in a steady state allocates nothing.
 //!
 //! ```
 //! use narthex_kernel::{EventQueue, Time};
@@ -38,6 +42,8 @@ const FIRST_OWN_RANK: u64 = 1 << 63;
 /// Events ordered by time, then arrivals before own events.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
+    /// If there is one, it comes before all in the heap.
+    first: Option<Entry<E>>,
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The next own event's place among them; archiving counts from zero again.
     scheduled: u64,
@@ -81,7 +87,7 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue { heap: BinaryHeap::new(), scheduled: 0, taken: 0 }
+        EventQueue { first: None, heap: BinaryHeap::new(), scheduled: 0, taken: 0 }
     }
 }
 
@@ -95,7 +101,21 @@ impl<E> EventQueue<E> {
     pub fn schedule(&mut self, time: Time, event: E) {
         let rank = FIRST_OWN_RANK | self.scheduled;
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry { time, rank, event }));
+        self.insert(Entry { time, rank, event });
+    }
+
+    #[inline]
+    fn insert(&mut self, entry: Entry<E>) {
+        if self.earliest().is_some_and(|earliest| *earliest < entry) {
+            self.heap.push(Reverse(entry));
+        } else if let Some(second) = self.first.replace(entry) {
+            self.heap.push(Reverse(second));
+        }
+    }
+
+    #[inline]
+    fn earliest(&self) -> Option<&Entry<E>> {
+        self.first.as_ref().or_else(|| self.heap.peek().map(|Reverse(entry)| entry))
     }
 
     /// Lets what an envelope carries arrive, as the event that `event` makes of it.
@@ -103,13 +123,13 @@ impl<E> EventQueue<E> {
         let Envelope { arrival, source, sequence, payload, .. } = envelope;
         debug_assert!((source as u64) < FIRST_OWN_RANK >> SEQUENCE_BITS && sequence >> SEQUENCE_BITS == 0);
         let rank = (source as u64) << SEQUENCE_BITS | sequence;
-        self.heap.push(Reverse(Entry { time: arrival, rank, event: event(payload) }));
+        self.insert(Entry { time: arrival, rank, event: event(payload) });
     }
 
     /// The time of the earliest event.
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        self.heap.peek().map(|entry| entry.0.time)
+        self.earliest().map(|entry| entry.time)
     }
 
     /// Takes the earliest event, if it happens strictly before `until`.
@@ -119,7 +139,8 @@ impl<E> EventQueue<E> {
             return None;
         }
         self.taken += 1;
-        self.heap.pop().map(|Reverse(entry)| (entry.time, entry.event))
+        let entry = self.first.take().or_else(|| self.heap.pop().map(|Reverse(entry)| entry))?;
+        Some((entry.time, entry.event))
     }
 
     /// How many events have been taken from it; no part of what is archived.
@@ -129,17 +150,18 @@ impl<E> EventQueue<E> {
 
     /// How many events are waiting.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        usize::from(self.first.is_some()) + self.heap.len()
     }
 
     /// Whether nothing is waiting.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.earliest().is_none()
     }
 
-    /// The waiting events in no particular order, for whoever explains a hang.
+    /// The waiting events in no particular order, for explanations of hangs.
     pub fn iter(&self) -> impl Iterator<Item = (Time, &E)> {
-        self.heap.iter().map(|Reverse(entry)| (entry.time, &entry.event))
+        let waiting = self.first.iter().chain(self.heap.iter().map(|Reverse(entry)| entry));
+        waiting.map(|entry| (entry.time, &entry.event))
     }
 }
 
@@ -147,7 +169,8 @@ impl<E> EventQueue<E> {
 /// have been have no part in it: queues that will do the same have one archive.
 impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let EventQueue { heap, scheduled, taken: _ } = self;
+        let EventQueue { first, heap, scheduled, taken: _ } = self;
+        heap.extend(first.take().map(Reverse));
         let mut entries = std::mem::take(heap).into_sorted_vec();
         *scheduled = 0;
         for Reverse(entry) in entries.iter_mut().rev().filter(|Reverse(entry)| entry.rank >= FIRST_OWN_RANK) {

@@ -58,13 +58,6 @@ impl Stream {
             }
         }
     }
-
-    /// Puts `items` into a random order, each equally likely (Fisher and Yates).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last as u64 + 1) as usize);
-        }
-    }
 }
 
 /// Its place; seed and name are those that it was made with.
@@ -97,9 +90,6 @@ mod tests {
         assert_eq!(drawn, [18300444630108835214, 11538391084668447336, 9025858189630770765]);
         let small: Vec<u64> = (0..10).map(|_| stream.below(10)).collect();
         assert_eq!(small, [6, 1, 7, 5, 2, 8, 4, 5, 8, 2]);
-        let mut cards: Vec<u32> = (0..8).collect();
-        stream.shuffle(&mut cards);
-        assert_eq!(cards, [4, 0, 7, 6, 2, 1, 5, 3]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub trait Statistic: Default {
     fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64));
 }
 
-/// A component's statistics, as whoever reports them sees them.
+/// A component's statistics, as a report reads them.
 pub trait StatisticSet {
     /// What each statistic is, in the order of the declaration.
     fn descriptions(&self) -> &'static [Description];

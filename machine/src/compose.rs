@@ -1,32 +1,33 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor};
+use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
-use narthex_interfaces::Attached;
+use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
-use narthex_interfaces::registers::{
-    Addresses, DEVICE_REGION, INFORMATION_FIELDS, INFORMATION_VERSION, MAGIC, NODE_MEMORY,
-};
+use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::side::Layout;
+use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Clock;
 use narthex_memory::home_memory::HomeMemory;
-use narthex_memory::interconnects::{InterconnectId, MemoryId};
+use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory};
 
-use crate::config::{InstructionCache, MachineConfig};
+use crate::config::{FIRMWARE, InstructionCache, MachineConfig};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, NodeProcessor, Parts, Process, ProcessorSeats};
+use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
+use crate::wiring::Shape;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,22 @@ pub struct Place {
     pub node: NodeId,
     /// As which of its processes.
     pub process: u8,
+}
+
+/// A processor about to run, with its caches and its process.
+type Running = (Processor<InOrder>, ProcessorMemory, Process);
+
+/// A program for processors without a system.
+struct Firmware {
+    program: Arc<Program>,
+    code: Arc<Code>,
+}
+
+/// A device beside the network interface.
+struct FurtherDevice {
+    /// The interconnect of each seat.
+    on: Vec<String>,
+    build: Box<dyn Fn() -> Box<dyn Device>>,
 }
 
 /// What all nodes of a run share.
@@ -57,6 +74,9 @@ pub struct Blueprint<'a> {
     pub image: Arc<Image>,
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
+    /// The firmware of processors that run some, by name.
+    firmware: BTreeMap<String, Firmware>,
+    devices: Vec<FurtherDevice>,
 }
 
 impl<'a> Blueprint<'a> {
@@ -81,6 +101,8 @@ impl<'a> Blueprint<'a> {
             image: Arc::new(image),
             arguments: arguments.collect(),
             program: Arc::new(program),
+            firmware: BTreeMap::new(),
+            devices: Vec::new(),
         }
     }
 
@@ -97,44 +119,72 @@ impl<'a> Blueprint<'a> {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
         };
-        let mut memory = HomeMemory {
-            bytes: MainMemory::with_image(self.image.clone()),
-            access_time: config.main_memory.access_time,
-            block_bytes: self.block_bytes(),
-        };
-        let shape = config.shape(self.interface.attachment, &interface);
-        let wired = shape.wire(&[&interface]);
-        let interconnects =
-            wired.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
-        let processors = (0..placement.processes)
-            .map(|process| {
-                let place = Place { node: id, process };
-                let (processor, caches, process) = self.process(place, &interface, &mut memory.bytes)?;
-                Ok((NodeProcessor::new(processor, caches, self.seats()), process))
-            })
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let bus_clock = Clock::with_period(config.bus.clock.period());
-        let [on] = <[_; 1]>::try_from(shape.devices).expect("a node has one device");
+        let further: Vec<Box<dyn Device>> = self.devices.iter().map(|device| (device.build)()).collect();
+        let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
+        let places: Vec<&[String]> = self.devices.iter().map(|device| &device.on[..]).collect();
+        let attachment = self.interface.attachment;
+        let shape = config.shape(attachment, interface.seats().len(), &places).map_err(usage)?;
+        let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
+            .chain(further.iter().map(|device| &**device))
+            .collect();
+        let interconnects = shape.wire(&devices).map_err(usage)?;
+        let mut memories = self.memories(&shape);
+        let parts = config.processor_parts();
+        let processors =
+            parts.iter().zip(&shape.processors).enumerate().map(|(index, ((name, part), on))| {
+                let seats = shape.seats_of_processor(on);
+                let main = &mut memories[usize::from(seats.memory.0)].bytes;
+                let place = Place { node: id, process: index as u8 };
+                let (processor, caches, process) = match part.runs.strip_prefix(FIRMWARE) {
+                    None => self.process(place, &interface, &further, main)?,
+                    Some(firmware) => {
+                        self.firmware_process(place, (name, firmware), &shape.registers(&devices, on), main)?
+                    }
+                };
+                Ok((NodeProcessor::new(config.core_named(&part.core), processor, caches, seats), process))
+            });
+        let processors = processors.collect::<Result<Vec<_>, Failure>>()?;
+        let bus = config.bus_named(&config.node.host().1.on).expect("checked with the machine");
+        let arbitration = Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into());
+        let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
             interconnects,
-            memories: vec![memory],
-            devices: vec![(Box::new(interface), on)],
+            memories,
+            devices: devices.zip(shape.devices).collect(),
             network,
-            blocking_access_time: config.processor.period() * config.processor.blocking_access_cycles,
-            stagger: bus_clock.cycles(u64::from(config.bus.arbitration_cycles)),
-            program: self.program.clone(),
+            stagger: arbitration,
         }))
     }
 
-    /// Where the processors of a node sit.
-    pub fn seats(&self) -> ProcessorSeats {
-        let seats = ProcessorSeats::on(InterconnectId(0), MemoryId(0));
-        match self.config.private_path(self.interface.attachment) {
-            Some(_) => seats.with_private_path(InterconnectId(1)),
-            None => seats,
-        }
+    /// The same machine with firmware for the processors that run it by this name.
+    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
+        let code = Arc::new(Code::from_segments(program.code()));
+        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
+        self
+    }
+
+    /// The same machine with a device beside the network interface in each node,
+    /// whose seats are on these interconnects.
+    pub fn with_device(mut self, on: &[&str], build: impl Fn() -> Box<dyn Device> + 'static) -> Self {
+        let on = on.iter().map(|&name| name.to_owned()).collect();
+        self.devices.push(FurtherDevice { on, build: Box::new(build) });
+        self
+    }
+
+    /// The memories of a node. The program is in that of the processors that run it.
+    fn memories(&self, shape: &Shape) -> Vec<HomeMemory> {
+        let parts = self.config.node.memories.keys().zip(&shape.memories);
+        let memory = |(name, on): (&String, &InterconnectId)| HomeMemory {
+            bytes: match on {
+                InterconnectId(0) => MainMemory::with_image(self.image.clone()),
+                _ => MainMemory::default(),
+            },
+            access_time: self.config.memory_named(name).access_time,
+            block_bytes: self.block_bytes(),
+        };
+        parts.map(memory).collect()
     }
 
     /// A process about to start, with its processor; what it needs is in memory.
@@ -142,19 +192,59 @@ impl<'a> Blueprint<'a> {
         &self,
         place: Place,
         interface: &Interface,
+        further: &[Box<dyn Device>],
         main: &mut MainMemory,
-    ) -> Result<(Processor<InOrder>, ProcessorMemory, Process), Failure> {
+    ) -> Result<Running, Failure> {
         let layouts = interface.layouts(place.process);
         let mut pages = PageTable::default();
-        let devices = self.map_devices(place, &layouts, &mut pages, main);
+        let mut devices = self.map_devices(place, &layouts, &mut pages, main);
+        let seats = further.iter().flat_map(|device| device.seats());
+        for range in seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers) {
+            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
+            devices.push((range, Protection::READ_WRITE));
+        }
         let mut memory = self.processor_memory(place.process);
-        let mut processor = Processor::<InOrder>::new(&self.config.processor, self.code.clone())
+        let core = self.config.core_named(&self.config.node.host().1.core);
+        let mut processor = Processor::<InOrder>::new(core, self.code.clone())
             .with_access_control(&self.config.access_control);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        Ok((processor, memory, Process::new(pages, calls)))
+        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
+        Ok((processor, memory, process))
+    }
+
+    /// Firmware about to start: its segments are in memory, and the registers of
+    /// the devices beside it can be reached.
+    fn firmware_process(
+        &self,
+        place: Place,
+        (part, name): (&str, &str),
+        registers: &[Range<u64>],
+        main: &mut MainMemory,
+    ) -> Result<Running, Failure> {
+        let firmware = self.firmware.get(name).ok_or_else(|| {
+            let problem = format!("runs firmware {name:?}, which is not given");
+            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
+        })?;
+        let core = self.config.core_named(&self.config.node.processors[part].core);
+        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
+        let mut pages = PageTable::default();
+        let mut memory = self.processor_memory(place.process).with_translation(Translation::default());
+        let block_bytes = self.block_bytes();
+        let caches = std::slice::from_mut(&mut memory);
+        let (devices, interconnects) = (&[][..], &[][..]);
+        let mut loader =
+            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
+        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
+        for range in registers {
+            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
+        }
+        processor.set_pc(started.program_counter);
+        let calls = SystemCalls::for_process(started.space, self.seed);
+        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls);
+        Ok((processor, memory, process))
     }
 
     fn placement(&self) -> Placement {
@@ -227,8 +317,8 @@ impl<'a> Blueprint<'a> {
                 main.write(address, &word.to_le_bytes());
             }
         }
-        for (index, field) in self.information(place, layouts).into_iter().enumerate() {
-            main.write(addresses.information_page() + 8 * index as u64, &field.to_le_bytes());
+        for (index, word) in self.information(place, layouts).words().iter().enumerate() {
+            main.write(addresses.information_page() + 8 * index as u64, &word.to_le_bytes());
         }
         for (range, attributes) in &devices {
             pages.map(range.start, range.end - range.start, *attributes);
@@ -240,42 +330,19 @@ impl<'a> Blueprint<'a> {
         devices.into_iter().map(|(range, attributes)| (range, protection(attributes))).collect()
     }
 
-    /// The fields of the information page, in the order of
-    /// [`INFORMATION_FIELDS`].
-    fn information(&self, place: Place, [send, receive]: &[Layout; 2]) -> [u64; INFORMATION_FIELDS.len()] {
-        let addresses = Addresses::of_process(place.process);
-        let packet = self.packet_bytes();
-        let header = self.config.messages.header.as_u64();
-        [
-            MAGIC,
-            INFORMATION_VERSION,
-            u64::from(place.node.0),
-            u64::from(self.nodes),
-            send.driver as u64,
-            addresses.register_page(),
-            packet,
-            header,
-            self.config.payload_bytes(),
-            self.block_bytes(),
-            addresses.send_queue(),
-            send.entries,
-            addresses.receive_queue(),
-            receive.entries,
-            packet,
-            addresses.send_tail(),
-            addresses.send_head(),
-            addresses.receive_head(),
-            u64::from(send.cachable_message_ready),
-            u64::from(receive.overflows_to_memory),
-            self.seed,
-            receive.driver as u64,
-            u64::from(place.process),
-            u64::from(self.placement().processes),
-            NODE_MEMORY.start,
-            NODE_MEMORY.end - NODE_MEMORY.start,
-            addresses.block_buffers(),
-            send.dma_above.max(receive.dma_above),
-        ]
+    /// What the information page tells a process.
+    fn information(&self, place: Place, layouts: &[Layout; 2]) -> InformationPage {
+        InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
+            ("node", u64::from(place.node.0)),
+            ("nodes", u64::from(self.nodes)),
+            ("packet_bytes", self.packet_bytes()),
+            ("header_bytes", self.config.messages.header.as_u64()),
+            ("payload_bytes", self.config.payload_bytes()),
+            ("block_bytes", self.block_bytes()),
+            ("entry_bytes", self.packet_bytes()),
+            ("seed", self.seed),
+            ("processes", u64::from(self.placement().processes)),
+        ])
     }
 
     /// What a process's program is started with.

@@ -9,6 +9,7 @@
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
+//! | [`sha256`](mod@sha256) | digests of files |
 //! | [`files`] | files that users name, read and written |
 //!
 //! The functions of this page are what the command line is made of.
@@ -22,6 +23,7 @@ pub mod host_memory;
 pub mod node;
 pub mod request;
 pub mod run;
+pub mod sha256;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};

@@ -2,26 +2,25 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`document`] | the result |
-//! | [`monitor`] | what may watch a run from outside |
-//! | [`running`] | the simulation as it advances, interrupted for reports, checkpoints and monitors |
-//! | [`work`] | whether a program without messages computes or turns in place |
-//! | [`written`] | what programs write |
+//! | `finished` | a run at its end, and its result |
+//! | `progress` | what the caller of a run sees while it goes on |
+//! | `monitor` | what may watch a run from outside |
+//! | `running` | the simulation as it advances, interrupted for reports, checkpoints and monitors |
+//! | `work` | whether a program without messages computes or turns in place |
+//! | `written` | what programs write |
 
-mod document;
+mod finished;
 mod monitor;
 mod number;
+mod progress;
 mod running;
 mod work;
 mod written;
 
-use std::time::Duration as HostDuration;
-
-use narthex_cores::linux::{OutputStream, Program};
+use narthex_cores::linux::Program;
 use narthex_interfaces::Attached;
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::{Duration, Time};
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::checkpoint::identity::Identity;
@@ -31,46 +30,15 @@ use crate::config::{self, Machine};
 use crate::host_memory::{self, Estimate};
 use crate::node::{Ended, Node};
 use crate::request::{Failure, RunRequest};
-use document::document;
-use written::Written;
 
-pub use document::digest;
-pub(crate) use document::hexadecimal;
+pub use finished::{Effort, Finished, SCHEMA_VERSION};
 pub use monitor::{Explanation, Monitor};
+pub use progress::Progress;
 pub use running::Running;
-
-/// The version of the results' layout.
-pub const SCHEMA_VERSION: u32 = 3;
-
-/// What the caller of a run sees while it goes on.
-pub enum Progress<'a> {
-    /// A node's program wrote something.
-    Output {
-        /// Which node.
-        node: usize,
-        /// Which of its processes.
-        process: usize,
-        /// To which stream.
-        stream: OutputStream,
-        /// What.
-        bytes: &'a [u8],
-    },
-    /// Something about the run that its result does not tell, but its user should know.
-    Notice(&'a str),
-    /// Something that was asked for besides the result, and is not there.
-    Loss(&'a str),
-    /// The simulated time so far; comes several times a second.
-    Time(Time),
-}
 
 /// The end of simulated time, some hundred days: no sum of instants and times
 /// overflows before it.
 const LAST: Time = Time::from_ps(u64::MAX / 2);
-
-/// How often a run reports to its caller, and looks for a shortage of memory.
-const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
-/// It does so earlier when programs have touched this many more pages: 16 MiB.
-const REPORT_PAGES: usize = 4_096;
 
 /// Runs a program on a machine. `observer` sees what happens and returns false
 /// to end the run early.
@@ -97,43 +65,12 @@ pub fn run_monitored(
 ) -> Result<(Value, Effort), Failure> {
     let mut run = || {
         let finished = simulate(request, elf, monitor, observer)?;
-        Ok((document(request, elf, &finished), finished.effort))
+        Ok((finished.document(request, elf), finished.effort))
     };
     match request.checkpoint.as_ref().filter(|checkpoint| checkpoint.is_resumed()) {
         Some(checkpoint) => contradiction::caught(checkpoint, run),
         None => run(),
     }
-}
-
-/// What a run cost the host. It is no part of the run's document, which is the
-/// same at any cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Effort {
-    /// Windows in which nodes advanced.
-    pub windows: u64,
-    /// Instructions that all processors retired.
-    pub instructions: u64,
-    /// Those among them that were computed, in wait loops, instead of executed.
-    pub skipped_instructions: u64,
-    /// Events that happened at all nodes: grants and releases of buses, frames, timers.
-    pub events: u64,
-    /// Checkpoints that were written.
-    pub checkpoints: u64,
-    /// Host threads, at most.
-    pub threads: usize,
-}
-
-/// A run that has come to its end.
-pub struct Finished {
-    /// The machine, with the request's changes.
-    pub machine: Machine,
-    /// Its interface.
-    pub interface: Attached,
-    /// Its nodes, their ledgers closed.
-    pub nodes: Vec<Node>,
-    effort: Effort,
-    end: Time,
-    written: Written,
 }
 
 /// Runs a program on a machine, watched by a monitor, and gives the machine as
@@ -198,7 +135,7 @@ pub fn simulate(
         Ending::Stopped { partition, .. } => Err(failure_of(&finished.nodes[partition])),
         Ending::NoProgress(_) => {
             let explanation = monitor.no_progress(end, &mut finished.nodes);
-            Err(no_progress(document(request, elf, &finished), explanation, patience, end))
+            Err(no_progress(finished.document(request, elf), explanation, patience, end))
         }
         Ending::TimeLimit => {
             Err(Failure::guest(format!("the run has come to {LAST}, where simulated time ends")))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use narthex_interfaces::{Device, DeviceSeat};
+use narthex_interfaces::{Attachment, Device, DeviceSeat};
 use narthex_kernel::{Clock, Duration};
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
@@ -17,7 +17,8 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::{AgentId, Kind};
 
-use crate::config;
+use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
+use crate::node::ProcessorSeats;
 
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub enum InterconnectKind {
     /// A bus behind a bridge on another bus, whose parameters come first.
     BridgedBus(InterconnectId, bus::Config, bridge::Config),
     /// A processor's path to a device, and the processor's cycle.
-    PrivatePath(config::PrivatePath, Duration),
+    PrivatePath(PathConfig, Duration),
 }
 
 /// What sits where in a node.
@@ -62,6 +63,108 @@ struct PlacedSeat {
     seat: DeviceSeat,
 }
 
+impl MachineConfig {
+    /// What sits where in a node whose interface, a device with this many seats, is
+    /// attached there. `further` has the interconnects of the seats of other devices.
+    ///
+    /// # Errors
+    /// If the machine's file does not say where each seat is, or a device is on an
+    /// interconnect that the node lacks.
+    pub fn shape(
+        &self,
+        attachment: Attachment,
+        seats: usize,
+        further: &[&[String]],
+    ) -> Result<Shape, String> {
+        let place = self.node.place(attachment).ok_or_else(|| format!("the node has no {attachment}"))?;
+        let place = match place[..] {
+            [only] => vec![only; seats],
+            _ if place.len() == seats => place,
+            _ => {
+                let count = place.len();
+                return Err(format!(
+                    "node.interface.on names {count} interconnects, and the interface has {seats} seats; \
+                     expected one for all of them or one for each"
+                ));
+            }
+        };
+        let places: Vec<Vec<&str>> = std::iter::once(place.clone())
+            .chain(further.iter().map(|on| on.iter().map(String::as_str).collect()))
+            .collect();
+        if let Some(name) = places.iter().flatten().find(|name| !self.node.interconnects.contains_key(**name))
+        {
+            let known: Vec<&str> = self.node.interconnects.keys().map(String::as_str).collect();
+            return Err(format!("a device is on {name:?}; the node has {}", known.join(", ")));
+        }
+        let names = self.used_interconnects(&places.concat());
+        let number = |name: &str| {
+            let found = names.iter().position(|known| *known == name);
+            InterconnectId(found.expect("a used interconnect") as u8)
+        };
+        let path = place.first().copied().filter(|name| self.path_named(name).is_some());
+        let of_processor = |part: &ProcessorPart| {
+            let path = path.filter(|_| part.runs == PROGRAM);
+            std::iter::once(part.on.as_str()).chain(path).map(number).collect()
+        };
+        let processors = self.processor_parts().into_iter().map(|(_, part)| of_processor(part));
+        Ok(Shape {
+            interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
+            processors: processors.collect(),
+            memories: self.node.memories.values().map(|part| number(&part.on)).collect(),
+            devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
+            block_bytes: self.block().get() as usize,
+        })
+    }
+
+    /// The processors of a node with their names: first those that run the program,
+    /// one for each process.
+    pub fn processor_parts(&self) -> Vec<(&str, &ProcessorPart)> {
+        let hosts = vec![self.node.host(); self.machine.processors_per_node as usize];
+        let others = self.node.processors.iter().filter(|(_, part)| part.runs != PROGRAM);
+        hosts.into_iter().chain(others.map(|(name, part)| (name.as_str(), part))).collect()
+    }
+
+    /// The interconnects on which anything sits but a bridge, the host's first.
+    fn used_interconnects(&self, place: &[&str]) -> Vec<&str> {
+        let of_processors = self.node.processors.values().map(|part| part.on.as_str());
+        let mut used: BTreeSet<&str> = of_processors.collect();
+        used.extend(self.node.memories.values().map(|part| part.on.as_str()));
+        used.extend(place);
+        let behind = |name: &&str| match self.node.interconnects.get(*name) {
+            Some(InterconnectPart::BridgedBus { behind }) => Some(behind.as_str()),
+            _ => None,
+        };
+        used.extend(place.iter().filter_map(behind).collect::<Vec<_>>());
+        self.node.interconnects_in_order().into_iter().filter(|name| used.contains(name)).collect()
+    }
+
+    fn interconnect_shape(
+        &self,
+        name: &str,
+        used: &[&str],
+        number: impl Fn(&str) -> InterconnectId,
+    ) -> InterconnectShape {
+        let bus = |name: &str| self.bus_named(name).expect("checked with the machine").clone();
+        let (kind, reported) = match &self.node.interconnects[name] {
+            InterconnectPart::SnoopingBus {} => {
+                (InterconnectKind::SnoopingBus(bus(name)), if name == used[0] { "memory bus" } else { name })
+            }
+            InterconnectPart::BridgedBus { behind } => {
+                let config = self.io_bus.clone().expect("checked with the machine");
+                (InterconnectKind::BridgedBus(number(behind), bus(behind), config), "I/O bus")
+            }
+            InterconnectPart::PrivatePath {} => {
+                let path = self.path_named(name).expect("checked with the machine").clone();
+                (
+                    InterconnectKind::PrivatePath(path, self.core_named(&self.node.host().1.core).period()),
+                    "private bus",
+                )
+            }
+        };
+        InterconnectShape { name: reported.replace('_', " "), kind }
+    }
+}
+
 impl Shape {
     /// The node's interconnects with everything that sits on them.
     ///
@@ -69,6 +172,13 @@ impl Shape {
     /// If two parts answer for one address.
     pub fn wire(&self, devices: &[&dyn Device]) -> Result<Vec<Interconnect>, String> {
         let seats = self.placed_seats(devices);
+        for placed in seats.iter().filter(|placed| placed.seat.is_coherent) {
+            let shape = &self.interconnects[usize::from(placed.on.0)];
+            if matches!(shape.kind, InterconnectKind::PrivatePath(..)) {
+                let (device, path) = (&placed.seat.name, &shape.name);
+                return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
+            }
+        }
         let mut maps = vec![AddressMap::default(); self.interconnects.len()];
         // Those behind bridges first: what is there is beyond the bridge from above.
         for number in (0..self.interconnects.len()).rev() {
@@ -79,6 +189,24 @@ impl Shape {
         Ok(wired
             .map(|(number, (shape, map))| self.build(InterconnectId(number as u8), shape, &seats, map))
             .collect())
+    }
+
+    /// Where a processor that sits on these interconnects has its caches, its path
+    /// and its memory.
+    pub fn seats_of_processor(&self, on: &[InterconnectId]) -> ProcessorSeats {
+        let memory =
+            self.memories.iter().position(|&memory| memory == on[0]).expect("checked with the machine");
+        let seats = ProcessorSeats::on(on[0], MemoryId(memory as u8));
+        match on.get(1) {
+            Some(&path) => seats.with_private_path(path),
+            None => seats,
+        }
+    }
+
+    /// The registers of devices on a processor's interconnects.
+    pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        beside.flat_map(|placed| placed.seat.registers).collect()
     }
 
     fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {

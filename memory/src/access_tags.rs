@@ -15,7 +15,7 @@
 //!
 //! **Without cost on a hit.** Nothing looks here where the cache's front row
 //! answers: the row of a line answers only what the tags of the *whole* line
-//! allow ([`Cache::allow`]), and is told when they change. Blocks of tags may be
+//! allow ([`Cache::allow`]), and is updated when they change. Blocks of tags may be
 //! smaller than the cache's or larger.
 //!
 //! **Allocation.** All tags are `none` at first and take up memory by the chunk,
@@ -269,7 +269,53 @@ mod tests {
             words(tags.set(START + 16, Tag::Read)),
             "the address is not a multiple of the block of 64 bytes"
         );
-        assert_eq!(Tag::from_number(2), Some(Tag::Write));
-        assert_eq!(Tag::from_number(3), None);
+        assert_eq!(words(tags.set(START - 64, Tag::Read)), "tagged memory is 0x20000000 to 0x20001000");
+    }
+
+    #[test]
+    fn a_tag_has_a_number_and_a_name() {
+        let named = [0, 1, 2].map(|number| Tag::from_number(number).expect("a tag").as_str());
+        assert_eq!((named, Tag::from_number(3)), (["none", "read", "write"], None));
+    }
+
+    #[test]
+    fn blocks_on_both_sides_of_a_chunk_have_tags_of_their_own() {
+        let block_bytes = 64;
+        let chunk_bytes = CHUNK as u64 * block_bytes;
+        let mut tags = AccessTags::new(START..START + 2 * chunk_bytes, block_bytes).expect("sound");
+        let tag = |tags: &AccessTags, block| tags.least(START + block * block_bytes, block_bytes);
+        let last = CHUNK as u64 - 1;
+        tags.set(START + last * block_bytes, Tag::Read).unwrap();
+        assert_eq!(tags.chunks.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false]);
+        tags.set(START + (last + 1) * block_bytes, Tag::Write).unwrap();
+        let all = [0, 1, last - 1, last, last + 1, last + 2].map(|block| tag(&tags, block));
+        assert_eq!(all, [Tag::None, Tag::None, Tag::None, Tag::Read, Tag::Write, Tag::None]);
+        tags.set(START + last * block_bytes, Tag::None).unwrap();
+        assert_eq!(tag(&tags, last), Tag::None);
+        assert_eq!(tags.block_bytes(), block_bytes);
+    }
+
+    #[test]
+    fn bytes_are_allowed_up_to_the_first_block_that_forbids_them() {
+        let mut tags = AccessTags::new(START..START + 0x1000, 64).expect("sound");
+        tags.set(START, Tag::Write).unwrap();
+        tags.set(START + 64, Tag::Read).unwrap();
+        let allowed = |address, limit, needed| tags.allowed_bytes(address, limit, needed);
+        assert_eq!(allowed(START + 8, 40, Tag::Write), 40);
+        assert_eq!(allowed(START + 8, 400, Tag::Write), 56);
+        assert_eq!(allowed(START + 8, 400, Tag::Read), 120);
+        assert_eq!(allowed(START + 130, 400, Tag::Read), 0, "its own block forbids it");
+        assert_eq!(allowed(START - 100, 90, Tag::Read), 90, "no tag is touched");
+    }
+
+    #[test]
+    fn a_process_gets_tagged_memory_once() {
+        let mut process = None;
+        assert!(!AccessTags::add_to(&mut process, START..START, 64));
+        assert_eq!(process, None);
+        assert!(AccessTags::add_to(&mut process, START..START + 0x1000, 64));
+        let tags = process.clone();
+        assert!(!AccessTags::add_to(&mut process, START..START + 0x2000, 32));
+        assert!(tags.is_some() && process == tags);
     }
 }

@@ -248,7 +248,7 @@ impl Bus {
     /// The agent that may issue a transaction now.
     pub fn grant(&mut self) -> Option<AgentId> {
         let oldest = (0..self.waiting.len()).min_by_key(|&place| self.waiting[place])?;
-        Some(self.waiting.remove(oldest).1)
+        Some(self.waiting.swap_remove(oldest).1)
     }
 
     /// The granted agent's transaction occupies the bus from now on, `delay`

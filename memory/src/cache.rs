@@ -12,14 +12,14 @@
 //! ```
 //!
 //! **Front.** Each set has a row with the tag of its most recently used line,
-//! once where it may be read and once where it may be written without telling
-//! anybody. A hit is one compare with it, exact for every replacement order,
+//! once where it may be read and once where it may be written without a
+//! transaction. A hit is one compare with it, exact for every replacement order,
 //! because the line that hits is already the most recent. Whatever the row does
 //! not answer (other ways, the silent step from exclusive to modified, misses)
 //! goes the slow way and may change the row.
 //!
 //! **Snarfing.** A cache that snarfs remembers, beside the tags, which block each
-//! empty line lost to somebody else's transaction. When bytes of that block pass
+//! empty line lost to another agent's transaction. When bytes of that block pass
 //! by on their way to its home, it takes them in again ([`Cache::snarf`]).
 //!
 //! A tag is the block's address plus one bit that no block address has, so that
@@ -285,6 +285,15 @@ impl Cache {
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// As [`Cache::write`] and [`Cache::allow`] for the block.
+    pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
+        let line = self.find(address).expect("the block is present");
+        let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+        self.data[start..start + bytes.len()].copy_from_slice(bytes);
+        self.allowed[line] = most as u8;
+        self.refresh_front(line);
+    }
+
     /// The block that holds `address`, if present in any readable state.
     pub fn peek(&self, address: u64) -> Option<&[u8]> {
         self.find(address).map(|line| self.line_bytes(line))
@@ -293,17 +302,33 @@ impl Cache {
     /// The block that must leave before the block of `address` can be filled
     /// in; none if it is present or its set has an empty line.
     pub fn victim_for(&self, address: u64) -> Option<Victim> {
+        let line = self.line_to_empty(address)?;
+        Some(Victim { block: self.block_in(line), dirty: self.line_state(line).is_dirty() })
+    }
+
+    /// Takes out the block that must leave before the block of `address` can be
+    /// filled in, if there is one: its address, and its bytes if its home has
+    /// older ones.
+    pub fn make_room(&mut self, address: u64) -> Option<(u64, Option<BlockData>)> {
+        let line = self.line_to_empty(address)?;
+        Some((self.block_in(line), self.empty_line(line)))
+    }
+
+    fn line_to_empty(&self, address: u64) -> Option<Line> {
         if self.find(address).is_some() {
             return None;
         }
         let line = self.replaced_line(address);
-        let state = self.line_state(line);
-        (state != State::Invalid).then(|| Victim { block: self.tags[line] & !VALID, dirty: state.is_dirty() })
+        (self.line_state(line) != State::Invalid).then_some(line)
     }
 
     /// Takes the block of `address` out; its bytes, if its home has older ones.
     pub fn remove(&mut self, address: u64) -> Option<BlockData> {
         let line = self.find(address)?;
+        self.empty_line(line)
+    }
+
+    fn empty_line(&mut self, line: Line) -> Option<BlockData> {
         let is_dirty = self.line_state(line).is_dirty();
         let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));
         self.set_state(line, State::Invalid);
@@ -313,32 +338,52 @@ impl Cache {
     /// Takes in the block that `request` fetched, or the permission that an
     /// upgrade got. There is room: [`Cache::victim_for`] has been seen to.
     pub fn fill(&mut self, address: u64, request: Request, shared: bool, data: Option<&BlockData>) {
+        self.fill_allowing(address, request, shared, data, Tag::Write);
+    }
+
+    /// As [`Cache::fill`], but accesses beyond `most` go the slow way; see
+    /// [`Cache::allow`].
+    pub fn fill_allowing(
+        &mut self,
+        address: u64,
+        request: Request,
+        shared: bool,
+        data: Option<&BlockData>,
+        most: Tag,
+    ) {
         let state = self.protocol.fill(request, shared);
-        self.place(address, state, data);
+        let line = self.line_for(address);
+        self.put(line, address, state, data, most);
     }
 
     /// Puts a block in with a state of the caller's choice: for owners that
     /// produce whole blocks themselves.
     pub fn place(&mut self, address: u64, state: State, data: Option<&BlockData>) {
+        let line = self.line_for(address);
+        self.put(line, address, state, data, Tag::Write);
+    }
+
+    /// The line that has the block of `address`, or an empty one for it.
+    fn line_for(&self, address: u64) -> Line {
         let line = self.find(address).unwrap_or_else(|| self.replaced_line(address));
         debug_assert!(
             self.find(address).is_some() || self.line_state(line) == State::Invalid,
             "a block was filled into an occupied line"
         );
-        self.put(line, address, state, data);
+        line
     }
 
-    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>) {
+    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>, most: Tag) {
         if let Some(lost) = self.lost.get_mut(line) {
             *lost = 0;
         }
-        self.tags[line] = self.block_of(address) | VALID;
+        self.tags[line] = self.tag_of(address);
         if let Some(data) = data {
             let start = line * self.block_bytes;
             self.data[start..start + self.block_bytes].copy_from_slice(data);
         }
         self.states[line] = state as u8;
-        self.allowed[line] = Tag::Write as u8;
+        self.allowed[line] = most as u8;
         self.make_most_recent(line);
     }
 
@@ -363,7 +408,7 @@ impl Cache {
 
     /// The addresses of the blocks that the cache holds, in no order.
     pub fn blocks(&self) -> impl Iterator<Item = u64> {
-        self.present().map(|line| self.tags[line] & !VALID)
+        self.present().map(|line| self.block_in(line))
     }
 
     fn present(&self) -> impl Iterator<Item = Line> {
@@ -392,14 +437,14 @@ impl Cache {
         if self.lost.is_empty() || self.find(address).is_some() {
             return false;
         }
-        let tag = self.block_of(address) | VALID;
+        let tag = self.tag_of(address);
         let mut lines = self.lines_of(self.set_of(address));
         let (Some(line), Some(state)) =
             (lines.find(|&line| self.tags[line] == 0 && self.lost[line] == tag), self.protocol.snarf(snoop))
         else {
             return false;
         };
-        self.put(line, address, state, Some(data));
+        self.put(line, address, state, Some(data), Tag::Write);
         true
     }
 
@@ -423,7 +468,7 @@ impl Cache {
             return;
         }
         for line in 0..self.tags.len() {
-            if self.tags[line] != 0 && range.contains(&(self.tags[line] & !VALID)) {
+            if self.tags[line] != 0 && range.contains(&self.block_in(line)) {
                 self.flush_line(line, &mut write_back);
             }
         }
@@ -432,7 +477,7 @@ impl Cache {
     /// Empties a line that holds a block.
     fn flush_line(&mut self, line: Line, write_back: &mut impl FnMut(u64, &[u8])) {
         if self.line_state(line).is_dirty() {
-            write_back(self.tags[line] & !VALID, self.line_bytes(line));
+            write_back(self.block_in(line), self.line_bytes(line));
         }
         self.set_state(line, State::Invalid);
     }
@@ -456,8 +501,20 @@ impl Cache {
     }
 
     fn find(&self, address: u64) -> Option<Line> {
-        let tag = self.block_of(address) | VALID;
-        self.lines_of(self.set_of(address)).find(|&line| self.tags[line] == tag)
+        let tag = self.tag_of(address);
+        let lines = self.lines_of(self.set_of(address));
+        let way = self.tags[lines.clone()].iter().position(|&own| own == tag)?;
+        Some(lines.start + way)
+    }
+
+    /// The tag of a line that holds the block of `address`.
+    fn tag_of(&self, address: u64) -> u64 {
+        self.block_of(address) | VALID
+    }
+
+    /// The address of the block that a line holds.
+    fn block_in(&self, line: Line) -> u64 {
+        self.tags[line] & !VALID
     }
 
     fn line_state(&self, line: Line) -> State {
@@ -503,25 +560,31 @@ impl Cache {
         self.write_front(line);
     }
 
-    /// Writes the front row of the line's set anew if it speaks of this line.
+    /// Where the front row of the line's set begins.
+    fn front_row(&self, line: Line) -> usize {
+        line / self.ways * FRONT_WORDS
+    }
+
+    /// Writes the front row of the line's set anew if it describes this line.
     fn refresh_front(&mut self, line: Line) {
-        let row = line / self.ways * FRONT_WORDS;
-        if self.front[row + 2] == (line * self.block_bytes) as u64 {
+        if self.front[self.front_row(line) + 2] == (line * self.block_bytes) as u64 {
             self.write_front(line);
         }
     }
 
-    /// Makes the front row of the line's set speak of this line.
+    /// Makes the front row of the line's set describe this line.
     fn write_front(&mut self, line: Line) {
-        let state = self.line_state(line);
-        let tag = self.tags[line];
-        let row = line / self.ways * FRONT_WORDS;
-        let allowed = self.allowed[line];
-        let fast_loads = state.is_readable() && allowed >= Tag::Read as u8;
-        let fast_stores = state == State::Modified && allowed >= Tag::Write as u8;
-        self.front[row] = if fast_loads { tag } else { 0 };
-        self.front[row + 1] = if fast_stores { tag } else { 0 };
-        self.front[row + 2] = (line * self.block_bytes) as u64;
+        let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
+        let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
+        let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
+        let answer = |is_fast| if is_fast { tag } else { 0 };
+        let row = self.front_row(line);
+        self.front[row..row + FRONT_WORDS].copy_from_slice(&[
+            answer(fast_loads),
+            answer(fast_stores),
+            (line * self.block_bytes) as u64,
+            0,
+        ]);
     }
 }
 

@@ -29,7 +29,7 @@
 //! | [`translation`] | from a process's addresses to its node's |
 //!
 //! Nothing here calls a peer: a cache says what it needs, a bus says when, and
-//! whoever composes a node carries the one to the other.
+//! the node carries the one to the other.
 
 pub mod access_tags;
 pub mod bridge;

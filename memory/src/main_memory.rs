@@ -102,9 +102,7 @@ impl MainMemory {
 
     /// The block of `length` bytes at `address`.
     pub fn read_block(&self, address: u64, length: usize) -> BlockData {
-        let mut block = BlockData::zeroed(length);
-        self.read(address, &mut block);
-        block
+        BlockData::filled_by(length, |bytes| self.read(address, bytes))
     }
 
     /// Forgets the pages that lie wholly inside the range, so that they read as zeros again.
@@ -230,6 +228,50 @@ mod tests {
         Archive::restore(&bytes, &mut other).unwrap();
         assert_eq!(other.pages, memory.pages);
         assert_eq!(Archive::save(&mut other).unwrap(), bytes);
+    }
+
+    #[test]
+    fn only_pages_that_lie_wholly_in_a_discarded_range_are_forgotten() {
+        // Once fewer pages are discarded than there are, and once more.
+        for (address, length) in [(0x1001, 0x1fff), (0x1001, 0x2ffe), (0x1800, 0x2000)] {
+            let mut memory = MainMemory::default();
+            let pages = [0x1000, 0x2000, 0x3000, 0x9000];
+            pages.into_iter().for_each(|page| memory.write(page, &[7; 8]));
+            memory.discard(address, length);
+            assert_eq!(pages.map(|page| memory.read_block(page, 1)[0]), [7, 0, 7, 7]);
+            assert_eq!(memory.touched_pages(), 3);
+        }
+        let mut memory = MainMemory::default();
+        memory.write(0x2000, &[7]);
+        memory.discard(0x1000, 1 << 40);
+        assert_eq!(memory.touched_pages(), 0);
+        memory.write(0x2000, &[7]);
+        memory.discard(0x2800, 8);
+        assert_eq!(memory.touched_pages(), 1, "no whole page");
+    }
+
+    #[test]
+    fn a_process_that_discards_its_part_of_the_image_leaves_the_others_theirs() {
+        let mut memory = MainMemory::with_image(Arc::new(Image::new([(0x1000, &[7u8; 16][..])])));
+        let bases = [0, 1, 2].map(|process| process * Translation::SPACE_BYTES);
+        memory.discard(bases[1], 0x10_0000);
+        assert_eq!(bases.map(|base| memory.read_block(base + 0x1000, 1)[0]), [7, 0, 7]);
+        memory.discard(bases[2] + 0x2000, 0x1000);
+        assert_eq!(memory.touched_pages(), 1, "the image has nothing there");
+    }
+
+    #[test]
+    fn the_hash_of_the_pages_follows_their_bytes_and_their_places() {
+        let hash = |writes: &[(u64, u8)]| {
+            let mut memory = MainMemory::default();
+            writes.iter().for_each(|&(address, byte)| memory.write(address, &[byte]));
+            let mut hasher = std::hash::DefaultHasher::new();
+            memory.hash_pages(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(&[(0x1000, 1), (0x7000, 2)]), hash(&[(0x7000, 2), (0x1000, 1)]));
+        assert_ne!(hash(&[(0x1000, 1)]), hash(&[(0x1000, 2)]));
+        assert_ne!(hash(&[(0x1000, 1)]), hash(&[(0x2000, 1)]));
     }
 
     #[test]

@@ -188,6 +188,63 @@ mod tests {
         assert_eq!(pages.check_store(0x2008), Err(AccessFault::Unmapped));
     }
 
+    #[test]
+    fn a_page_says_what_may_be_done_with_it() {
+        let mut pages = PageTable::default();
+        pages.map(
+            0x1000,
+            1,
+            PageAttributes { readable: false, executable: true, ..PageAttributes::READ_ONLY },
+        );
+        pages.map(0x2000, 1, PageAttributes::BLOCK_BUFFERS);
+        let checks =
+            |address| [pages.check_load(address), pages.check_store(address), pages.check_fetch(address)];
+        assert_eq!(
+            checks(0x1ffe).map(|check| check.err()),
+            [Some(AccessFault::Protected), Some(AccessFault::Protected), None]
+        );
+        assert_eq!(
+            checks(0x2000),
+            [
+                Ok(PageAttributes::BLOCK_BUFFERS),
+                Ok(PageAttributes::BLOCK_BUFFERS),
+                Err(AccessFault::Protected)
+            ]
+        );
+        assert_eq!(checks(0x3000), [Err(AccessFault::Unmapped); 3]);
+    }
+
+    #[test]
+    fn the_kinds_of_pages_differ_in_what_serves_them_and_in_nothing_else() {
+        let kinds = [PageAttributes::DATA, PageAttributes::DEVICE, PageAttributes::BLOCK_BUFFERS];
+        assert_eq!(
+            kinds.map(|page| page.kind),
+            [PageKind::Cachable, PageKind::Device, PageKind::BlockBuffers]
+        );
+        assert!(kinds.iter().all(|page| page.readable && page.writable && !page.executable));
+        assert_eq!(PageAttributes::READ_ONLY, PageAttributes { writable: false, ..PageAttributes::DATA });
+    }
+
+    #[test]
+    fn a_range_has_the_pages_that_it_touches_the_last_ones_first() {
+        let mut pages = PageTable::default();
+        pages.map(0x1000, 0x2000, PageAttributes::DATA);
+        pages.map(0x3000, 0x1000, PageAttributes::DEVICE);
+        let within = |address, length| pages.within(address, length).collect::<Vec<_>>();
+        assert_eq!(within(0x2fff, 2), [PageAttributes::DEVICE, PageAttributes::DATA]);
+        assert_eq!(within(0x3001, 2), [PageAttributes::DEVICE]);
+        assert_eq!(within(0x2ff8, 8), [PageAttributes::DATA]);
+        assert_eq!((within(0, 0x1000), within(0x4000, 8)), (vec![], vec![]));
+    }
+
+    #[test]
+    fn the_pages_of_a_range_are_those_that_its_first_and_last_byte_touch() {
+        assert_eq!(page_bounds(0x1fff, 2), (0x1000, 0x3000));
+        assert_eq!(page_bounds(0x1001, 0xfff), (0x1000, 0x2000));
+        assert_eq!(page_bounds(0x1000, 0), (0x1000, 0x1000));
+        assert_eq!(page_bounds(u64::MAX - 1, 9), (u64::MAX - 0xfff, u64::MAX));
+    }
+
     proptest! {
         #[test]
         fn maps_and_unmaps_agree_with_a_page_by_page_table(

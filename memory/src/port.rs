@@ -3,7 +3,7 @@
 //! A processor does not know whether a bus, a directory or plain memory
 //! answers, nor whether it serves a host or a network interface. It makes an
 //! access and gets one of three outcomes. `Wait` means: stop, and make the
-//! *same* access again when you are woken; whoever wakes the processor has
+//! *same* access again when you are woken; what wakes the processor has
 //! arranged that the repeated access can finish (a cache line was filled, an
 //! uncached value has come back, a store buffer has room), so the processor
 //! performs at least that one instruction before it looks at the time again.

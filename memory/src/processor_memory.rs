@@ -31,7 +31,7 @@ use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
 use crate::protocols::{Access, Request, State};
-use crate::transaction::{AgentId, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, BlockData, Response, SnoopReply, Transaction};
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
@@ -228,7 +228,7 @@ impl ProcessorMemory {
     }
 
     /// The data cache gives up `block`, as for one that conflicts with it; the
-    /// write-back that this takes, if any, is nobody's to complete.
+    /// write-back that this takes, if any. It is not completed here.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
         let write_back = self.give_up(block)?;
         let address = self.translation.to_node(write_back.address);
@@ -278,26 +278,34 @@ impl ProcessorMemory {
     /// Whether a transaction of this traffic is needed: the node then asks for
     /// the interconnect that carries it.
     pub fn wants(&self, traffic: Traffic) -> bool {
-        let block = matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }));
-        let uncached = !self.store_buffer.is_empty()
+        let is_block_free = self.issued_block.is_none();
+        let is_uncached_free = self.issued_uncached.is_none();
+        match traffic {
+            Traffic::All => {
+                is_block_free && is_uncached_free && (self.wants_block() || self.wants_uncached())
+            }
+            Traffic::Blocks => is_block_free && self.wants_block(),
+            Traffic::Uncached => is_uncached_free && self.wants_uncached(),
+        }
+    }
+
+    fn wants_block(&self) -> bool {
+        matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }))
+    }
+
+    fn wants_uncached(&self) -> bool {
+        !self.store_buffer.is_empty()
             || match self.pending {
                 Some(Pending::UncachedLoad(_) | Pending::UncachedStore(_)) => true,
                 Some(Pending::Block { .. }) => self.block_move().is_none(),
                 _ => false,
-            };
-        match traffic {
-            Traffic::All => {
-                self.issued_block.is_none() && self.issued_uncached.is_none() && (block || uncached)
             }
-            Traffic::Blocks => self.issued_block.is_none() && block,
-            Traffic::Uncached => self.issued_uncached.is_none() && uncached,
-        }
     }
 
     /// Whether no access is waiting or under way, posted stores included.
     pub fn is_at_rest(&self) -> bool {
-        let is_issued = self.issued_block.is_some() || self.issued_uncached.is_some();
-        self.pending.is_none() && !is_issued && self.finished.is_none() && self.store_buffer.is_empty()
+        // What is under way is still pending, or in the store buffer.
+        self.pending.is_none() && self.finished.is_none() && self.store_buffer.is_empty()
     }
 
     /// Why the processor waits, if it does.
@@ -360,16 +368,15 @@ impl ProcessorMemory {
         match self.issued(transaction.kind).take().expect("a transaction was issued") {
             Issued::WriteBack => false,
             Issued::Block { address, request, instructions } => {
-                let cache = match &mut self.instructions {
-                    Some(cache) if instructions => cache,
-                    _ => &mut self.data,
-                };
-                cache.fill(address, request, response.shared, response.data.as_ref());
-                // The store that asked for the block looks at its page once more,
-                // which decides whether the next ones may be fast.
-                if !instructions {
-                    let most = if request == Request::Read { Tag::Write } else { Tag::Read };
-                    self.allow(address, most);
+                let data = response.data.as_ref();
+                match &mut self.instructions {
+                    Some(cache) if instructions => cache.fill(address, request, response.shared, data),
+                    _ => {
+                        // The first store to the block looks at its page, which decides
+                        // whether the next ones may be fast.
+                        let most = self.most_allowed(address, Tag::Read);
+                        self.data.fill_allowing(address, request, response.shared, data, most);
+                    }
                 }
                 self.pending = None;
                 true
@@ -469,24 +476,27 @@ impl ProcessorMemory {
 
     /// Drops a block of the data cache; its write-back, at the process's address.
     fn give_up(&mut self, block: u64) -> Option<Transaction> {
+        let data = self.data.remove(block);
+        self.given_up(block, data)
+    }
+
+    /// A block has left the data cache: its write-back, if its home has older bytes.
+    fn given_up(&mut self, block: u64, data: Option<BlockData>) -> Option<Transaction> {
         self.reservation = self.reservation.filter(|&reserved| reserved != block);
-        let data = self.data.remove(block)?;
-        Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data))
+        Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data?))
     }
 
     /// Empties a line for `block`; the write-back that it takes, if any.
     fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
-        let victim = self.data.victim_for(block)?;
-        Some((Issued::WriteBack, self.give_up(victim.block)?))
+        let (victim, data) = self.data.make_room(block)?;
+        Some((Issued::WriteBack, self.given_up(victim, data)?))
     }
 
     fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {
         let cache = self.instructions.as_mut()?;
         let block = cache.block_of(address);
         // Instructions are never dirty: a victim just goes.
-        if let Some(victim) = cache.victim_for(block) {
-            cache.remove(victim.block);
-        }
+        cache.make_room(block);
         let issued = Issued::Block { address: block, request: Request::Read, instructions: true };
         Some((issued, Transaction::block(self.agent, Kind::Read, block)))
     }

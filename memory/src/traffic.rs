@@ -4,7 +4,7 @@
 //! A parameter that belongs to something which never crosses the bus changes
 //! nothing, whatever the program does. Each component says which of its own
 //! parameters those are (`without_effect`), so that a user who sets one of them
-//! can be told.
+//! can be warned.
 
 use crate::kind::Kind;
 
@@ -33,12 +33,12 @@ impl Traffic {
         self.of_devices.contains(&kind) || self.has_caches && Self::OF_CACHES.contains(&kind)
     }
 
-    /// Whether anybody but the cache that holds a block can ask for it.
+    /// Whether an agent other than the cache that holds a block can ask for it.
     pub fn has_other_readers(&self) -> bool {
         self.caches > 1 || self.of_devices.iter().any(|kind| kind.fetches_block())
     }
 
-    /// Whether anybody but the processor that lost a block can send it home.
+    /// Whether an agent other than the processor that lost a block can send it home.
     pub fn has_other_writers(&self) -> bool {
         self.processors > 1 || self.of_devices.iter().any(|kind| kind.carries_block())
     }
@@ -76,7 +76,26 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_reads_or_writes_blocks_is_somebody_else() {
+    fn a_kind_crosses_where_an_agent_issues_it() {
+        let kinds = |traffic: &Traffic| {
+            let kinds: Vec<&str> =
+                Kind::ALL.into_iter().filter(|&kind| traffic.has(kind)).map(Kind::name).collect();
+            kinds.join(" ")
+        };
+        let both = traffic(&[Kind::UncachedLoad]);
+        assert_eq!(kinds(&both), "read read_exclusive upgrade write_back uncached_load");
+        assert_eq!(kinds(&Traffic { has_caches: false, ..both }), "uncached_load");
+    }
+
+    #[test]
+    fn a_bridge_buffers_what_devices_send_of_blocks() {
+        let has = |kinds: &[Kind]| traffic(kinds).has_posted_of_devices();
+        assert!(has(&[Kind::WriteBlock]) && has(&[Kind::ReadOnce, Kind::Invalidate]));
+        assert!(!has(&[Kind::ReadOnce, Kind::UncachedStore]) && !has(&[]));
+    }
+
+    #[test]
+    fn a_device_that_reads_or_writes_blocks_is_another_agent() {
         let registers = traffic(&[Kind::UncachedLoad]);
         assert!(!registers.has_other_readers() && !registers.has_other_writers());
         assert!(traffic(&[Kind::ReadOnce]).has_other_readers());

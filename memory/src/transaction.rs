@@ -3,9 +3,11 @@
 //!
 //! A bus, a bridge and a directory all carry the same transactions, so that a
 //! cache or a network interface need not know which of them it is attached to.
-//! An *agent* is anybody with a place on the interconnect: a processor's data
+//! An *agent* is what has a place on the interconnect: a processor's data
 //! cache, its instruction cache, a network interface. Main memory is not an
 //! agent: it never asks, it is the home of every address that no device claims.
+
+use std::cell::RefCell;
 
 use narthex_kernel::Duration;
 use serde::de::Error;
@@ -22,19 +24,56 @@ pub struct AgentId(pub u8);
 
 /// The bytes of one coherence block, on the heap: transactions and answers are
 /// handed on many times, and most of them carry no block.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct BlockData(Box<[u8]>);
+
+/// Spare blocks that a thread keeps at most. Few are under way at a time.
+const MOST_SPARES: usize = 16;
+
+thread_local! {
+    /// Blocks that are not used any more: the next ones take their storage, so that
+    /// a transaction allocates nothing. A machine has blocks of one length.
+    static SPARES: RefCell<Vec<Box<[u8]>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for BlockData {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.0);
+        // A thread that ends has no spares any more: the block just goes.
+        let _ = SPARES.try_with(|spares| {
+            let mut spares = spares.borrow_mut();
+            if spares.len() < MOST_SPARES {
+                spares.push(bytes);
+            }
+        });
+    }
+}
+
+impl Clone for BlockData {
+    fn clone(&self) -> Self {
+        Self::from_bytes(self)
+    }
+}
 
 impl BlockData {
     /// A block of `length` zero bytes.
     pub fn zeroed(length: usize) -> Self {
-        assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
-        BlockData(vec![0; length].into())
+        Self::filled_by(length, |bytes| bytes.fill(0))
     }
 
     /// A block with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        BlockData(bytes.into())
+        Self::filled_by(bytes.len(), |block| block.copy_from_slice(bytes))
+    }
+
+    /// A block of `length` bytes, each of which `fill` writes.
+    #[inline]
+    pub(crate) fn filled_by(length: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
+        let spare = SPARES.try_with(|spares| spares.borrow_mut().pop()).ok().flatten();
+        let mut bytes = spare.filter(|spare| spare.len() == length).unwrap_or_else(|| vec![0; length].into());
+        fill(&mut bytes);
+        BlockData(bytes)
     }
 
     /// The little-endian 64-bit word at `offset`, a multiple of eight.
@@ -146,6 +185,54 @@ pub struct Response {
     pub data: Option<BlockData>,
     /// The value of an uncached load.
     pub value: u64,
-    /// Somebody else keeps a copy of the block.
+    /// Another agent keeps a copy of the block.
     pub shared: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_kernel::Archive;
+
+    #[test]
+    fn a_block_is_read_and_written_by_its_words() {
+        let mut block = BlockData::zeroed(24);
+        assert_eq!((block.len(), format!("{block:?}")), (24, "block of 24 bytes".to_owned()));
+        block.set_word(8, 0x0807_0605_0403_0201);
+        assert_eq!(block[7..17], [0, 1, 2, 3, 4, 5, 6, 7, 8, 0]);
+        assert_eq!([0, 8, 16].map(|offset| block.word(offset)), [0, 0x0807_0605_0403_0201, 0]);
+        block[16] = 9;
+        assert_eq!(block.word(16), 9);
+    }
+
+    #[test]
+    fn a_block_that_is_too_large_is_not_read_from_an_archive() {
+        let saved = |length: usize| {
+            let bytes = Archive::save(&mut BlockData(vec![7; length].into())).expect("plain data");
+            let mut read = BlockData::zeroed(0);
+            Archive::restore(&bytes, &mut read).map(|()| read.to_vec())
+        };
+        assert_eq!(saved(LARGEST_BLOCK_BYTES).ok(), Some(vec![7; LARGEST_BLOCK_BYTES]));
+        assert!(saved(LARGEST_BLOCK_BYTES + 1).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "a block of 257 bytes is too large")]
+    fn no_block_is_larger_than_the_largest() {
+        assert_eq!(BlockData::zeroed(256).len(), 256);
+        BlockData::zeroed(257);
+    }
+
+    #[test]
+    fn a_transaction_has_what_its_kind_needs() {
+        let agent = AgentId(3);
+        let data = BlockData::from_bytes(&[7; 64]);
+        let plain = Transaction::block(agent, Kind::Read, 0x40);
+        let expected = Transaction { agent, kind: Kind::Read, address: 0x40, size: 0, value: 0, data: None };
+        assert_eq!(plain, expected);
+        let carrying = Transaction::carrying(agent, Kind::Read, 0x40, data.clone());
+        assert_eq!(carrying, Transaction { data: Some(data), ..expected.clone() });
+        let uncached = Transaction::uncached(agent, Kind::Read, 0x40, 4, 9);
+        assert_eq!(uncached, Transaction { size: 4, value: 9, ..expected });
+    }
 }

@@ -20,7 +20,7 @@ use narthex_machine::{Effort, Explanation, Failure, Monitor, Progress, RunReques
 use serde_json::Value;
 
 use hang::Hang;
-use trace::{Subject, Tracer};
+use trace::Tracer;
 
 pub use explain::{ExplainRequest, explain};
 pub use trace::TraceRequest;
@@ -62,8 +62,7 @@ impl Monitor for Observation<'_> {
     fn start(&mut self, blueprint: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
         let Blueprint { config, interface, arguments, .. } = blueprint;
         let title = format!("{} on {interface}, {}", arguments[0], config.machine.name);
-        let subject = Subject { title: &title, packet_bytes: config.messages.packet.as_u64() };
-        self.tracer = self.trace.map(|trace| Tracer::new(trace, subject, nodes)).transpose()?;
+        self.tracer = self.trace.map(|trace| Tracer::new(trace, &title, nodes)).transpose()?;
         Ok(())
     }
 

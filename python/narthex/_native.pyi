@@ -6,6 +6,7 @@ from collections.abc import Callable
 __version__: str
 
 def list(kind: str) -> str: ...
+def check_program(file: str, elf: bytes) -> None: ...
 def run(
     request: str,
     elf: bytes,

@@ -1,7 +1,7 @@
 """Makes many runs, several at a time, and finds those that were made before.
 
 Each run is its own simulated machine, so how many are made at a time changes
-nothing but the waiting time. They are made on threads: the simulator does not
+only the waiting time. They are made on threads: the simulator does not
 hold the interpreter's lock.
 """
 

@@ -2,7 +2,7 @@
 
 A run's key (`identity`) is the name of the file that keeps its document. Nothing
 else decides what a run returns, so a kept document is the run. Files that
-nobody has asked for in a month are deleted.
+were not asked for in a month are deleted.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import arguments, assets, compiler, files
+from narthex import _native, arguments, assets, compiler, files
 from narthex.errors import NarthexError, unknown
 
 LARGEST_BYTES = 256 << 20
@@ -58,11 +58,18 @@ def find(program: "str | arguments.Path | Program") -> Program:
         raise unknown("program", program, shipped())
     if path.suffix in compiler.SOURCE_SUFFIXES:
         return Program(path.stem, lambda progress: _compiled(path, progress))
-    return Program(path.name, lambda _progress: _read(path))
+    return Program(path.name, lambda _progress: _checked(path))
 
 
 def _read(file: Path) -> bytes:
     return files.read(file, "a program", LARGEST_BYTES)
+
+
+def _checked(file: Path) -> bytes:
+    """Read the user's own ELF file; a refusal names its path, as the user gave it."""
+    elf = _read(file)
+    _native.check_program(str(file), elf)
+    return elf
 
 
 def _compiled(source: Path, progress: compiler.Progress | None) -> bytes:

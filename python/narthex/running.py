@@ -126,7 +126,7 @@ def request(
 
 
 def checkpoint_place(program: Program) -> Path:
-    """Return where a run's checkpoint is if nobody says: in the folder where one is."""
+    """Return where a run's checkpoint is by default: in the current folder."""
     return Path(f"{Path(program.name).stem}.checkpoint")
 
 

@@ -4,7 +4,7 @@ No key too many, none too few, each value of its field's type; every mistake is
 an error that names file and key, with the nearest name that exists. The types
 are those that files need: texts, numbers, lists, one of several words,
 `X | None` for what may be missing, and dataclasses. A dataclass is a table; a
-value alone stands for a table with nothing but its first key. A field that is
+value alone stands for a table that has only its first key. A field that is
 called `from_` is the key `from`, which Python keeps for itself. Whole numbers
 have 64 bits, as TOML's have; files and nests have an end.
 """

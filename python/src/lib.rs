@@ -10,6 +10,7 @@
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
 use narthex_checking::interface::InterfaceCheck;
+use narthex_cores::linux::Program;
 use narthex_machine::{Failure, OutputStream, Progress, RunRequest};
 use narthex_observation::{ExplainRequest, TraceRequest};
 use pyo3::prelude::*;
@@ -48,6 +49,13 @@ fn parse<T: DeserializeOwned>(py: Python<'_>, kind: &str, request: &str) -> PyRe
 #[pyfunction]
 fn list(py: Python<'_>, kind: &str) -> PyResult<String> {
     text(py, narthex_machine::list(kind))
+}
+
+/// Refuses a program's file that cannot run; `file` names it in the message.
+#[pyfunction]
+fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
+    let problem = Program::parse(file, elf).err();
+    problem.map_or(Ok(()), |problem| Err(raise(py, &Failure::usage(problem.to_string()))))
 }
 
 /// Runs a program on the simulated machine and returns the result's document.
@@ -107,12 +115,12 @@ fn observe(py: Python<'_>, observer: Option<&Py<PyAny>>, so_far: u64) -> PyResul
     }
 }
 
-/// Hands on a sentence; that never ends a run but by raising.
+/// Passes a sentence on; that ends a run only if it raises.
 fn tell(py: Python<'_>, told: Option<&Py<PyAny>>, text: &str) -> PyResult<bool> {
     told.map_or(Ok(()), |told| told.call1(py, (text,)).map(drop)).map(|()| true)
 }
 
-/// Hands on what a program wrote; that never ends a run but by raising.
+/// Passes on what a program wrote; that ends a run only if it raises.
 fn write(
     py: Python<'_>,
     output: Option<&Py<PyAny>>,
@@ -250,6 +258,7 @@ fn schema() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
+    module.add_function(wrap_pyfunction!(check_program, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;

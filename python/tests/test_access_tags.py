@@ -1,4 +1,4 @@
-"""Access tags, from C: what they refuse, who handles it, what nobody handles."""
+"""Access tags, from C: what they refuse, who handles it, what is not handled."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_a_program_handles_what_its_tags_refuse(machine):
         ("outside", "tagged memory is 0x20000000 to 0x40000000"),
     ],
 )
-def test_what_nobody_handles_ends_the_run_and_says_why(what, message):
+def test_what_is_not_handled_ends_the_run_and_says_why(what, message):
     with pytest.raises(narthex.NarthexError) as caught:
         narthex.run("tags", what, nodes=1)
     assert message in str(caught.value)

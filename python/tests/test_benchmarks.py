@@ -114,7 +114,7 @@ def test_the_interval_of_the_median_leaves_out_what_it_may():
 
 
 def test_ratios_are_taken_round_by_round():
-    # The second round ran on a machine with half of its time for somebody else.
+    # The second round ran on a machine with half of its time for another program.
     rounds = {"one": [1.0, 2.0, 1.0], "two": [0.5, 1.0, 0.9]}
     one, two = of_rounds(Group("threads", "s", "one"), rounds)
     assert (one.value, one.ratio) == (1, 1)

@@ -57,7 +57,7 @@ def test_help_gives_examples(command):
 
 
 def test_start_up_imports_nothing_heavy():
-    """Nobody waits for tables and charts before there are any."""
+    """No command waits for tables and charts before there are any."""
     code = (
         "import sys; from narthex.cli import main; sys.argv = ['narthex', '--help']\n"
         "try: main()\n"

@@ -110,7 +110,7 @@ def test_a_flipped_bit_of_a_kept_document_is_seen_or_changes_nothing():
     assert not any(unpacked(own[:length]) for length in range(len(own)))
 
 
-def test_what_nobody_asked_for_in_a_month_is_forgotten(made, file, tmp_path, monkeypatch):
+def test_what_was_not_asked_for_in_a_month_is_forgotten(made, file, tmp_path, monkeypatch):
     validation.experiment(str(file))
     monkeypatch.setattr(finished, "KEPT_S", -1)
     finished.FinishedRuns()

@@ -121,7 +121,7 @@ def cautioned(measurements, packet_bytes=248):
 
 
 WIRE = LogGP(Line(500, 2.0), Line(100, 0.0), Line(120, 0.0), Line(150, 2.0))
-"""LogGP as the paper has it: nothing but the wire takes time for a byte."""
+"""LogGP as the paper has it: only the wire takes time for a byte."""
 
 
 def test_a_machine_that_is_loggp_needs_no_caution():

@@ -212,6 +212,14 @@ def test_a_file_of_no_use_is_refused_by_its_name(here, capsys, command, text, me
     assert len(told) < 600
 
 
+@pytest.mark.parametrize("command", ["run {}", "compare {}"])
+def test_a_file_that_is_no_program_is_refused_by_its_path(here, capsys, command):
+    (here / "folder").mkdir()
+    (here / "folder" / "notes").write_text("hello")
+    told = refused(command.format("folder/notes").split(), capsys)
+    assert told.startswith("narthex: folder/notes: not an ELF program (it begins with 68 65 6c 6c)")
+
+
 def test_what_a_sweep_cannot_find_is_told_with_its_file(here, capsys):
     (here / "lost.toml").write_text('program = "none.c"\n')
     assert "lost.toml: program 'none.c' does not exist" in refused(["sweep", "lost.toml"], capsys)

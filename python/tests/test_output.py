@@ -1,4 +1,4 @@
-"""What becomes of results where a place for them is closed, full, or read by nobody."""
+"""What becomes of results where a place for them is closed, full, or not read."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_a_reader_that_has_read_enough_is_no_failure(command):
 
 
 @pytest.mark.parametrize("reader", ["| true", "> /dev/full"])
-def test_a_file_is_written_though_nobody_reads_what_is_printed(tmp_path, reader):
+def test_a_file_is_written_though_what_is_printed_is_not_read(tmp_path, reader):
     shell(f"narthex run hello --nodes 2 --json result.json {reader}", cwd=tmp_path)
     assert json.loads((tmp_path / "result.json").read_text())["program"] == "hello"
 

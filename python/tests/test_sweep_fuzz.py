@@ -100,7 +100,7 @@ USUAL = ["1", "2", "3", "64", "2.5", '"8"', "'NI2w'", "'a'", "[1, 2]", "['NI2w',
 """Values that fit into many places."""
 
 VALUES = TOKENS.index("from")
-"""So many of them are values."""
+"""This many of them are values."""
 
 VALUE = re.compile(rb"(?<=[\[ ])[^\s\[\]{},=]+(?=[\n\],}])")
 """Where a value stands, or part of one."""

@@ -1,4 +1,4 @@
-"""What users write, as a type checker sees it: `mypy` reads this file, nobody runs it."""
+"""What users write, as a type checker sees it: `mypy` reads this file; it is never run."""
 
 from pathlib import Path
 

@@ -10,9 +10,7 @@
 //! [`super::world`].
 
 use narthex_fabrics::Header;
-use narthex_interfaces::interface::model_of;
-use narthex_interfaces::taxonomy::Simple;
-use narthex_interfaces::{Attached, Name};
+use narthex_interfaces::{Attached, HalfName, Name};
 use narthex_kernel::{Bytes, Duration};
 use narthex_machine::config::MachineConfig;
 use serde_json::{Value, json};
@@ -48,8 +46,7 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
     config.data_cache.size = Bytes::new(2 * 16 * BLOCK_BYTES);
     // What a larger header has beyond a doubleword is payload to an interface.
     config.messages.header = Bytes::new(Header::BYTES as u64);
-    let [send, receive] = [name.send, name.receive].map(model_of);
-    let models = [send.map_err(|error| error.to_string())?, receive.map_err(|error| error.to_string())?];
+    let models = [name.send.model, name.receive.model];
     let sections = machine.interfaces_at(attachment);
     for path in [&mut config.cache_bus, &mut config.register_file].into_iter().flatten() {
         path.interfaces.clear();
@@ -80,14 +77,9 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
 /// The smallest form with packets of this size.
 fn smallest(asked: Attached, config: &MachineConfig) -> Option<(Attached, MachineConfig)> {
     let Attached { name, attachment } = asked;
-    let models =
-        |name: Name| [name.send, name.receive].map(|half| model_of(half).ok().map(|model| model.section));
     (0..=name.send.size.max(name.receive.size)).find_map(|size| {
-        let at_most = |half: Simple| Simple { size: half.size.min(size), ..half };
-        let small = Name { send: at_most(name.send), receive: at_most(name.receive) };
-        if models(small) != models(name) {
-            return None;
-        }
+        let at_most = |half: HalfName| half.with_size(half.size.min(size));
+        let small = Name { send: at_most(name.send)?, receive: at_most(name.receive)? };
         let small = Attached { name: small, attachment };
         with_least_numbers(&small, config).map(|config| (small, config))
     })
@@ -98,7 +90,7 @@ fn smallest(asked: Attached, config: &MachineConfig) -> Option<(Attached, Machin
 fn with_least_numbers(interface: &Attached, config: &MachineConfig) -> Option<MachineConfig> {
     let mut config = config.clone();
     for half in [interface.name.send, interface.name.receive] {
-        let section = model_of(half).ok()?.section;
+        let section = half.model.section;
         let table = config.interfaces[section].as_object()?.clone();
         for (key, value) in table {
             let Some(most) = value.as_u64() else { continue };

@@ -34,9 +34,8 @@ use std::time::Instant;
 
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
-use narthex_interfaces::places::Shape;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, Ingredient, Interface};
+use narthex_interfaces::{Attached, Device, Interface};
 use narthex_machine::compose::{Blueprint, Place};
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::ProcessorSeats;
@@ -68,7 +67,7 @@ pub struct InterfaceCheck {
     /// Changes to the machine.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The ingredient to leave out.
+    /// The rule of the interface to leave out.
     #[serde(default)]
     pub without: Option<String>,
     /// How many blocks the processor's cache loses to conflicts at most.
@@ -95,7 +94,7 @@ struct Checked<'a> {
     program: &'a [u8],
     numbers: Numbers,
     evictions: u32,
-    without: Option<Ingredient>,
+    without: Option<&'a str>,
     rules: Option<Rules>,
 }
 
@@ -115,7 +114,6 @@ pub fn check(
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
     let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
-    let without = request.without.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
     let (interface, config) = form::small(&asked, &machine.config)
         .map_err(|problem| Failure::usage(format!("{}: {problem}", request.machine)))?;
     let mut report = Report {
@@ -137,7 +135,7 @@ pub fn check(
             program: elf,
             numbers,
             evictions: request.evictions,
-            without,
+            without: request.without.as_deref(),
             rules: None,
         };
         report.form = checked.describe()?;
@@ -192,7 +190,9 @@ impl Checked<'_> {
     }
 
     fn describe(&self) -> Result<String, Failure> {
-        let queues = match self.interface()?.layouts(0).map(|layout| layout.entries) {
+        let interface = self.interface()?;
+        self.wired(&interface)?;
+        let queues = match interface.layouts(0).map(|layout| layout.entries) {
             [0, 0] => "no queues".into(),
             [send, 0] => format!("a send queue of {send} entries"),
             [0, receive] => format!("a receive queue of {receive} entries"),
@@ -216,16 +216,25 @@ impl Checked<'_> {
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
         let interface = self.blueprint()?.build_interface()?;
-        let Some(rule) = self.without else { return Ok(interface) };
-        without(&interface, rule).ok_or_else(|| {
-            let rules = Ingredient::ALL.into_iter().filter(|&(rule, _)| without(&interface, rule).is_some());
-            let names: Vec<&str> = rules.map(|(_, name)| name).collect();
-            let others = if names.is_empty() { "none that can be left out".into() } else { names.join(", ") };
-            Failure::usage(format!(
-                "'{}' does not follow the rule '{rule}'; it follows {others}",
-                self.interface.name
-            ))
-        })
+        match self.without {
+            Some(rule) => interface.without(rule).map_err(Failure::usage),
+            None => Ok(interface),
+        }
+    }
+
+    /// The interconnects of the node, and where its processor sits.
+    fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
+        let attachment = self.interface.attachment;
+        let shape = self.config.shape(attachment, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let [on] = &shape.processors[..] else {
+            let number = shape.processors.len();
+            let machine = self.machine;
+            return Err(Failure::usage(format!(
+                "{machine}: a node has {number} processors; the checker explores nodes of one"
+            )));
+        };
+        let wired = shape.wire(&[interface as &dyn Device]).map_err(Failure::usage)?;
+        Ok((shape.seats_of_processor(on), wired))
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -247,15 +256,12 @@ impl Checked<'_> {
         let mut executor = Executor::new(processor, blueprint.code.clone(), pages, private);
         let caches = blueprint.processor_memory(place.process);
         let begun = executor.start([started.program_counter, started.stack_pointer], memory, caches, calls);
-        let packet_bytes = self.config.messages.packet.as_u64();
         let block_bytes = self.config.data_cache.block.as_u64();
         let payload_bytes = self.config.payload_bytes();
-        let drivers = layouts.map(|layout| layout.driver);
-        let places = Places(Shape { packet_bytes, block_bytes, drivers });
-        let shape = self.config.shape(self.interface.attachment, &interface);
-        let wired = shape.wire(&[&interface as &dyn Device]).map_err(Failure::usage)?;
+        let places = Places::new(interface.address_names(block_bytes), block_bytes);
+        let (seats, wired) = self.wired(&interface)?;
         self.rules = Some(Rules {
-            seats: blueprint.seats(),
+            seats,
             executor,
             lengths: Lengths { block_bytes, payload_bytes },
             numbers: self.numbers,
@@ -271,13 +277,6 @@ impl Checked<'_> {
     fn seats(&self) -> &ProcessorSeats {
         &self.rules.as_ref().expect("the program has been started").seats
     }
-}
-
-/// The interface without a rule; none if no half follows it.
-fn without(interface: &Interface, rule: Ingredient) -> Option<Interface> {
-    let mut interface = interface.clone();
-    let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(rule).then_some(()));
-    (left_out.count() > 0).then_some(interface)
 }
 
 fn first_world(guest: processor::Guest, interface: Interface, wired: Vec<Interconnect>) -> World {

@@ -1,16 +1,24 @@
 //! Addresses and accesses in words: counter-examples name queues, entries and
 //! registers.
 
-use narthex_interfaces::places::{Shape, place_of};
+use narthex_interfaces::address_names::AddressNames;
 use narthex_interfaces::registers::Addresses;
 
 use super::port::Access;
 
 /// Knows how an address is called.
-#[derive(Clone, Copy, Debug)]
-pub struct Places(pub Shape);
+#[derive(Clone, Debug)]
+pub struct Places {
+    names: AddressNames,
+    block_bytes: u64,
+}
 
 impl Places {
+    /// With an interface's own names, in blocks of this many bytes.
+    pub fn new(names: AddressNames, block_bytes: u64) -> Self {
+        Places { names, block_bytes }
+    }
+
     /// Where the registers are.
     pub fn register_page(&self) -> u64 {
         Addresses::of_process(0).register_page()
@@ -18,10 +26,10 @@ impl Places {
 
     /// The name of what is at an address, and the byte of its block.
     pub fn name(&self, address: u64) -> String {
-        let Some(place) = place_of(address, &self.0) else {
+        let Some(place) = self.names.name_of(address) else {
             return format!("{address:#x}");
         };
-        match address % self.0.block_bytes {
+        match address % self.block_bytes {
             byte if byte > 0 && place.part.is_some() => format!("{place}, byte {byte}"),
             _ => place.to_string(),
         }

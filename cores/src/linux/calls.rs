@@ -11,13 +11,18 @@
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
 
-use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, Refusal, STACK_BYTES, Wanted};
+mod answer;
+
+pub use answer::{CallResult, Effect, NarthexCall, OutputStream};
+
+use answer::{EAGAIN, EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, Error};
+
+use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, STACK_BYTES, Wanted};
 use super::numbers::{name, signal_name};
 use super::{GuestMemory, Protection, fill_random};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The most that one call writes; a program calls again for the rest.
@@ -29,118 +34,12 @@ const PROCESS: i64 = 1000;
 /// The only user and group.
 const USER: i64 = 1000;
 
-/// The answer to a system call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CallResult {
-    /// What register a0 receives.
-    pub value: i64,
-    /// What the node has to carry out.
-    pub effect: Option<Effect>,
-}
-
-/// What a call does to the world outside of its node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// The program writes to one of its streams.
-    Output {
-        /// Which one.
-        stream: OutputStream,
-        /// What, which need not be text.
-        bytes: Vec<u8>,
-    },
-    /// The program ends with this code, 0 for success.
-    Exit(u8),
-    /// The program ended itself by a signal, as `abort` does.
-    Killed {
-        /// The number.
-        signal: u64,
-        /// The signal's name.
-        name: &'static str,
-    },
-    /// The program speaks to the simulator.
-    Narthex(NarthexCall),
-    /// The user should know, once, that the program asks for something that
-    /// nodes do not have.
-    Notice(String),
-}
-
-/// A program's output streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum OutputStream {
-    /// File descriptor 1.
-    Output,
-    /// File descriptor 2.
-    Error,
-}
-
-/// A call to the simulator, not to Linux.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NarthexCall {
-    /// A result of the program's for the report.
-    Report {
-        /// What was measured.
-        name: String,
-        /// How much.
-        value: f64,
-        /// In which unit.
-        unit: String,
-    },
-    /// A check in the program failed: the run ends as a failure.
-    Fail(String),
-    /// A measured region begins or ends on this node.
-    Region {
-        /// The region's name.
-        name: String,
-        /// Whether it begins.
-        begin: bool,
-    },
-}
-
 /// The kernel's side of one node's process.
 #[derive(Clone, Debug)]
 pub struct SystemCalls {
     space: AddressSpace,
     randomness: Stream,
     noticed: BTreeSet<u64>,
-}
-
-/// A Linux error number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Error(i64);
-
-const ENOENT: Error = Error(2);
-const EBADF: Error = Error(9);
-const EAGAIN: Error = Error(11);
-const ENOMEM: Error = Error(12);
-const EFAULT: Error = Error(14);
-const EEXIST: Error = Error(17);
-const ENODEV: Error = Error(19);
-const EINVAL: Error = Error(22);
-const ENOTTY: Error = Error(25);
-const ESPIPE: Error = Error(29);
-const ESRCH: Error = Error(3);
-const ENOSYS: Error = Error(38);
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Invalid => EINVAL,
-            Refusal::NoMemory => ENOMEM,
-            Refusal::Exists => EEXIST,
-        }
-    }
-}
-
-impl From<i64> for CallResult {
-    fn from(value: i64) -> Self {
-        CallResult { value, effect: None }
-    }
-}
-
-impl From<Effect> for CallResult {
-    fn from(effect: Effect) -> Self {
-        CallResult { value: 0, effect: Some(effect) }
-    }
 }
 
 /// Its memory's regions, its place in the random numbers, and what it was told.
@@ -154,18 +53,18 @@ impl Archived for SystemCalls {
 }
 
 impl SystemCalls {
-    /// The kernel of a process whose memory these books describe.
+    /// The kernel of a process that has this address space.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
         SystemCalls { space, randomness, noticed: BTreeSet::new() }
     }
 
-    /// The books of the process's memory.
+    /// The process's address space.
     pub fn space(&self) -> &AddressSpace {
         &self.space
     }
 
-    /// The books of the process's memory, to enter devices into them.
+    /// The process's address space, to add devices to it.
     pub fn space_mut(&mut self) -> &mut AddressSpace {
         &mut self.space
     }
@@ -410,8 +309,8 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(8.into())
     }
 
-    /// One thread has nobody to wait for: a wait comes back at once, as Linux
-    /// allows it to, and a wake wakes nobody.
+    /// There is no other thread to wait for: a wait comes back at once, as Linux
+    /// allows it to, and a wake wakes no thread.
     fn futex(&mut self) -> Answer {
         match self.a[1] & 0x7f {
             0 | 9 => {

@@ -5,7 +5,7 @@
 //! runtimes need one. Read the files in the order of a program's life:
 //!
 //! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
-//! 2. [`address_space`] keeps the books of the program's memory;
+//! 2. [`address_space`] records what the program's memory is used for;
 //! 3. [`mod@start`] puts the program, its arguments and its stack into memory;
 //! 4. [`calls`] answers its system calls ([`numbers`] names them);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.
@@ -15,7 +15,7 @@
 //! Nothing here stores a byte of guest memory or knows a cache: all of it works
 //! over [`GuestMemory`], which a plain array or a coherent memory system with
 //! caches can implement. Everything is functional: it takes no simulated time
-//! unless whoever calls it charges some.
+//! unless the caller charges some.
 
 pub mod address_space;
 pub mod calls;

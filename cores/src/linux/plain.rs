@@ -127,9 +127,9 @@ fn ended_by(effect: &Effect) -> Option<End> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::elf::tests::Image;
     use super::*;
     use crate::assemble::assemble;
+    use crate::test_elf::Image;
     use crate::{FaultKind, Functional};
 
     fn image(text: &str) -> Vec<u8> {

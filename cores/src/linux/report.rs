@@ -7,24 +7,9 @@
 
 use super::address_space::AddressSpace;
 use super::elf::Program;
+use crate::assemble::{FLOAT_NAMES, INTEGER_NAMES};
 use crate::stop::{Fault, FaultKind};
 use std::fmt;
-
-/// The exit code of a run whose guest faulted.
-pub const EXIT_CODE: i32 = 1;
-
-/// The names of the integer registers in the calling convention.
-pub const INTEGER_NAMES: [&str; 32] = [
-    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6",
-    "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
-];
-
-/// The names of the floating-point registers in the calling convention.
-pub const FLOAT_NAMES: [&str; 32] = [
-    "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3", "fa4",
-    "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8",
-    "ft9", "ft10", "ft11",
-];
 
 const COLUMNS: usize = 4;
 
@@ -41,7 +26,7 @@ pub struct FaultReport<'a> {
     pub floats: &'a [u64; 32],
     /// The program that ran.
     pub program: &'a Program,
-    /// The books of its memory.
+    /// Its address space.
     pub space: &'a AddressSpace,
     /// What the address is, if it is another process's.
     pub owner: Option<String>,
@@ -123,10 +108,10 @@ fn write_file(text: &mut impl fmt::Write, names: &[&str; 32], values: &[u64; 32]
 
 #[cfg(test)]
 mod tests {
-    use super::super::elf::tests::Image;
     use super::super::start::{Invocation, start};
     use super::super::test_memory::TestMemory;
     use super::*;
+    use crate::test_elf::Image;
     use narthex_memory::port::AccessFault;
 
     fn report(fault: Fault, floats: [u64; 32]) -> String {

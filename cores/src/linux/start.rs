@@ -48,7 +48,7 @@ pub struct Started {
     pub program_counter: u64,
     /// What register x2 (sp) must hold; all others are zero.
     pub stack_pointer: u64,
-    /// The books of the memory, for system calls.
+    /// The address space, for system calls.
     pub space: AddressSpace,
 }
 
@@ -108,7 +108,7 @@ fn check_texts(invocation: &Invocation) -> Result<(), StartError> {
 
 /// Copies the segments and maps their pages. Where segments share a page, it
 /// allows what either of them does.
-fn load(
+pub(crate) fn load(
     program: &Program,
     space: &mut AddressSpace,
     memory: &mut impl GuestMemory,
@@ -226,9 +226,9 @@ const fn letters(names: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::elf::tests::{Image, ImageSegment};
     use super::super::test_memory::TestMemory;
     use super::*;
+    use crate::test_elf::{Image, Segment};
 
     fn invocation(arguments: &[&str], environment: &[&str]) -> Invocation {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn segments_that_share_a_page_allow_what_either_does() {
         let mut image = Image::sound();
-        image.segments.push(ImageSegment {
+        image.segments.push(Segment {
             address: 0x1_0000 + 0x800,
             flags: 6,
             bytes: vec![9; 16],

@@ -1,15 +1,15 @@
-//! A memory for the tests of this module: pages in a map.
+//! A memory for the tests of this module: flat, and with access tags.
 
-use super::{GuestMemory, PAGE_BYTES, Protection};
+use super::{GuestMemory, Protection};
+use crate::FlatMemory;
 use narthex_memory::port::AccessFault;
 use narthex_memory::{AccessTags, Tag};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Pages by address, with their protection, and tags of some.
+/// Flat memory, and tags of some of it.
 #[derive(Default)]
 pub(crate) struct TestMemory {
-    pages: BTreeMap<u64, (Protection, Vec<u8>)>,
+    memory: FlatMemory,
     /// Those that a program asked for.
     pub(crate) tags: Option<AccessTags>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct TestMemory {
 impl TestMemory {
     /// The protection of the page that holds `address`.
     pub(crate) fn protection(&self, address: u64) -> Option<Protection> {
-        self.pages.get(&(address / PAGE_BYTES)).map(|page| page.0)
+        self.memory.protection(address)
     }
 
     /// The little-endian number at `address`, which must be mapped.
@@ -40,39 +40,23 @@ impl TestMemory {
         }
         String::from_utf8(bytes).expect("the test reads text")
     }
-
-    fn byte(&mut self, address: u64) -> Result<&mut u8, AccessFault> {
-        let page = self.pages.get_mut(&(address / PAGE_BYTES)).ok_or(AccessFault::Unmapped)?;
-        Ok(&mut page.1[(address % PAGE_BYTES) as usize])
-    }
 }
 
 impl GuestMemory for TestMemory {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), AccessFault> {
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = *self.byte(address.wrapping_add(index as u64))?;
-        }
-        Ok(())
+        self.memory.read(address, bytes)
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessFault> {
-        for (index, byte) in bytes.iter().enumerate() {
-            *self.byte(address.wrapping_add(index as u64))? = *byte;
-        }
-        Ok(())
+        self.memory.write(address, bytes)
     }
 
     fn map(&mut self, address: u64, length: u64, protection: Protection) {
-        for page in address / PAGE_BYTES..(address + length) / PAGE_BYTES {
-            let blank = || (protection, vec![0; PAGE_BYTES as usize]);
-            self.pages.entry(page).or_insert_with(blank).0 = protection;
-        }
+        self.memory.map(address, length, protection);
     }
 
     fn unmap(&mut self, address: u64, length: u64) {
-        for page in address / PAGE_BYTES..(address + length) / PAGE_BYTES {
-            self.pages.remove(&page);
-        }
+        self.memory.unmap(address, length);
     }
 
     fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {

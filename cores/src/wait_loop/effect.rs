@@ -167,7 +167,7 @@ impl Observation {
     }
 
     /// A read of the counter of cycles, nanoseconds or instructions. In the first
-    /// turn nobody knows yet by how much it grows.
+    /// turn it is not yet known by how much it grows.
     fn read_counter(&mut self, operation: &Operation) -> Option<Effect> {
         self.counted = true;
         let place = COUNTERS.iter().position(|&counter| counter == operation.immediate)?;

@@ -1,7 +1,7 @@
 //! Wait loops: one turn is observed, the others are computed.
 //!
 //! A program that waits executes the same instructions again and again until
-//! somebody else changes something. An [`Observation`] watches a processor, one
+//! another agent changes something. An [`Observation`] watches a processor, one
 //! instruction at a time, from a program counter until it comes back there:
 //!
 //! ```text
@@ -87,7 +87,7 @@ struct Period {
 pub enum Verdict {
     /// The processor is on its way.
     Open,
-    /// It has come by, and was not the same: the observation begins here anew.
+    /// It has come by, and was not the same: the observation begins again here.
     Anew,
     /// It is back where the observation began, and this is what it did.
     Turned(Box<Turn>),

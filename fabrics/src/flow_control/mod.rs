@@ -1,4 +1,5 @@
-//! Flow control: which packets may be in flight. One scheme a file.
+//! Flow control: which packets may be in flight. One scheme a file; the build
+//! script finds them.
 //!
 //! A scheme sits between a node's interface and the network, on both sides: it
 //! says whether a packet may be sent, keeps what has arrived until the
@@ -13,12 +14,10 @@
 //!
 //! **Processes.** The processes of a node share its flow control. What has
 //! arrived waits in a line for each process, so that a packet which its process
-//! does not take is in nobody else's way; and no scheme lets one process use up
+//! does not take blocks no other process; and no scheme lets one process use up
 //! what another needs to send or receive at all (windows are each process's
 //! own; shared buffers are shared but for one a process).
 
-pub mod return_to_sender;
-pub mod sliding_window;
 mod state;
 
 use std::collections::VecDeque;
@@ -31,49 +30,48 @@ use crate::packet::{Frame, Packet, Placement, Rank};
 
 pub use state::{Arrived, Limit, Outstanding, State};
 
-/// The flow control of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Config {
-    /// A packet that finds no buffer returns to its sender (hpca98).
-    ReturnToSender(return_to_sender::Config),
-    /// A number of unacknowledged packets for each destination (isca96).
-    SlidingWindow(sliding_window::Config),
+include!(concat!(env!("OUT_DIR"), "/flow_control.rs"));
+
+/// The parameters of a scheme.
+trait Parameters {
+    /// The rules that they break, as (key, what is wrong) pairs.
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The rules that they break on nodes with this many processes.
+    fn problems_for(&self, _processes: u32) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Those that change nothing, as (key, why) pairs.
+    fn without_effect(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The flow control of one node.
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl>;
 }
 
 impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.problems(),
-            Config::SlidingWindow(config) => config.problems(),
-        }
+        self.chosen().problems()
     }
 
-    /// The rules that the parameters break on nodes with so many processes.
+    /// The rules that the parameters break on nodes with this many processes.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.problems_for(processes),
-            Config::SlidingWindow(_) => Vec::new(),
-        }
+        self.chosen().problems_for(processes)
     }
 
     /// The parameters that change nothing, as (key, why) pairs.
     pub fn without_effect(&self) -> Vec<(String, String)> {
-        match self {
-            Config::ReturnToSender(config) => config.without_effect(),
-            Config::SlidingWindow(_) => Vec::new(),
-        }
+        self.chosen().without_effect()
     }
 
     /// The flow control of one node.
     pub fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
-        match self {
-            Config::ReturnToSender(config) => {
-                Box::new(return_to_sender::ReturnToSender::new(config, placement))
-            }
-            Config::SlidingWindow(config) => Box::new(sliding_window::SlidingWindow::new(config, placement)),
-        }
+        self.chosen().build(placement)
     }
 }
 
@@ -185,6 +183,20 @@ mod tests {
         })
     }
 
+    #[test]
+    fn each_scheme_answers_for_its_own_parameters() {
+        let buffers = return_to_sender(return_to_sender::Buffers::Count(0));
+        let window = Config::SlidingWindow(sliding_window::Config { window: 0 });
+        let keys = |problems: Vec<(&'static str, String)>| problems.into_iter().map(|(key, _)| key).collect();
+        let keys: [Vec<_>; 2] = [buffers.problems(), window.problems()].map(keys);
+        assert_eq!(keys, [["buffers"], ["window"]]);
+        let shared = return_to_sender(return_to_sender::Buffers::Count(1));
+        assert_eq!((shared.problems_for(2)[0].0, window.problems_for(2)), ("buffers", vec![]));
+        let infinite = return_to_sender(return_to_sender::Buffers::Infinite);
+        assert_eq!(infinite.without_effect()[0].0, "retry_delay");
+        assert_eq!((shared.without_effect(), window.without_effect()), (vec![], vec![]));
+    }
+
     proptest! {
         /// Whatever the order of sends, takes and arrivals between two nodes of
         /// one process or two: nothing is lost, nothing comes twice or to the
@@ -245,7 +257,7 @@ mod tests {
         /// However many packets of one process wait at both ends, another
         /// process's get through.
         #[test]
-        fn a_process_that_takes_nothing_is_in_nobody_elses_way(count in 1usize..40) {
+        fn a_process_that_takes_nothing_blocks_no_other(count in 1usize..40) {
             for config in schemes().into_iter().filter(|config| config.problems_for(2).is_empty()) {
                 let placement = Placement { nodes: 2, processes: 2 };
                 let [mut sender, mut receiver] = [config.build(placement), config.build(placement)];

@@ -19,14 +19,16 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
+use super::{
+    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
+};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
 /// How many buffers an interface has for flow control, on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Buffers {
-    /// So many outgoing and so many incoming buffers, at least 1.
+    /// The number of outgoing buffers, and of incoming ones, at least 1.
     Count(u32),
     /// As many as there are packets: the word "infinite".
     #[serde(with = "infinite")]
@@ -48,7 +50,7 @@ mod infinite {
     }
 }
 
-/// The parameters of return to sender.
+/// A packet that finds no buffer returns to its sender (hpca98).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -58,9 +60,8 @@ pub struct Config {
     pub retry_delay: Duration,
 }
 
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+impl Parameters for Config {
+    fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if self.buffers == Buffers::Count(0) {
             problems.push((
@@ -75,8 +76,7 @@ impl Config {
         problems
     }
 
-    /// The parameters that change nothing, as (key, why) pairs.
-    pub fn without_effect(&self) -> Vec<(String, String)> {
+    fn without_effect(&self) -> Vec<(String, String)> {
         match self.buffers {
             Buffers::Count(_) => Vec::new(),
             Buffers::Infinite => {
@@ -86,8 +86,7 @@ impl Config {
         }
     }
 
-    /// The rules that the parameters break on nodes with so many processes.
-    pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
+    fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         match self.buffers {
             Buffers::Count(count @ 1..) if count < processes => {
                 let problem = format!(
@@ -98,6 +97,10 @@ impl Config {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
+        Box::new(ReturnToSender::new(self, placement))
     }
 }
 
@@ -117,7 +120,7 @@ pub struct ReturnToSender {
     retry_delay: Duration,
     /// Each process's outgoing buffers that hold a packet in flight or one that came back.
     outgoing: Vec<usize>,
-    /// The same packets by source and destination, for whoever explains a hang. An
+    /// The same packets by source and destination, for the explanation of a hang. An
     /// entry stays when its last packet has gone: the next one is often like it.
     in_flight: BTreeMap<(Rank, Rank), u32>,
     /// Packets that came back, with when they are to be tried again.
@@ -270,81 +273,5 @@ impl FlowControl for ReturnToSender {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Header;
-
-    /// One end of two nodes with so many processes.
-    fn node(buffers: Buffers, processes: u8) -> ReturnToSender {
-        let config = Config { buffers, retry_delay: Duration::from_ns(40) };
-        ReturnToSender::new(&config, Placement { nodes: 2, processes })
-    }
-
-    fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
-        let (source, destination) = (Rank(source), Rank(destination));
-        Box::new(Packet { source, destination, sequence, header: Header(0), payload: vec![] })
-    }
-
-    #[test]
-    fn a_packet_without_a_buffer_returns_and_is_tried_again_after_the_delay() {
-        let (mut sender, mut receiver) = (node(Buffers::Count(2), 1), node(Buffers::Count(1), 1));
-        let mut emitted = Emitted::default();
-        sender.send(packet(0, 1, 0), &mut emitted);
-        sender.send(packet(0, 1, 1), &mut emitted);
-        assert!(!sender.has_room(Rank(0)));
-        let mut answers = Emitted::default();
-        for (_, frame) in emitted.frames.drain(..) {
-            receiver.arrive(Time::from_ps(40_000), frame, &mut answers);
-        }
-        let acknowledgement = Frame::Acknowledgement { from: Rank(1), to: Rank(0), sequence: 0 };
-        assert_eq!(answers.frames, [(Rank(0), acknowledgement), (Rank(0), Frame::Returned(packet(0, 1, 1)))]);
-        for (_, frame) in answers.frames.drain(..) {
-            sender.arrive(Time::from_ps(80_000), frame, &mut emitted);
-        }
-        assert!(sender.has_room(Rank(0)), "the acknowledged packet's buffer is free");
-        assert_eq!(emitted.retry_at, Some(Time::from_ps(120_000)));
-        sender.retry(Time::from_ps(120_000), &mut emitted);
-        assert_eq!(emitted.frames, [(Rank(1), Frame::Data(packet(0, 1, 1)))]);
-    }
-
-    #[test]
-    fn infinite_buffers_never_return_a_packet() {
-        let mut receiver = node(Buffers::Infinite, 1);
-        let mut emitted = Emitted::default();
-        for sequence in 0..10_000 {
-            let arrival = receiver.arrive(Time::ZERO, Frame::Data(packet(0, 1, sequence)), &mut emitted);
-            assert_eq!(arrival.packet, Some(0));
-        }
-    }
-
-    #[test]
-    fn a_process_can_take_all_buffers_but_one_for_each_other() {
-        let mut receiver = node(Buffers::Count(4), 3);
-        let mut emitted = Emitted::default();
-        let mut arrives = |destination, sequence| {
-            receiver.arrive(Time::ZERO, Frame::Data(packet(0, destination, sequence)), &mut emitted).packet
-        };
-        assert_eq!([arrives(3, 0), arrives(3, 1), arrives(3, 2)], [Some(0), Some(0), None]);
-        assert_eq!([arrives(4, 3), arrives(4, 4)], [Some(1), None]);
-        assert_eq!([arrives(5, 5), arrives(5, 6)], [Some(2), None]);
-    }
-
-    #[test]
-    fn fewer_buffers_than_processes_are_refused() {
-        let config = Config { buffers: Buffers::Count(1), retry_delay: Duration::from_ns(40) };
-        assert!(config.problems_for(1).is_empty());
-        assert_eq!(config.problems_for(2)[0].0, "buffers");
-    }
-
-    #[test]
-    fn buffers_read_as_a_count_or_the_word_infinite() {
-        #[derive(Deserialize)]
-        struct Holder {
-            buffers: Buffers,
-        }
-        let read = |text: &str| serde_json::from_str::<Holder>(text).map(|holder| holder.buffers);
-        assert_eq!(read(r#"{"buffers": 8}"#).unwrap(), Buffers::Count(8));
-        assert_eq!(read(r#"{"buffers": "infinite"}"#).unwrap(), Buffers::Infinite);
-        assert!(read(r#"{"buffers": "many"}"#).is_err());
-    }
-}
+#[path = "return_to_sender/tests.rs"]
+mod tests;

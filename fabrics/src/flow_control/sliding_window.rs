@@ -13,10 +13,12 @@ use narthex_kernel::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, State, Statistics};
+use super::{
+    Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics,
+};
 use crate::packet::{Frame, Packet, Placement, Rank};
 
-/// The parameters of the sliding window.
+/// A number of unacknowledged packets for each destination (isca96).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -24,13 +26,16 @@ pub struct Config {
     pub window: u32,
 }
 
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+impl Parameters for Config {
+    fn problems(&self) -> Vec<(&'static str, String)> {
         if self.window == 0 {
             return vec![("window", "0 would let no packet through; at least 1 is needed".into())];
         }
         Vec::new()
+    }
+
+    fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
+        Box::new(SlidingWindow::new(self, placement))
     }
 }
 
@@ -143,7 +148,7 @@ mod tests {
     use super::*;
     use crate::packet::Header;
 
-    /// The end of node 0 of two nodes, with so many processes.
+    /// The end of node 0 of two nodes, with this many processes.
     fn node(processes: u8) -> SlidingWindow {
         SlidingWindow::new(&Config { window: 4 }, Placement { nodes: 2, processes })
     }
@@ -166,6 +171,44 @@ mod tests {
         let acknowledgement = Frame::Acknowledgement { from: two, to: one, sequence: 0 };
         let arrival = flow.arrive(Time::ZERO, acknowledgement, &mut emitted);
         assert!(arrival.room && flow.can_send(one, two));
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_gets_no_packet_and_needs_no_room() {
+        let flow = node(2);
+        let can_send: Vec<bool> = (0..6).map(|rank| flow.can_send(Rank(0), Rank(rank))).collect();
+        assert_eq!(can_send, [true, true, true, true, false, false]);
+        assert!(flow.has_room(Rank(0)), "any destination's window may be open");
+    }
+
+    #[test]
+    fn a_window_of_no_packet_is_refused() {
+        assert_eq!(Config { window: 1 }.problems(), []);
+        let problem = "0 would let no packet through; at least 1 is needed";
+        assert_eq!(Config { window: 0 }.problems(), [("window", problem.to_owned())]);
+    }
+
+    #[test]
+    fn the_state_tells_what_each_window_holds_and_what_waits() {
+        let mut flow = node(1);
+        assert_eq!(flow.state().to_string(), "no packet is unacknowledged; 0 arrived and not taken");
+        let mut emitted = Emitted::default();
+        for (destination, sequence) in [(0, 0), (1, 1), (1, 2)] {
+            flow.send(packet(Rank(0), Rank(destination), sequence), &mut emitted);
+        }
+        flow.arrive(Time::ZERO, Frame::Data(packet(Rank(1), Rank(0), 7)), &mut emitted);
+        assert_eq!(flow.waiting(Rank(0)).len(), 1);
+        assert_eq!(flow.occupancy(), Occupancy { unacknowledged: 3, returned: 0, waiting: 1 });
+        assert_eq!(
+            flow.state().to_string(),
+            "1 of 4 packets to node 0 unacknowledged, 2 of 4 packets to node 1 unacknowledged; \
+             1 arrived and not taken"
+        );
+        let acknowledgement = Frame::Acknowledgement { from: Rank(0), to: Rank(0), sequence: 0 };
+        flow.arrive(Time::ZERO, acknowledgement, &mut emitted);
+        let left = Outstanding { source: Rank(0), destination: Rank(1), packets: 2, returned: 0 };
+        assert_eq!(flow.state().outstanding, [left]);
+        assert_eq!(flow.statistics().sent.get(), 3);
     }
 
     #[test]

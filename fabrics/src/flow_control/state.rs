@@ -1,4 +1,4 @@
-//! What a flow control holds, for whoever explains a run without progress.
+//! What a flow control holds, for the explanation of a run without progress.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::packet::{Placement, Rank};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// So many outgoing and so many incoming buffers of a node; none if infinitely many.
+    /// The number of a node's outgoing buffers, and of its incoming ones; none if infinitely many.
     Buffers(Option<u32>),
-    /// So many unacknowledged packets from one process to another.
+    /// The number of unacknowledged packets from one process to another.
     Window(u32),
 }
 

@@ -6,10 +6,10 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Network;
+use super::{Network, Parameters};
 use crate::packet::{Frame, NodeId};
 
-/// The parameters of the ideal network.
+/// Every frame takes the same time, and none meets another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -24,10 +24,9 @@ pub struct Ideal {
     latency: Duration,
 }
 
-impl Ideal {
-    /// An end of a network with these parameters.
-    pub fn new(config: &Config) -> Self {
-        Ideal { latency: config.latency }
+impl Parameters for Config {
+    fn build(&self) -> Box<dyn Network> {
+        Box::new(Ideal { latency: self.latency })
     }
 }
 
@@ -48,7 +47,7 @@ mod tests {
 
     #[test]
     fn every_frame_takes_the_same_time() {
-        let mut network = Ideal::new(&Config { latency: Duration::from_ns(40) });
+        let mut network = Config { latency: Duration::from_ns(40) }.build();
         let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
         let arrival = network.arrival(Time::from_ps(7), NodeId(1), &frame);
         assert_eq!(arrival, Time::from_ps(40_007));

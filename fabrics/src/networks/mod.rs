@@ -1,11 +1,10 @@
-//! Networks: how long a frame takes from one node to another. One file each.
+//! Networks: how long a frame takes from one node to another. One file each; the
+//! build script finds them.
 //!
 //! A network is asked at injection when the frame arrives, so it belongs to the
 //! sending node and shares nothing with the others. A network in which packets
 //! meet (a crossbar, a fat tree) has partitions of its own between the nodes
 //! and answers here with the time to the first of them.
-
-pub mod ideal;
 
 use narthex_kernel::{Archived, Duration, Time};
 use schemars::JsonSchema;
@@ -13,20 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::packet::{Frame, NodeId};
 
-/// The network of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Config {
-    /// Every frame takes the same time, and none meets another.
-    Ideal(ideal::Config),
+include!(concat!(env!("OUT_DIR"), "/networks.rs"));
+
+/// The parameters of a kind of network.
+trait Parameters {
+    /// The network's end at one node.
+    fn build(&self) -> Box<dyn Network>;
 }
 
 impl Config {
     /// The network's end at one node.
     pub fn build(&self) -> Box<dyn Network> {
-        match self {
-            Config::Ideal(config) => Box::new(ideal::Ideal::new(config)),
-        }
+        self.chosen().build()
     }
 }
 

@@ -12,7 +12,7 @@ const RETRY: Duration = Duration::from_ns(80);
 /// Two nodes of two processes: ranks 0 and 1 are node 0's, 2 and 3 node 1's.
 const PLACEMENT: Placement = Placement { nodes: 2, processes: 2 };
 
-/// A node's port with so many buffers on each side.
+/// A node's port with this many buffers on each side.
 fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
     let buffers = return_to_sender::Buffers::Count(buffers);
     let flow = flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay: RETRY });
@@ -47,15 +47,16 @@ fn a_packet_arrives_after_the_latency_and_waits_for_its_process_alone() {
     let (arrival, node, frame) = departures.pop_front().unwrap();
     assert_eq!((arrival, node, frame.kind()), (at(50), NodeId(1), crate::FrameKind::Packet));
     let Arrival { packet, room } = there.arrive(arrival, frame);
-    assert_eq!((packet, room), (Some(1), false));
+    assert_eq!((packet, room, there.changes()), (Some(1), false, 1));
     assert_eq!((there.waiting(0), there.waiting(1)), (0, 1));
-    assert!(there.of_process(0).front().is_none() && there.of_process(0).take().is_none());
+    let mut other = there.of_process(0);
+    assert!(other.front().is_none() && other.take().is_none() && other.waiting() == 0);
     let mut process = there.of_process(1);
     assert_eq!((process.own(), process.process(), process.waiting()), (Rank(3), 1, 1));
     let front = process.front().expect("it waits").clone();
     assert_eq!((front.source, front.destination, front.sequence), (Rank(1), Rank(3), 0));
     assert_eq!(*process.take().expect("the same"), front);
-    assert_eq!((front.payload, there.waiting(1)), (payload, 0));
+    assert_eq!((front.payload, there.waiting(1), there.changes()), (payload, 0, 3));
 }
 
 #[test]
@@ -122,6 +123,8 @@ fn the_port_counts_what_its_processes_send() {
     let sources: Vec<_> = sent.iter().map(|sent| (sent.source.0, sent.sequence)).collect();
     assert_eq!(sources, [(1, 0), (0, 1), (1, 2)]);
     assert_eq!(here.message_sizes().iter().collect::<Vec<_>>(), [(16, 3)]);
+    assert_eq!(here.statistics().sent.get(), 3);
+    assert_eq!(here.state().unacknowledged(), 3);
 }
 
 #[test]

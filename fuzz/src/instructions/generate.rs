@@ -6,11 +6,15 @@
 //! everything else is left to chance: registers (also as their own sources),
 //! rounding modes, alignments, values.
 
+use std::sync::LazyLock;
+
+use narthex_cores::instruction::{Instruction as Pattern, Registers};
+
 use crate::choice::Choice;
-use crate::instructions::encode::{self, Instruction, Register, addi, compressed};
-use crate::instructions::program::{
-    self, Block, FCSR, FFLAGS, FRM, Item, JumpKind, MOST_POOL_OFFSET, Program,
+use crate::instructions::instruction::{
+    Instruction, Register, family, field, opcode, opcode_of, short_forms,
 };
+use crate::instructions::program::{Block, Item, JumpKind, MOST_POOL_OFFSET, Program};
 
 /// Loops in a program.
 const BLOCKS: usize = 12;
@@ -19,8 +23,10 @@ const SCRATCH: Register = 3;
 const STACK: Register = 2;
 const POOL: Register = 4;
 
-/// Rounding modes: the five, and the one in frm.
-const ROUNDING: [u32; 6] = [0, 1, 2, 3, 4, 7];
+/// Numbers of the floating-point status registers.
+const FFLAGS: i64 = 1;
+const FRM: i64 = 2;
+const FCSR: i64 = 3;
 
 type Kind = fn(&mut Choice) -> Item;
 
@@ -96,13 +102,38 @@ fn holder(choice: &mut Choice) -> Register {
     5 + choice.below(25) as Register
 }
 
-/// x8 to x15 or f8 to f15.
+/// x8 to x15.
 fn short(choice: &mut Choice) -> Register {
     8 + choice.below(8) as Register
 }
 
-fn rounding(choice: &mut Choice) -> u32 {
-    choice.of(&ROUNDING)
+/// The rounding modes: the five, and the one in frm.
+const ROUNDING: [u32; 6] = [0, 1, 2, 3, 4, 7];
+
+/// An instruction with any operands, of which a body may write the destination.
+fn any(choice: &mut Choice, pattern: &Pattern) -> Instruction {
+    let mut bits = pattern.value | choice.bits() as u32 & !pattern.mask;
+    if pattern.rounds {
+        bits = bits & !(7 << 12) | choice.of(&ROUNDING) << 12;
+    }
+    match pattern.rd {
+        Some(Registers::Integer) => Instruction(bits).with(field::RD, target(choice)),
+        _ => Instruction(bits),
+    }
+}
+
+/// Any instruction with one of these major opcodes.
+fn any_of(choice: &mut Choice, opcodes: &[u32]) -> Instruction {
+    let pattern = choice.of(&family(opcodes));
+    any(choice, pattern)
+}
+
+fn assembled(text: impl AsRef<str>) -> Instruction {
+    Instruction::assembled(text.as_ref())
+}
+
+fn addi(rd: Register, rs1: Register, value: i64) -> Instruction {
+    assembled(format!("addi x{rd}, x{rs1}, {value}"))
 }
 
 fn one(instruction: Instruction) -> Item {
@@ -112,22 +143,13 @@ fn one(instruction: Instruction) -> Item {
 // Integers.
 
 fn integer(choice: &mut Choice) -> Item {
-    let entry = choice.of(&encode::REGISTER);
-    one(encode::register(entry, target(choice), source(choice), source(choice)))
+    one(any_of(choice, &[opcode::OP, opcode::OP_32]))
 }
 
 fn integer_immediate(choice: &mut Choice) -> Item {
-    let rd = target(choice);
-    one(match choice.below(8) {
-        0 => encode::upper(choice.once_in(2), rd, choice.bits() as u32),
-        1..4 => {
-            let entry = choice.of(&encode::SHIFT);
-            encode::shift(entry, rd, source(choice), choice.below(entry.4))
-        }
-        4 if choice.once_in(4) => encode::fence(choice.once_in(2)),
-        _ => {
-            encode::immediate(choice.of(&encode::IMMEDIATE), rd, source(choice), choice.between(-2048, 2047))
-        }
+    one(match choice.once_in(32) {
+        true => any_of(choice, &[opcode::MISC_MEM]),
+        false => any_of(choice, &[opcode::OP_IMM, opcode::OP_IMM_32, opcode::LUI, opcode::AUIPC]),
     })
 }
 
@@ -138,13 +160,14 @@ fn pool_offset(choice: &mut Choice) -> i64 {
 }
 
 fn refresh_integer(choice: &mut Choice) -> Item {
-    let entry = if choice.once_in(4) { choice.of(&encode::LOAD[..7]) } else { encode::LOAD[3] };
-    one(encode::load(entry, target(choice), POOL, pool_offset(choice)))
+    let load = if choice.once_in(4) { any_of(choice, &[opcode::LOAD]) } else { assembled("ld x0, 0(x0)") };
+    let place = load.with(field::RD, target(choice)).with(field::RS1, POOL);
+    one(place.with_immediate(pool_offset(choice)))
 }
 
 fn refresh_float(choice: &mut Choice) -> Item {
-    let entry = if choice.once_in(4) { encode::LOAD[7] } else { encode::LOAD[8] };
-    one(encode::load(entry, source(choice), POOL, pool_offset(choice)))
+    let name = if choice.once_in(4) { "flw" } else { "fld" };
+    one(assembled(format!("{name} f{}, {}(x{POOL})", source(choice), pool_offset(choice))))
 }
 
 // Memory.
@@ -162,14 +185,8 @@ fn scratch(choice: &mut Choice) -> (Vec<Instruction>, Register, i64) {
 
 fn memory(choice: &mut Choice) -> Item {
     let (mut code, base, offset) = scratch(choice);
-    code.push(match choice.once_in(2) {
-        true => {
-            let entry = choice.of(&encode::LOAD);
-            let rd = if entry.3 { source(choice) } else { target(choice) };
-            encode::load(entry, rd, base, offset)
-        }
-        false => encode::store(choice.of(&encode::STORE), source(choice), base, offset),
-    });
+    let opcodes = choice.of(&[[opcode::LOAD, opcode::LOAD_FP], [opcode::STORE, opcode::STORE_FP]]);
+    code.push(any_of(choice, &opcodes).with(field::RS1, base).with_immediate(offset));
     Item::Plain(code)
 }
 
@@ -182,35 +199,36 @@ fn aligned(choice: &mut Choice, double: bool) -> (Instruction, Register) {
 }
 
 fn atomic(choice: &mut Choice) -> Item {
-    let double = choice.once_in(2);
-    let (address, base) = aligned(choice, double);
-    let (name, function) = choice.of(&encode::ATOMIC);
-    let order = choice.below(4) as u32;
-    let operation = encode::atomic(name, function, double, order, target(choice), source(choice), base);
-    Item::Plain(vec![address, operation])
+    let operations = family(&[opcode::AMO]).into_iter().filter(|pattern| pattern.name.starts_with("amo"));
+    let operation = choice.of(&operations.collect::<Vec<_>>());
+    let (address, base) = aligned(choice, operation.name.ends_with(".d"));
+    Item::Plain(vec![address, any(choice, operation).with(field::RS1, base)])
 }
 
 /// LR and SC to the same or to different places, or only one of them.
 fn reserved(choice: &mut Choice) -> Item {
+    const ORDER: u32 = 25;
     let double = choice.once_in(2);
+    let size = if double { "d" } else { "w" };
     let order = choice.below(4) as u32;
+    let ordered = |text: String| Instruction(assembled(text).0 | order << ORDER);
     let mut code = Vec::new();
     let (address, base) = aligned(choice, double);
     let scratch_register = if base == 6 { 7 } else { 6 };
     code.push(address);
     if !choice.once_in(8) {
         let loaded = if choice.once_in(8) { 0 } else { scratch_register };
-        code.push(encode::atomic("lr", encode::LOAD_RESERVED, double, order, loaded, 0, base));
+        code.push(ordered(format!("lr.{size} x{loaded}, (x{base})")));
     }
     if choice.once_in(2) {
-        let entry = choice.of(&encode::REGISTER);
-        code.push(encode::register(entry, scratch_register, source(choice), scratch_register));
+        let changed = any_of(choice, &[opcode::OP, opcode::OP_32]);
+        code.push(changed.with(field::RD, scratch_register).with(field::RS2, scratch_register));
     }
     if choice.once_in(8) {
         code.push(addi(base, base, choice.of(&[8, -8, 64, 256])));
     }
     let (rd, rs2) = (target(choice), source(choice));
-    code.push(encode::atomic("sc", encode::STORE_CONDITIONAL, double, order, rd, rs2, base));
+    code.push(ordered(format!("sc.{size} x{rd}, x{rs2}, (x{base})")));
     Item::Plain(code)
 }
 
@@ -219,86 +237,68 @@ fn reserved(choice: &mut Choice) -> Item {
 /// Reads and writes of fflags, frm and fcsr. A group ends with a rounding mode
 /// that exists, because instructions that use another are illegal.
 fn status(choice: &mut Choice) -> Item {
-    let (rd, entry) = (target(choice), choice.of(&encode::STATUS));
-    match choice.below(4) {
-        0 | 1 => one(encode::status(entry, rd, FFLAGS, source(choice))),
-        2 => one(encode::status(encode::STATUS[3], rd, FRM, choice.below(5) as u32)),
-        _ => {
-            let number = choice.of(&[FRM, FCSR]);
-            let valid = encode::status(encode::STATUS[3], target(choice), FRM, choice.below(5) as u32);
-            Item::Plain(vec![encode::status(entry, rd, number, source(choice)), valid])
-        }
-    }
+    let number = choice.of(&[FFLAGS, FFLAGS, FRM, FCSR]);
+    let access = any_of(choice, &[opcode::SYSTEM]).with_immediate(number);
+    let valid = assembled(format!("csrrwi x{}, {FRM}, {}", target(choice), choice.below(5)));
+    if number == FFLAGS { one(access) } else { Item::Plain(vec![access, valid]) }
 }
 
 fn float(choice: &mut Choice) -> Item {
-    let (entry, size) = (choice.of(&encode::FLOAT), choice.of(&encode::SIZES));
-    let to_integer = matches!(
-        entry.2,
-        encode::Shape::Compare(_) | encode::Shape::ToInteger(_) | encode::Shape::Inspect(_)
-    );
-    let rd = if to_integer { target(choice) } else { source(choice) };
-    one(encode::float(entry, size, rd, source(choice), source(choice), rounding(choice)))
+    one(any_of(choice, &[opcode::OP_FP]))
 }
 
 fn fused(choice: &mut Choice) -> Item {
-    let (entry, size) = (choice.of(&encode::FUSED), choice.of(&encode::SIZES));
-    let from = [source(choice), source(choice), source(choice)];
-    one(encode::fused(entry, size, source(choice), from, rounding(choice)))
+    one(any_of(choice, &[opcode::MADD, opcode::MSUB, opcode::NMSUB, opcode::NMADD]))
 }
 
 // Two-byte instructions.
 
-fn small(choice: &mut Choice) -> Item {
-    let six_bits = choice.between(-32, 31);
-    let nonzero = if six_bits == 0 { 1 } else { six_bits };
-    let distance = 1 + choice.below(63);
-    one(match choice.below(10) {
-        0 => compressed::immediate(0, target(choice), six_bits),
-        1 => compressed::immediate(1, holder(choice), six_bits),
-        2 => compressed::immediate(2, target(choice), six_bits),
-        3 => compressed::immediate(3, target(choice), nonzero),
-        4 => compressed::small_immediate(choice.below(2) as u32, short(choice), distance as i64),
-        5 => compressed::small_immediate(2, short(choice), six_bits),
-        6 | 7 => compressed::small_register(choice.below(6) as u32, short(choice), short(choice)),
-        8 => compressed::shift_left(target(choice), distance as u32),
-        _ => compressed::register(choice.once_in(2), target(choice), 1 + choice.below(31) as Register),
+/// Short forms that leave the frame's registers alone.
+fn forms(is_wanted: impl Fn(Instruction, &Pattern) -> bool) -> Vec<Vec<Instruction>> {
+    short_forms(|long, pattern| {
+        let may_write = matches!(long.register(field::RD), 0 | 1 | 5..=29);
+        (may_write || pattern.rd != Some(Registers::Integer)) && is_wanted(long, pattern)
     })
 }
 
+fn of_form(choice: &mut Choice, forms: &[Vec<Instruction>]) -> Instruction {
+    let form = &forms[choice.below(forms.len() as u64) as usize];
+    choice.of(form)
+}
+
+fn small(choice: &mut Choice) -> Item {
+    use opcode::{LUI, OP, OP_32, OP_IMM, OP_IMM_32};
+    static FORMS: LazyLock<Vec<Vec<Instruction>>> = LazyLock::new(|| {
+        forms(|_, pattern| [LUI, OP, OP_32, OP_IMM, OP_IMM_32].contains(&opcode_of(pattern)))
+    });
+    one(of_form(choice, &FORMS))
+}
+
 fn small_memory(choice: &mut Choice) -> Item {
-    let (loads, stores) = compressed::SMALL.split_at(3);
-    let is_load = choice.once_in(2);
-    let entry = if is_load { choice.of(loads) } else { choice.of(stores) };
-    let double = entry.2;
-    let place = choice.below(32) as u32 * if double { 8 } else { 4 };
-    match choice.below(4) {
-        0 => stack_pointer(choice),
-        1 => {
-            let base = short(choice);
-            let address = addi(base, SCRATCH, choice.between(-2048, 1700));
-            Item::Plain(vec![address, compressed::memory(entry, short(choice), base, place)])
-        }
-        _ if is_load => {
-            let rd = if entry.3 == 'f' { source(choice) } else { holder(choice) };
-            one(compressed::stack_load(entry, rd, place * (1 + u32::from(choice.once_in(2)))))
-        }
-        _ => one(compressed::stack_store(entry, source(choice), place * (1 + u32::from(choice.once_in(2))))),
+    use opcode::{LOAD, LOAD_FP, STORE, STORE_FP};
+    static FORMS: LazyLock<Vec<Vec<Instruction>>> =
+        LazyLock::new(|| forms(|_, pattern| [LOAD, LOAD_FP, STORE, STORE_FP].contains(&opcode_of(pattern))));
+    if choice.once_in(8) {
+        return stack_pointer(choice);
+    }
+    let access = of_form(choice, &FORMS);
+    match access.expanded().0.register(field::RS1) {
+        STACK => one(access),
+        base => Item::Plain(vec![addi(base, SCRATCH, choice.between(-2048, 1700)), access]),
     }
 }
 
 /// Moves the stack pointer, shows where it is, and moves it back.
 fn stack_pointer(choice: &mut Choice) -> Item {
-    if choice.once_in(2) {
-        return one(compressed::add_to_stack_pointer(short(choice), 4 * (1 + choice.below(255) as u32)));
-    }
-    let offset = 16 * choice.between(-32, 31);
-    let offset = if offset == 0 { 16 } else { offset };
-    Item::Plain(vec![
-        compressed::move_stack_pointer(offset),
-        compressed::register(false, holder(choice), STACK),
-        addi(STACK, STACK, -offset),
-    ])
+    static FORMS: LazyLock<Vec<Vec<Instruction>>> = LazyLock::new(|| {
+        let moves =
+            |long: Instruction| [field::RD, field::RS1].map(|field| long.register(field)) == [STACK; 2];
+        short_forms(|long, pattern| pattern.name == "addi" && moves(long))
+    });
+    let there = of_form(choice, &FORMS);
+    let (long, pattern) = there.expanded();
+    let shown = assembled(format!("add x{}, x0, x{STACK}", holder(choice))).compressed();
+    Item::Plain(vec![there, shown, long.with_immediate(-pattern.immediate_of(long.0))])
 }
 
 // Jumps.
@@ -310,12 +310,15 @@ fn jump(choice: &mut Choice) -> Item {
 
 fn jump_kind(choice: &mut Choice) -> JumpKind {
     match choice.below(10) {
-        0..5 => JumpKind::Branch(choice.of(&encode::BRANCH), source(choice), source(choice)),
-        5 => JumpKind::Jump(target(choice)),
+        0..5 => JumpKind::Direct(any_of(choice, &[opcode::BRANCH])),
+        5 => JumpKind::Direct(assembled("jal x0, 0").with(field::RD, target(choice))),
         6 => JumpKind::Register { link: target(choice), base: holder(choice), odd: choice.once_in(2) },
-        7 => JumpKind::CompressedJump,
-        8 => JumpKind::CompressedBranch(choice.once_in(2), short(choice)),
-        _ => JumpKind::CompressedRegister(choice.once_in(2), holder(choice)),
+        7 => JumpKind::Direct(assembled("jal x0, 0").compressed()),
+        8 => {
+            let name = choice.of(&["beq", "bne"]);
+            JumpKind::Direct(assembled(format!("{name} x{}, x0, 0", short(choice))).compressed())
+        }
+        _ => JumpKind::CompressedRegister { link: choice.below(2) as Register, base: holder(choice) },
     }
 }
 
@@ -326,7 +329,7 @@ fn filler(kind: JumpKind, choice: &mut Choice) -> Vec<Instruction> {
     const BESIDE_BYTES: u64 = 20;
     let long = if choice.once_in(8) { 200_000 } else { 6000 };
     let most = (kind.reach() as u64 - BESIDE_BYTES).min(long) >> choice.below(8);
-    vec![compressed::filler(); choice.below(most / 2 + 1) as usize]
+    vec![Instruction::FILLER; choice.below(most / 2 + 1) as usize]
 }
 
 fn bytes(code: &[Instruction]) -> i64 {
@@ -348,21 +351,20 @@ fn bytes(code: &[Instruction]) -> i64 {
 /// ```
 fn far_jumps(choice: &mut Choice) -> Item {
     const SKIP_BYTES: i64 = 4;
-    let skip = |over: i64| encode::jump(0, SKIP_BYTES + over);
+    let skip = |over: i64| assembled(format!("jal x0, {}", SKIP_BYTES + over));
     let kind = jump_kind(choice);
     let gap = filler(kind, choice);
-    let mut code = program::jump(kind, 0);
+    let mut code = kind.code(0);
     let over = bytes(&code) + SKIP_BYTES + bytes(&gap);
-    code = program::jump(kind, over);
+    code = kind.code(over);
     code.push(skip(bytes(&gap)));
     code.extend(gap);
 
     let kind = jump_kind(choice);
     let gap = filler(kind, choice);
-    let entry = choice.of(&encode::REGISTER);
-    let first = encode::register(entry, target(choice), source(choice), source(choice));
-    let back = bytes(std::slice::from_ref(&first)) + SKIP_BYTES + bytes(&gap);
-    let jump_back = program::jump(kind, -back);
+    let first = any_of(choice, &[opcode::OP, opcode::OP_32]);
+    let back = bytes(&[first]) + SKIP_BYTES + bytes(&gap);
+    let jump_back = kind.code(-back);
     code.push(skip(back));
     code.extend([first, skip(bytes(&gap) + bytes(&jump_back))]);
     code.extend(gap);

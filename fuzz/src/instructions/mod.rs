@@ -1,18 +1,19 @@
 //! Random programs that must leave behind, to the last bit, what they leave on
 //! an independent implementation.
 //!
-//! Reading order: [`generate`] draws a [`program`] out of instructions that
-//! [`encode`] knows and [`values`] on which implementations differ.
+//! Reading order: [`generate`] draws a [`program`] out of every [`instruction`]
+//! that the simulator knows and [`values`] on which implementations differ.
 //! [`simulator`] and [`mod@reference`] (QEMU in user mode) run its file;
 //! [`compare`] finds the first record that differs, and [`shrink`] removes
 //! whatever is not needed for the difference.
 //!
-//! A fixed set of programs, `fixed.txt`, holds the reference's outputs as
-//! hashes, so that `cargo test` repeats the comparison without QEMU.
+//! A fixed set, `fixed.txt`, holds hashes of programs and of what they write on
+//! the reference, so that `cargo test` repeats the comparison without QEMU. A
+//! wrong bit in a pattern of the simulator changes the programs.
 
 pub mod compare;
-pub mod encode;
 pub mod generate;
+pub mod instruction;
 pub mod program;
 pub mod reference;
 pub mod shrink;
@@ -41,13 +42,15 @@ impl Instructions {
         Ok(Instructions { reference: Reference::find(qemu, scratch)? })
     }
 
-    /// The hash of QEMU's output, a line of the fixed set.
+    /// A line of the fixed set: the seed, and the hashes of the program's code
+    /// and of QEMU's output.
     ///
     /// # Errors
     /// If QEMU gives none.
     pub fn record(&self, seed: u64) -> Result<String, ReferenceError> {
-        let output = self.reference.run(&generate::program(seed).file())?;
-        Ok(format!("{seed} {}", simulator::hash(&output)))
+        let program = generate::program(seed);
+        let output = self.reference.run(&program.file())?;
+        Ok(format!("{seed} {} {}", simulator::hash(&program.code()), simulator::hash(&output)))
     }
 
     /// What differs, if anything does.

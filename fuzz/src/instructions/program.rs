@@ -20,8 +20,10 @@
 
 use crate::choice::Choice;
 use crate::guest::elf::{self, Segment};
-use crate::instructions::encode::{self, Instruction, Register, addi, compressed};
+use crate::instructions::instruction::{Instruction, Register};
 use crate::instructions::values::interesting;
+use narthex_cores::assemble::assemble;
+use narthex_cores::instruction::Immediate;
 use std::fmt::Write as _;
 
 const CODE: u64 = 0x1_0000;
@@ -50,6 +52,10 @@ const POOL_POINTER: Register = 4;
 const TURNS: Register = 30;
 const RECORD: Register = 31;
 
+/// Numbers of status registers: the exception flags, and all of the status.
+const FFLAGS: u32 = 1;
+const FCSR: u32 = 3;
+
 /// What a body is made of: a group of instructions that belong together, or a
 /// jump over some of the items that follow.
 #[derive(Clone, Debug)]
@@ -69,12 +75,10 @@ pub enum Item {
 /// The ways to jump.
 #[derive(Clone, Copy, Debug)]
 pub enum JumpKind {
-    /// A conditional branch, an entry of [`encode::BRANCH`].
-    Branch((&'static str, u32), Register, Register),
-    /// `jal`.
-    Jump(Register),
-    /// `jalr` to an address in the last register; `odd` adds one to it, which
-    /// the instruction has to ignore.
+    /// A branch or jump that states its distance, of two or four bytes.
+    Direct(Instruction),
+    /// `jalr` to an address in a register; `odd` adds one to it, which the
+    /// instruction has to ignore.
     Register {
         /// Receives the return address.
         link: Register,
@@ -83,22 +87,43 @@ pub enum JumpKind {
         /// Whether to add one.
         odd: bool,
     },
-    /// `c.j`.
-    CompressedJump,
-    /// `c.beqz`, or `c.bnez` if true.
-    CompressedBranch(bool, Register),
-    /// `c.jr`, or `c.jalr` if true, to an address in the register.
-    CompressedRegister(bool, Register),
+    /// `c.jr` to an address in a register, or `c.jalr`.
+    CompressedRegister {
+        /// x0, or x1 for `c.jalr`.
+        link: Register,
+        /// Holds the address.
+        base: Register,
+    },
 }
 
 impl JumpKind {
     /// Over how many bytes it can jump forward.
     pub fn reach(self) -> i64 {
         match self {
-            JumpKind::Branch(..) => 4094,
-            JumpKind::Jump(_) => 0xf_fffe,
-            JumpKind::Register { .. } | JumpKind::CompressedRegister(..) | JumpKind::CompressedJump => 2046,
-            JumpKind::CompressedBranch(..) => 254,
+            JumpKind::Direct(jump) => match (jump.bytes(), jump.expanded().1.immediate) {
+                (2, Immediate::B) => 254,
+                (2, _) => 2046,
+                (_, Immediate::B) => 4094,
+                _ => 0xf_fffe,
+            },
+            JumpKind::Register { .. } | JumpKind::CompressedRegister { .. } => 2046,
+        }
+    }
+
+    /// A jump over `distance` bytes, counted from its first instruction.
+    pub fn code(self, distance: i64) -> Vec<Instruction> {
+        let from_here = |base, jump| vec![Instruction::assembled(&format!("auipc x{base}, 0")), jump];
+        match self {
+            JumpKind::Direct(jump) => vec![jump.with_immediate(distance)],
+            JumpKind::Register { link, base, odd } => {
+                let offset = distance + i64::from(odd);
+                from_here(base, Instruction::assembled(&format!("jalr x{link}, {offset}(x{base})")))
+            }
+            JumpKind::CompressedRegister { link, base } => {
+                let add = Instruction::assembled(&format!("addi x{base}, x{base}, {distance}"));
+                let jump = Instruction::assembled(&format!("jalr x{link}, 0(x{base})"));
+                [from_here(base, add), vec![jump.compressed()]].concat()
+            }
         }
     }
 }
@@ -162,124 +187,107 @@ impl Program {
         None
     }
 
-    /// The instructions of a block's body as a listing.
+    /// The instructions of a block's body.
+    pub fn body(&self, block: usize) -> Vec<Instruction> {
+        assembled(&self.blocks[block].items)
+    }
+
+    /// The same as a listing.
     pub fn listing(&self, block: usize) -> String {
         let mut text = String::new();
-        for instruction in assemble(&self.blocks[block].items) {
-            // Filler has no text.
-            if !instruction.text.is_empty() {
+        for instruction in self.body(block) {
+            if instruction != Instruction::FILLER {
                 let _ = writeln!(text, "    {instruction}");
             }
         }
         text
     }
 
-    fn code(&self) -> Vec<u8> {
-        let mut code = Vec::new();
-        put(&mut code, &prologue());
+    /// All instructions: the frame's and the bodies'.
+    pub fn code(&self) -> Vec<u8> {
+        let mut code = frame(&prologue());
         for block in &self.blocks {
             put_block(&mut code, block);
         }
-        put(&mut code, &epilogue(self.log_bytes() as i64));
+        code.extend(frame(&write_all(LOG, self.log_bytes())));
+        code.extend(frame(&write_all(SCRATCH, SCRATCH_BYTES)));
+        code.extend(frame("li x10, 0\n li x17, 93\n ecall"));
         code
     }
 }
 
-fn put(code: &mut Vec<u8>, instructions: &[Instruction]) {
-    for instruction in instructions {
-        instruction.put(code);
-    }
+/// A part of the frame, which may stand anywhere.
+fn frame(source: &str) -> Vec<u8> {
+    assemble(0, source).expect("a sound frame")
 }
 
 fn put_block(code: &mut Vec<u8>, block: &Block) {
-    put(code, &[addi(TURNS, 0, block.turns as i64)]);
-    put(code, &constant(POOL_POINTER, (POOL + block.pool_offset) as i64));
+    let place = POOL + block.pool_offset;
+    code.extend(frame(&format!("li x{TURNS}, {}\n li x{POOL_POINTER}, {place}", block.turns)));
     let turn = code.len();
-    put(code, &assemble(&block.items));
-    put(code, &checkpoint());
-    put(code, &[addi(POOL_POINTER, POOL_POINTER, POOL_STEP), addi(TURNS, TURNS, -1)]);
+    for instruction in assembled(&block.items) {
+        instruction.put(code);
+    }
+    code.extend(frame(&checkpoint()));
     // The body may be longer than a branch reaches.
-    put(code, &[encode::branch(encode::BRANCH[0], TURNS, 0, 8)]);
-    let back = turn as i64 - code.len() as i64;
-    put(code, &[encode::jump(0, back)]);
+    let back = turn as i64 - code.len() as i64 - 4;
+    code.extend(frame(&format!("beq x{TURNS}, x0, 8\n jal x0, {back}")));
 }
 
-/// A 32-bit number into a register. The upper part is rounded because the
-/// lower is signed.
-fn constant(rd: Register, value: i64) -> [Instruction; 2] {
-    let upper = (value + 0x800) >> 12;
-    [encode::upper(false, rd, upper as u32), addi(rd, rd, value - (upper << 12))]
+/// The lines that `line` makes of each register.
+fn lines(registers: impl IntoIterator<Item = Register>, line: impl Fn(Register) -> String) -> String {
+    registers.into_iter().map(|register| line(register) + "\n").collect()
 }
-
-const LOAD_DOUBLEWORD: (&str, u32, u32, bool) = encode::LOAD[3];
-const LOAD_FLOAT: (&str, u32, u32, bool) = encode::LOAD[8];
-const STORE_DOUBLEWORD: (&str, u32, u32, bool) = encode::STORE[3];
-const STORE_FLOAT: (&str, u32, u32, bool) = encode::STORE[5];
-/// Numbers of the floating-point status registers.
-pub const FFLAGS: u32 = 1;
-/// The rounding mode.
-pub const FRM: u32 = 2;
-/// Both.
-pub const FCSR: u32 = 3;
 
 /// Fills all registers.
-fn prologue() -> Vec<Instruction> {
-    let mut code = Vec::new();
-    code.extend(constant(POOL_POINTER, POOL as i64));
-    code.extend((5..30).map(|rd| encode::load(LOAD_DOUBLEWORD, rd, POOL_POINTER, 8 * i64::from(rd))));
-    code.push(encode::load(LOAD_DOUBLEWORD, 1, POOL_POINTER, 8));
-    code.extend((0..32).map(|rd| encode::load(LOAD_FLOAT, rd, POOL_POINTER, 256 + 8 * i64::from(rd))));
-    code.extend(constant(2, SCRATCH as i64 + 512));
-    code.extend(constant(3, SCRATCH as i64 + 2048));
-    code.extend(constant(RECORD, LOG as i64));
-    code.push(encode::status(encode::STATUS[3], 0, FCSR, 0));
-    code
+fn prologue() -> String {
+    let integers = lines((5..30).chain([1]), |rd| format!("ld x{rd}, {}(x{POOL_POINTER})", 8 * rd));
+    let floats = lines(0..32, |rd| format!("fld f{rd}, {}(x{POOL_POINTER})", 256 + 8 * rd));
+    let places = [(2, SCRATCH + 512), (3, SCRATCH + 2048), (RECORD, LOG)];
+    let places = places.map(|(rd, place)| format!("li x{rd}, {place}")).join("\n");
+    format!("li x{POOL_POINTER}, {POOL}\n {integers} {floats} {places}\n csrrwi x0, {FCSR}, 0")
 }
 
-/// Stores a record. x5 is overwritten by the status it stores.
-fn checkpoint() -> Vec<Instruction> {
-    let mut code = Vec::new();
-    code.extend((1..32).map(|rs2| encode::store(STORE_DOUBLEWORD, rs2, RECORD, 8 * i64::from(rs2 - 1))));
-    code.extend((0..32).map(|rs2| encode::store(STORE_FLOAT, rs2, RECORD, 8 * (31 + i64::from(rs2)))));
-    code.push(encode::status(encode::STATUS[1], 5, FCSR, 0));
-    code.push(encode::store(STORE_DOUBLEWORD, 5, RECORD, 8 * 63));
-    code.push(encode::status(encode::STATUS[3], 0, FFLAGS, 0));
-    code.push(addi(RECORD, RECORD, RECORD_BYTES as i64));
-    code
-}
-
-/// Writes log and scratch memory, and exits.
-fn epilogue(log_bytes: i64) -> Vec<Instruction> {
-    let mut code = write_all(LOG as i64, log_bytes);
-    code.extend(write_all(SCRATCH as i64, SCRATCH_BYTES as i64));
-    code.extend([addi(10, 0, 0), addi(17, 0, 93), encode::call()]);
-    code
+/// Stores a record and moves on. x5 is overwritten by the status that is stored.
+fn checkpoint() -> String {
+    let integers = lines(1..32, |rs2| format!("sd x{rs2}, {}(x{RECORD})", 8 * (rs2 - 1)));
+    let floats = lines(0..32, |rs2| format!("fsd f{rs2}, {}(x{RECORD})", 8 * (31 + rs2)));
+    format!(
+        "{integers} {floats}
+        csrrs x5, {FCSR}, x0
+        sd x5, {}(x{RECORD})
+        csrrwi x0, {FFLAGS}, 0
+        addi x{RECORD}, x{RECORD}, {RECORD_BYTES}
+        addi x{POOL_POINTER}, x{POOL_POINTER}, {POOL_STEP}
+        addi x{TURNS}, x{TURNS}, -1",
+        8 * 63
+    )
 }
 
 /// Calls `write` until all is written; exits with code 1 when it fails.
-fn write_all(address: i64, bytes: i64) -> Vec<Instruction> {
-    let mut code = Vec::new();
-    code.extend(constant(11, address));
-    code.extend(constant(12, bytes));
-    code.push(addi(17, 0, 64));
-    code.extend([
-        encode::branch(encode::BRANCH[0], 12, 0, 44),
-        addi(10, 0, 1),
-        encode::call(),
-        encode::branch(encode::BRANCH[2], 0, 10, 16), // 0 < written
-        addi(10, 0, 1),
-        addi(17, 0, 93),
-        encode::call(),
-        encode::register(encode::REGISTER[0], 11, 11, 10),
-        encode::register(encode::REGISTER[1], 12, 12, 10),
-        encode::jump(0, -36),
-        addi(0, 0, 0),
-    ]);
-    code
+fn write_all(address: u64, bytes: usize) -> String {
+    format!(
+        "li x11, {address}
+        li x12, {bytes}
+    again:
+        beqz x12, done
+        li x10, 1
+        li x17, 64
+        ecall
+        blt x0, x10, written
+        li x10, 1
+        li x17, 93
+        ecall
+    written:
+        add x11, x11, x10
+        sub x12, x12, x10
+        j again
+    done:"
+    )
 }
 
 /// The instructions of a body, with the jumps' distances filled in.
-fn assemble(items: &[Item]) -> Vec<Instruction> {
+fn assembled(items: &[Item]) -> Vec<Instruction> {
     let mut starts = vec![0];
     for item in items {
         starts.push(starts[starts.len() - 1] + item_bytes(item));
@@ -287,13 +295,13 @@ fn assemble(items: &[Item]) -> Vec<Instruction> {
     let mut code = Vec::new();
     for (index, item) in items.iter().enumerate() {
         match item {
-            Item::Plain(instructions) => code.extend(instructions.iter().cloned()),
+            Item::Plain(instructions) => code.extend(instructions),
             Item::Jump { kind, over } => {
                 let last = (index + 1 + over).min(items.len());
                 let distances = starts[index + 1..=last].iter().map(|start| (start - starts[index]) as i64);
                 let distance = distances.take_while(|distance| *distance <= kind.reach()).last();
                 // The next item is always in reach.
-                code.extend(jump(*kind, distance.unwrap_or_default()));
+                code.extend(kind.code(distance.unwrap_or_default()));
             }
         }
     }
@@ -302,26 +310,8 @@ fn assemble(items: &[Item]) -> Vec<Instruction> {
 
 fn item_bytes(item: &Item) -> usize {
     match item {
-        Item::Plain(instructions) => instructions.iter().map(Instruction::bytes).sum(),
+        Item::Plain(instructions) => instructions.iter().map(|instruction| instruction.bytes()).sum(),
         // The distance does not change the length.
-        Item::Jump { kind, .. } => jump(*kind, 16).iter().map(Instruction::bytes).sum(),
-    }
-}
-
-/// A jump over `distance` bytes, counted from its first instruction.
-pub fn jump(kind: JumpKind, distance: i64) -> Vec<Instruction> {
-    match kind {
-        JumpKind::Branch(entry, rs1, rs2) => vec![encode::branch(entry, rs1, rs2, distance)],
-        JumpKind::Jump(link) => vec![encode::jump(link, distance)],
-        JumpKind::Register { link, base, odd } => {
-            let here = encode::upper(true, base, 0);
-            vec![here, encode::jump_register(link, base, distance + i64::from(odd))]
-        }
-        JumpKind::CompressedJump => vec![compressed::jump(distance)],
-        JumpKind::CompressedBranch(not_zero, rs1) => vec![compressed::branch(not_zero, rs1, distance)],
-        JumpKind::CompressedRegister(link, base) => {
-            let here = encode::upper(true, base, 0);
-            vec![here, addi(base, base, distance), compressed::jump_register(link, base)]
-        }
+        Item::Jump { kind, .. } => kind.code(16).iter().map(|instruction| instruction.bytes()).sum(),
     }
 }

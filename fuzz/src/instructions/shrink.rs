@@ -62,15 +62,15 @@ fn reduce_turns(best: &mut Program, block: usize, differs: &mut impl FnMut(&Prog
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instructions::encode::{Instruction, addi};
     use crate::instructions::generate;
+    use crate::instructions::instruction::Instruction;
     use crate::instructions::program::Item;
 
     #[test]
     fn one_guilty_instruction_is_all_that_stays() {
-        let guilty: Instruction = addi(7, 9, 1234);
+        let guilty = Instruction::assembled("addi x7, x9, 1234");
         let mut program = generate::program(3);
-        program.blocks[4].items.insert(11, Item::Plain(vec![guilty.clone()]));
+        program.blocks[4].items.insert(11, Item::Plain(vec![guilty]));
         let holds = |program: &Program| {
             let mut items = program.blocks.iter().flat_map(|block| &block.items);
             items.any(|item| matches!(item, Item::Plain(code) if code.contains(&guilty)))

@@ -51,7 +51,7 @@ fn run<T: Timing>(file: &[u8], config: &Config) -> Run {
     Run { output, instructions: process.retired(), problem }
 }
 
-/// The SHA-256 of an output in hexadecimal.
-pub fn hash(output: &[u8]) -> String {
-    Sha256::digest(output).iter().map(|byte| format!("{byte:02x}")).collect()
+/// The SHA-256 of a program's code, or of an output, in hexadecimal.
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -38,7 +38,7 @@ static void on_block(int source, const void *payload, size_t bytes) {
     arrived += 1;
 }
 
-/* The block that begins on node `from` and goes to node `to` first, after so many trips. */
+/* The block that begins on node `from` and goes to node `to` first, after this many trips. */
 static void make_block(char *block, int from, int to, long trips) {
     uint64_t pair = (uint64_t)from * (uint64_t)narthex_nodes() + (uint64_t)to;
     pattern_fill(block, block_bytes, pair);

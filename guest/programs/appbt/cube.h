@@ -9,7 +9,7 @@
  *
  * A passage is written by its node and read by the next. It has rows, one for every row of lines,
  * and a count of the rows that are complete since the start. Rows and counts begin in blocks of
- * their own, so that none is taken away by somebody who wants another. */
+ * their own, so that none is taken away by a node that wants another. */
 #ifndef NARTHEX_PROGRAMS_APPBT_CUBE_H
 #define NARTHEX_PROGRAMS_APPBT_CUBE_H
 

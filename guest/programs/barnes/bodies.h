@@ -3,9 +3,9 @@
  * A node keeps the bodies of its zone in its own part of two arrays: the points, which every node
  * reads while it computes forces, and the motions, which the owner alone needs (and the next owner,
  * once). Both exist twice: a step reads one generation and writes the next, so that a position is
- * never changed while somebody reads it, and a body moves to another node by being written there.
+ * never changed while a node reads it, and a body moves to another node by being written there.
  *
- *     current    | node 0: points, 4 a block | node 1 | ...      read by all, written by nobody
+ *     current    | node 0: points, 4 a block | node 1 | ...      read by all, written by none
  *     following  | node 0                    | node 1 | ...      written by each at home */
 #ifndef BARNES_BODIES_H
 #define BARNES_BODIES_H

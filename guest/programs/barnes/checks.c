@@ -31,7 +31,7 @@ static void sum_over_nodes(void *values, size_t bytes) {
     narthex_all_reduce(values, bytes / sizeof(double), NARTHEX_DOUBLE, NARTHEX_SUM);
 }
 
-/* Takes the place of every so many bodies, and the tree's force there. */
+/* Takes the place of every few bodies, and the tree's force there. */
 static void take_samples(const struct zone *zone, const struct pull *pulls) {
     uint32_t every = bodies.total / SAMPLES;
     for (uint32_t member = 0; member < zone->count; member++) {

@@ -1,7 +1,7 @@
 /* Building the tree: alone, then together, then its masses.
  *
  *   1. Every node builds a tree of its own bodies, of cells in its own part of the shared memory,
- *      and computes their masses. Nobody else looks, so this takes no messages and no locks.
+ *      and computes their masses. No other node looks, so this takes no messages and no locks.
  *   2. The trees are merged into one. A subtree whose place is empty is hung in as a whole; since a
  *      node's bodies are neighbours, this is most of it. Where two nodes meet, cells are entered
  *      and bodies pushed down. Writing a cell takes its lock.
@@ -222,7 +222,7 @@ static void refresh(int64_t level) {
 }
 
 void tree_build(void) {
-    tree.space = enclosing_cube(); /* nobody looks at the old tree any more */
+    tree.space = enclosing_cube(); /* no node looks at the old tree any more */
     if (narthex_node() == 0)
         tree.cells[ROOT] = (struct cell){.stale = true};
     uint32_t own = build_alone();

@@ -1,9 +1,9 @@
 /* The octree, in shared memory.
  *
  * A cell is a cube that holds two bodies or more; each of its eight octants is empty, one body, or
- * a cell again. So the tree follows from the positions alone, whoever builds it and in whatever
- * order. A cell fills one block of shared memory: nodes that change different cells do not disturb
- * each other. */
+ * a cell again. So the tree follows from the positions alone, by whichever node and in whatever
+ * order it is built. A cell fills one block of shared memory: nodes that change different cells do
+ * not disturb each other. */
 #ifndef BARNES_TREE_H
 #define BARNES_TREE_H
 
@@ -13,7 +13,7 @@
 
 enum { BLOCK_BYTES = 128 };
 
-/* What stands in an octant: nothing, a body's index or a cell's. The root, cell 0, is nobody's
+/* What stands in an octant: nothing, a body's index or a cell's. The root, cell 0, is no cell's
  * child. */
 typedef uint32_t child;
 #define NOTHING ((child)0)

@@ -1,5 +1,5 @@
 /* Collisions, after Bird's scheme without a time counter (Molecular Gas Dynamics and the Direct
- * Simulation of Gas Flows, 1994, Section 11.1): so many pairs of a cell are drawn as would collide
+ * Simulation of Gas Flows, 1994, Section 11.1): as many pairs of a cell are drawn as would collide
  * if all had the largest relative speed; each collides with the probability that its own speed is
  * of that. One collision in five exchanges energy between flight and rotation (Borgnakke and
  * Larsen's model): of the total, hard spheres give the flight a share with density 6 s (1 - s),

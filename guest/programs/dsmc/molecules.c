@@ -2,7 +2,7 @@
  *
  * A molecule that has moved to a cell of another node is sent there at once, as a message of 36
  * bytes; the handler appends it to the arrivals. Then the nodes tell each other how many they sent,
- * and each waits until so many have come. Since a barrier follows before the next motion, nothing
+ * and each waits until that many have come. Since a barrier follows before the next motion, nothing
  * of the next iteration can be among them.
  *
  *     all       | stay, stay, (leaves), stay ... |      closes up in place

@@ -14,7 +14,7 @@ static void *allocate(size_t count, size_t bytes) {
     return memory;
 }
 
-/* Depends on nothing but the value's place in the whole, so that copies need no message. */
+/* Depends only on the value's place in the whole, so that copies need no message. */
 static double first_value(int kind, size_t value) {
     uint64_t state = random_start(SEED_VALUES, (int)(value * KINDS) + kind);
     random_next(&state);

@@ -23,7 +23,7 @@ struct graph {
     int processors;
     int degree;
     int remote_percent; /* of the edges: lead to another processor */
-    int span;           /* which is at most so many processors away, the last next to the first */
+    int span;           /* which is at most this many processors away, the last next to the first */
 };
 
 struct edge {

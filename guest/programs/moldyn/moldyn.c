@@ -10,7 +10,7 @@
  *     move own particles      positions are in shared memory: others' copies are invalidated
  *     barrier
  *     list own pairs          every REBUILD iterations; reads all positions
- *     forces of own pairs     on both particles, whoever owns them; reads positions near by
+ *     forces of own pairs     on both particles, whichever node owns them; reads positions near by
  *     bulk reduction          a ring adds the nodes' forces, one node's particles a step
  *     speed own particles up
  *

@@ -10,7 +10,7 @@
  * Distribution. The nodes form a torus of rows x columns, as square as their number allows.
  *
  * Messages. In each step a node sends each of its four edges in an active message, computes the
- * points inside, for which it needs nobody, and then its edges with what has come meanwhile
+ * points inside, for which it needs no other node, and then its edges with what has come meanwhile
  * (square.c).
  *
  * Checks. Temperatures begin as f(x) + g(y), with random f and g. The stencil keeps them so: f and
@@ -34,7 +34,7 @@ static double first_part(enum axis axis, long place) {
     return (double)(pattern_word(axis + 1, (size_t)place) >> 11) * 0x1p-53;
 }
 
-/* The parts of `count` places from `first` on, of `all` in a ring, after so many steps. What is
+/* The parts of `count` places from `first` on, of `all` in a ring, after this many steps. What is
  * STEPS away at either end has an effect on them, and nothing beyond. Allocated. */
 static double *parts(enum axis axis, long first, long count, long all, long steps) {
     long length = count + 2 * steps;

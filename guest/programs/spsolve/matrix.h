@@ -29,7 +29,7 @@ struct matrix {
     double *diagonal; /* one an element */
 };
 
-/* The matrix with so many elements. */
+/* The matrix with this many elements. */
 struct matrix matrix_make(int elements);
 
 /* Solves L x = b, one element after the other. */

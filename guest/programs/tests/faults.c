@@ -36,7 +36,7 @@ static void destination(void) {
     narthex_send(narthex_nodes(), 1, "x", 1);
 }
 
-/* Sends to a handler that nobody registered, and receives it. */
+/* Sends to a handler that is not registered, and receives it. */
 static void handler(void) {
     narthex_send(narthex_node(), 200, "x", 1);
     while (narthex_poll() == 0)

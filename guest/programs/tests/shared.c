@@ -8,7 +8,7 @@
  *   - it adds to a counter under the counter's lock: no addition is lost;
  *   - it adds to a counter with one atomic instruction, or with load-reserved and
  * store-conditional: neither is any of these;
- *   - it writes the next number to its own place among the other nodes' places: whoever reads a
+ *   - it writes the next number to its own place among the other nodes' places: a node that reads a
  *     place never sees it go back;
  *   - it writes a number to one place and then to another: who sees it in the second sees it in the
  *     first too.

@@ -82,7 +82,7 @@ static void make_values(const uint64_t *left, const uint64_t *right, uint64_t *v
         values[index] = 3 * left[index] + right[(index + 1) % VALUES] + 1;
 }
 
-/* The values of all nodes after so many rounds, made without shared memory. */
+/* The values of all nodes after this many rounds, made without shared memory. */
 static uint64_t (*expect(long rounds)) [VALUES] {
     int nodes = narthex_nodes();
     uint64_t (*now)[VALUES] = calloc((size_t)nodes, sizeof *now);

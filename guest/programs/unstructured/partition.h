@@ -5,7 +5,7 @@
 typedef double vector[3];
 
 /* Writes to `owner` the part, 0 .. parts - 1, of each of `count` points. Parts have equal numbers
- * of points but for rounding. Depends on nothing but the arguments. */
+ * of points but for rounding. Depends only on the arguments. */
 void partition(const vector *points, int count, int parts, int *owner);
 
 #endif

@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
 use crate::queue::QueueState;
-use crate::registers::{RECEIVE, RECEIVE_WINDOW, SEND, STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Driver, Layout, RegisterFault, Side};
-use crate::taxonomy::Queue;
+use crate::registers::{STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
+use crate::side::{Context, Layout, RegisterFault, Side};
+use crate::taxonomy::{self, Queue, Simple};
 
 /// The parameters of an interface that buffers packets on their way out.
 #[derive(Clone, Hash, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,7 +103,7 @@ impl Send {
 
 impl Side for Send {
     fn layout(&self) -> Layout {
-        Layout { driver: Driver::Fifo, ..Layout::default() }
+        fifo::layout()
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -186,7 +187,7 @@ fn doubleword(chunk: &[u8]) -> u64 {
 
 impl Side for Receive {
     fn layout(&self) -> Layout {
-        Layout { driver: Driver::Fifo, ..Layout::default() }
+        fifo::layout()
     }
 
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -248,7 +249,13 @@ pub static MODEL: Model = Model {
     family: "NI_i",
     summary: "a FIFO behind uncached registers with a buffer for packets on their way out (example)",
     examples: &["NI4", "NI16"],
-    claims: |name| !name.coherent && !name.words && name.queue == Queue::None && name.addition.is_none(),
+    read: |text| {
+        taxonomy::read(text, |name| match name {
+            Simple { coherent: false, words: false, queue: Queue::None, addition: None, .. } => Ok(Some("NI{}")),
+            _ => Ok(None),
+        })
+    },
+    programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
     send,
     receive,

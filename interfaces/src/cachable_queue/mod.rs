@@ -26,6 +26,7 @@ pub mod copies;
 pub mod deposit;
 pub mod device_memory;
 pub mod pointers;
+pub mod protocol_rule;
 pub mod receive;
 pub mod send;
 pub mod unread;
@@ -35,7 +36,25 @@ use narthex_memory::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registers::{Addresses, LARGEST_QUEUE_BYTES};
+use crate::address_names::{Region, RegionParts};
+use crate::programming::{Driver, Fact, Programming};
+use crate::registers::{Addresses, LARGEST_QUEUE_BYTES, MESSAGE_READY_REGISTER};
+
+/// How the driver announces what it has written.
+pub(crate) const ANNOUNCEMENT: Fact =
+    Fact { name: "message_ready", meaning: "0: store to MESSAGE_READY; 1: store the tail pointer" };
+/// Whether arriving messages overflow to main memory by themselves.
+pub(crate) const OVERFLOWS: Fact =
+    Fact { name: "overflows_to_memory", meaning: "1: a blocked sender need not drain the interface" };
+
+/// How cachable queues are programmed.
+pub static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(2, "cachable_queue", "Cachable queues."),
+    registers: &[&[MESSAGE_READY_REGISTER]],
+    constants: &[],
+    facts: &[ANNOUNCEMENT, OVERFLOWS],
+    requirements: &[],
+};
 
 /// How the processor tells the interface that a message is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +141,17 @@ impl QueueShape {
         self.address..self.address + self.entries * self.entry_bytes
     }
 
-    /// Bytes of payload behind the header of an entry's first block.
+    /// The region that it is, called `name`.
+    fn region(&self, name: &'static str) -> Region {
+        Region { name, addresses: self.range(), parts: RegionParts::Entries(self.entry_bytes) }
+    }
+
+    /// The block of a pointer, called `name`.
+    fn pointer_region(&self, name: &'static str, pointer: u64) -> Region {
+        Region { name, addresses: pointer..pointer + self.block_bytes, parts: RegionParts::None }
+    }
+
+    /// Blocks of an entry.
     pub fn blocks_of_entry(&self) -> u64 {
         self.entry_bytes / self.block_bytes
     }

@@ -41,12 +41,12 @@ use serde::{Deserialize, Serialize};
 use super::copies::Copies;
 use super::deposit::{Deposit, Overflow, Place};
 use super::pointers::Pointers;
+use super::protocol_rule::ProtocolRule;
 use super::unread::{Room, Unread};
-use super::{Parts, QueueShape};
-use crate::ingredient::Ingredient;
+use super::{OVERFLOWS, Parts, QueueShape};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER};
-use crate::side::{Context, Driver, Engine, HomeReply, Layout, Side};
+use crate::side::{Context, Engine, HomeReply, Layout, Side};
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -99,7 +99,7 @@ pub struct CachableQueueReceive {
     deposit: Option<Deposit>,
     job: Option<Job>,
     /// The rule that a model checker has left out.
-    left_out: Option<Ingredient>,
+    left_out: Option<ProtocolRule>,
     statistics: Statistics,
 }
 
@@ -129,7 +129,17 @@ impl CachableQueueReceive {
         }
     }
 
-    fn follows(&self, rule: Ingredient) -> bool {
+    /// Whether its policies need this rule.
+    fn has_rule(&self, rule: ProtocolRule) -> bool {
+        let bypasses = matches!(self.copies, Copies::Cache { .. }) && self.overflow == Overflow::Bypass;
+        match rule {
+            ProtocolRule::SenseReverse | ProtocolRule::HeaderLast => true,
+            ProtocolRule::Invalidation => self.copies.are_coherent(),
+            ProtocolRule::DeadMessages | ProtocolRule::EmptyEntries => bypasses,
+        }
+    }
+
+    fn follows(&self, rule: ProtocolRule) -> bool {
         self.left_out != Some(rule)
     }
 
@@ -175,7 +185,7 @@ impl CachableQueueReceive {
         let packet = context.network.take().expect("a packet waits");
         let ready = context.timer_after(self.preparation_time);
         self.deposit =
-            Some(Deposit::new(packet, ready, self.queue.block_bytes, self.follows(Ingredient::HeaderLast)));
+            Some(Deposit::new(packet, ready, self.queue.block_bytes, self.follows(ProtocolRule::HeaderLast)));
         true
     }
 
@@ -228,7 +238,7 @@ impl CachableQueueReceive {
     /// Whether a block of the new message would replace one of a message that
     /// is not known to be consumed.
     fn unread_victim(&self) -> bool {
-        if !self.follows(Ingredient::DeadMessages) {
+        if !self.follows(ProtocolRule::DeadMessages) {
             return false;
         }
         let blocks = self.deposit.as_ref().expect("a deposit is under way").blocks_left;
@@ -254,7 +264,7 @@ impl CachableQueueReceive {
     }
 
     fn must_invalidate(&self, address: u64) -> bool {
-        self.follows(Ingredient::Invalidation) && self.copies.must_invalidate(address)
+        self.follows(ProtocolRule::Invalidation) && self.copies.must_invalidate(address)
     }
 
     fn produce(&mut self, address: u64) {
@@ -280,7 +290,7 @@ impl CachableQueueReceive {
     /// The bytes of the next block to be deposited.
     fn block_bytes(&self) -> BlockData {
         let deposit = self.deposit.as_ref().expect("a deposit is under way");
-        let sense = self.queue.sense(self.unread.next()) || !self.follows(Ingredient::SenseReverse);
+        let sense = self.queue.sense(self.unread.next()) || !self.follows(ProtocolRule::SenseReverse);
         deposit.next_block(sense)
     }
 
@@ -307,7 +317,7 @@ impl CachableQueueReceive {
         let Copies::Cache { access_time, .. } = &self.copies else {
             return None;
         };
-        if !self.follows(Ingredient::EmptyEntries) {
+        if !self.follows(ProtocolRule::EmptyEntries) {
             return None;
         }
         let (entry, block) = self.queue.place(transaction.address)?;
@@ -325,7 +335,6 @@ impl CachableQueueReceive {
 impl Side for CachableQueueReceive {
     fn layout(&self) -> Layout {
         Layout {
-            driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), self.addresses.pointers()],
             home: self
                 .copies
@@ -337,8 +346,11 @@ impl Side for CachableQueueReceive {
             initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
             entries: self.queue.entries,
             transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
-            overflows_to_memory: !self.copies.is_home() && self.unread.may_fill_queue(),
-            ..Layout::default()
+            regions: vec![
+                self.queue.region("receive queue"),
+                self.queue.pointer_region("receive queue's head", self.addresses.receive_head()),
+            ],
+            facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
         }
     }
 
@@ -441,15 +453,15 @@ impl Side for CachableQueueReceive {
         self.advance(context);
     }
 
-    fn leave_out(&mut self, rule: Ingredient) -> bool {
-        let bypasses = matches!(self.copies, Copies::Cache { .. }) && self.overflow == Overflow::Bypass;
-        let has = match rule {
-            Ingredient::SenseReverse | Ingredient::HeaderLast => true,
-            Ingredient::Invalidation => self.copies.are_coherent(),
-            Ingredient::DeadMessages | Ingredient::EmptyEntries => bypasses,
-        };
-        self.left_out = has.then_some(rule);
-        has
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        let rules = ProtocolRule::ALL.into_iter().filter(|&rule| self.has_rule(rule));
+        rules.map(ProtocolRule::name).collect()
+    }
+
+    fn leave_out(&mut self, name: &str) -> bool {
+        let rules = ProtocolRule::ALL.into_iter();
+        self.left_out = rules.filter(|&rule| self.has_rule(rule)).find(|rule| rule.name() == name);
+        self.left_out.is_some()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

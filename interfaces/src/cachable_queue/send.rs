@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
 use super::pointers::Pointers;
-use super::{MessageReady, Parts, QueueShape};
+use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
-use crate::side::{Context, Driver, Engine, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -228,7 +228,6 @@ impl CachableQueueSend {
 impl Side for CachableQueueSend {
     fn layout(&self) -> Layout {
         Layout {
-            driver: Driver::CachableQueue,
             cachable: vec![self.queue.range(), self.addresses.pointers()],
             home: self
                 .copies
@@ -242,9 +241,13 @@ impl Side for CachableQueueSend {
                 (self.addresses.send_head(), FIRST_POINTER),
             ],
             entries: self.queue.entries,
-            cachable_message_ready: self.message_ready == MessageReady::CachableStore,
+            regions: vec![
+                self.queue.region("send queue"),
+                self.queue.pointer_region("send queue's tail", self.addresses.send_tail()),
+                self.queue.pointer_region("send queue's head", self.addresses.send_head()),
+            ],
+            facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
             transactions: self.transactions(),
-            ..Layout::default()
         }
     }
 

@@ -14,9 +14,28 @@ use narthex_memory::{AgentId, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address_names::{Region, RegionParts};
 use crate::cachable_queue::device_memory::DeviceMemory;
 use crate::models::{Problem, Setup};
-use crate::side::{Driver, Layout};
+use crate::programming::{Driver, Programming};
+use crate::registers::{MESSAGE_READY_REGISTER, STATUS_REGISTER};
+use crate::side::Layout;
+
+/// Store: the cachable registers have been read and may be reused.
+const CLEAR: u64 = 0x20;
+
+/// How cachable registers are programmed.
+pub static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(5, "cachable_register", "Cachable device registers."),
+    registers: &[&[
+        STATUS_REGISTER,
+        MESSAGE_READY_REGISTER,
+        ("CLEAR", CLEAR, "store: the cachable registers have been read and may be reused"),
+    ]],
+    constants: &[],
+    facts: &[],
+    requirements: &[],
+};
 
 /// The parameters of an interface with cachable device registers.
 #[derive(Clone, Hash, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,14 +86,15 @@ impl Registers {
         Ok(Registers { agent: setup.agent, config, memory, payload_limit, job: None })
     }
 
-    /// The layout of a half that moves its blocks by transactions of this kind.
-    fn layout(&self, moves: Kind) -> Layout {
+    /// The layout of a half whose registers are called `name`, and that moves their
+    /// blocks by transactions of this kind.
+    fn layout(&self, name: &'static str, moves: Kind) -> Layout {
         let range = self.memory.range();
         Layout {
-            driver: Driver::CachableRegister,
             entries: self.bytes() as u64 / self.memory.block_bytes() as u64,
             cachable: vec![range.clone()],
-            home: vec![range],
+            home: vec![range.clone()],
+            regions: vec![Region { name, addresses: range, parts: RegionParts::Blocks }],
             transactions: vec![Kind::UncachedLoad, Kind::UncachedStore, moves],
             ..Layout::default()
         }

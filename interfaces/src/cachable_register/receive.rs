@@ -12,9 +12,9 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::Registers;
+use super::{CLEAR, Registers};
 use crate::queue::QueueState;
-use crate::registers::{CLEAR, STATUS, STATUS_HAS_RECEIVED};
+use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
@@ -116,7 +116,7 @@ impl RegisterReceive {
 
 impl Side for RegisterReceive {
     fn layout(&self) -> Layout {
-        self.registers.layout(Kind::Invalidate)
+        self.registers.layout("receive registers", Kind::Invalidate)
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

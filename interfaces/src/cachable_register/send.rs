@@ -145,7 +145,7 @@ impl RegisterSend {
 
 impl Side for RegisterSend {
     fn layout(&self) -> Layout {
-        self.registers.layout(Kind::Read)
+        self.registers.layout("send registers", Kind::Read)
     }
 
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {

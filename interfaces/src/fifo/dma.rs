@@ -17,8 +17,10 @@
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::registers::DMA_BUSY;
 use crate::side::{Context, RegisterFault};
+
+/// What a load of a transfer's register shows: it is under way.
+pub const DMA_BUSY: u64 = 1;
 
 /// What the engine's steps take.
 #[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ mod dma;
 mod receive;
 mod send;
 
-pub use dma::{DmaEngine, DmaTimes, Part};
+pub use dma::{DMA_BUSY, DmaEngine, DmaTimes, Part};
 pub use receive::ReceiveFifo;
 pub use send::SendFifo;
 
@@ -32,7 +32,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
 use crate::models::{Problem, Setup};
+use crate::programming::{Driver, Programming, Register};
+use crate::registers::STATUS_REGISTER;
 use crate::side::Layout;
+
+/// Store: the next doubleword of the packet to be sent.
+pub const SEND: u64 = 0x08;
+/// Load: the next doubleword of the packet at the head.
+pub const RECEIVE: u64 = 0x10;
+/// Load: a doubleword of the packet at the head, which stays there; as many
+/// follow as the interface's size shows.
+pub const RECEIVE_WINDOW: u64 = 0x100;
+
+/// The registers of a FIFO.
+pub const REGISTERS: [Register; 4] = [
+    STATUS_REGISTER,
+    ("SEND", SEND, "store: the next doubleword of the packet to be sent, header first"),
+    ("RECEIVE", RECEIVE, "load: the next doubleword of the packet at the head, header first"),
+    ("RECEIVE_WINDOW", RECEIVE_WINDOW, "load: the first doubleword at the head, which stays; more follow"),
+];
+
+/// How FIFOs are programmed that are nothing but registers.
+pub static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(1, "fifo", "Registers in front of FIFOs."),
+    registers: &[&REGISTERS],
+    constants: &[],
+    facts: &[],
+    requirements: &[],
+};
 
 /// The layout of a FIFO that is nothing but registers.
 pub fn layout() -> Layout {

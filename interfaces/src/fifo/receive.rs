@@ -8,9 +8,9 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::Times;
+use super::{RECEIVE, RECEIVE_WINDOW, Times};
 use crate::queue::QueueState;
-use crate::registers::{RECEIVE, RECEIVE_WINDOW, STATUS, STATUS_HAS_RECEIVED};
+use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {

@@ -7,9 +7,9 @@ use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use serde::{Deserialize, Serialize};
 
-use super::Times;
+use super::{SEND, Times};
 use crate::queue::QueueState;
-use crate::registers::{SEND, STATUS, STATUS_CAN_SEND};
+use crate::registers::{STATUS, STATUS_CAN_SEND};
 use crate::side::{Context, Engine, Layout, RegisterFault, Side};
 
 narthex_kernel::statistics! {
@@ -137,6 +137,7 @@ impl Side for SendFifo {
         let whole = self.header.filter(|_| self.done.is_some());
         let note = if self.header.is_some() && whole.is_none() { "part of a packet is written" } else { "" };
         QueueState::of("send FIFO", u64::from(whole.is_some()), Some(1))
+            .in_front_of_the_network()
             .held_for(whole.map(Header::peer))
             .with_note(note)
     }

@@ -34,8 +34,8 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::taxonomy::Queue;
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
+use crate::taxonomy::{self, Queue};
 
 /// The parameters of an interface that moves blocks between memory and network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,13 +91,13 @@ pub static MODEL: Model = Model {
     family: "CNI_0 Qm",
     summary: "cachable queues in main memory, not cached in the interface (MIT StarT-JR)",
     examples: &["CNI0Qm"],
-    claims: |name| {
-        name.coherent
-            && !name.words
-            && name.size == 0
-            && name.queue == Queue::Memory
-            && name.addition.is_none()
+    read: |text| {
+        taxonomy::read(text, |name| {
+            let is_mine = name.coherent && name.size == 0 && name.queue == Queue::Memory;
+            Ok((is_mine && name.addition.is_none()).then_some("CNI0Qm"))
+        })
     },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         // Not a cache: "the StarT-JR NI resides on the I/O bus" (hpca98, Section 4).
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),

@@ -35,8 +35,12 @@ use super::{Built, Model, NO_COHERENCE, Setup};
 use crate::attachment::Attachment;
 use crate::cachable_register::receive::RegisterReceive;
 use crate::cachable_register::send::RegisterSend;
-use crate::cachable_register::{Config, Registers};
-use crate::taxonomy::Queue;
+use crate::cachable_register::{self, Config, Registers};
+use crate::taxonomy::{self, Queue};
+
+/// Why the size of a coherent interface does not count words.
+const NO_WORDS: &str = "a coherent interface exchanges cache blocks, and its size counts them rather than words \
+     (hpca98, Section 4)";
 
 fn send(setup: &Setup<'_>) -> Built {
     let registers = Registers::new(setup, super::config(setup)?, setup.addresses.send_queue())?;
@@ -54,7 +58,14 @@ pub static MODEL: Model = Model {
     family: "CNI_i",
     summary: "cachable device registers, reused after a three-cycle handshake (Wisconsin CNI)",
     examples: &["CNI4"],
-    claims: |name| name.coherent && !name.words && name.queue == Queue::None && name.addition.is_none(),
+    read: |text| {
+        taxonomy::read(text, |name| match (name.coherent, name.words, name.queue, name.addition) {
+            (true, true, ..) => Err(NO_WORDS),
+            (true, false, Queue::None, None) => Ok(Some("CNI{}")),
+            _ => Ok(None),
+        })
+    },
+    programming: &cachable_register::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),

@@ -36,8 +36,12 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::taxonomy::Queue;
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
+use crate::taxonomy::{self, Queue};
+
+/// Why a name with a queue takes a CNI.
+const NO_COHERENT_POINTERS: &str = "a queue with head and tail pointers is memory that processor and interface keep \
+     coherent, which takes a CNI (isca96, Section 3)";
 
 /// The parameters of an interface with queues in memory of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +105,14 @@ pub static MODEL: Model = Model {
     family: "CNI_i Q",
     summary: "cachable queues in memory of the interface (Wisconsin CNI without a cache)",
     examples: &["CNI16Q", "CNI512Q"],
-    claims: |name| name.coherent && !name.words && name.queue == Queue::Device && name.addition.is_none(),
+    read: |text| {
+        taxonomy::read(text, |name| match (name.coherent, name.queue, name.addition) {
+            (true, Queue::Device, None) => Ok(Some("CNI{}Q")),
+            (false, Queue::Device | Queue::Memory, _) => Err(NO_COHERENT_POINTERS),
+            _ => Ok(None),
+        })
+    },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),

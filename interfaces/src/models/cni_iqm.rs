@@ -39,8 +39,15 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{MessageReady, Parts, QueueShape};
-use crate::taxonomy::{Addition, Queue};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
+use crate::taxonomy::{self, Addition, Queue};
+
+/// The names of throttled interfaces.
+pub const THROTTLED: &str = "CNI{}Qm+Throttle";
+
+/// Why only these can be throttled.
+const NOTHING_TO_THROTTLE: &str = "+Throttle keeps the cache of a CNI_i Qm from overflowing into main memory (hpca98, \
+     Section 6.1.2), and there is none here";
 
 /// The parameters of an interface that caches queues of main memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,9 +126,9 @@ fn send(setup: &Setup<'_>) -> Built {
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     let parts = parts(setup, &config, setup.addresses.receive_queue())?;
-    let room = match setup.name.addition {
-        Some(_) => throttled(setup, &config)?,
-        None => Room::whole(&parts.queue),
+    let room = match setup.name.form {
+        THROTTLED => throttled(setup, &config)?,
+        _ => Room::whole(&parts.queue),
     };
     Ok(Box::new(CachableQueueReceive::new(parts, config.deposit_time, config.when_full, room)))
 }
@@ -132,10 +139,18 @@ pub static MODEL: Model = Model {
     family: "CNI_i Qm",
     summary: "cachable queues in main memory, cached in the interface (Wisconsin CNI with a cache)",
     examples: &["CNI16Qm", "CNI32Qm", "CNI32Qm+Throttle"],
-    claims: |name| {
-        let addition = matches!(name.addition, None | Some(Addition::Throttle));
-        name.coherent && !name.words && name.size > 0 && name.queue == Queue::Memory && addition
+    read: |text| {
+        taxonomy::read(text, |name| {
+            let has_cache = name.coherent && name.size > 0 && name.queue == Queue::Memory;
+            match name.addition {
+                None => Ok(has_cache.then_some("CNI{}Qm")),
+                Some(Addition::Throttle) if has_cache => Ok(Some(THROTTLED)),
+                Some(Addition::Throttle) => Err(NOTHING_TO_THROTTLE),
+                Some(_) => Ok(None),
+            }
+        })
     },
+    programming: &cachable_queue::PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),
         Attachment::IoBus => Err(NO_MEMORY_HOME),

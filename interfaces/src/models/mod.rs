@@ -12,9 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attachment::Attachment;
+use crate::name::{HalfName, Reading};
+use crate::programming::Programming;
 use crate::registers::Addresses;
 use crate::side::Side;
-use crate::taxonomy::Simple;
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
@@ -22,7 +23,7 @@ include!(concat!(env!("OUT_DIR"), "/models.rs"));
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The half's name.
-    pub name: Simple,
+    pub name: HalfName,
     /// The model's section of the machine's file.
     pub config: &'a Value,
     /// The half's place on the bus.
@@ -62,14 +63,16 @@ impl Problem {
 pub struct Model {
     /// The file's and the configuration section's name.
     pub section: &'static str,
-    /// The family in the taxonomy's notation.
+    /// The family, as its names look.
     pub family: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
     /// The members that the papers evaluate.
     pub examples: &'static [&'static str],
-    /// Whether a name belongs to this family.
-    pub claims: fn(Simple) -> bool,
+    /// Reads the name of a half.
+    pub read: fn(&str) -> Reading,
+    /// How it is programmed: its driver, its registers, its facts.
+    pub programming: &'static Programming,
     /// Whether it can be attached there; errors say why not, with the paper's section.
     pub attaches: fn(Attachment) -> Result<(), &'static str>,
     /// Builds a send half.
@@ -81,6 +84,21 @@ pub struct Model {
     /// Parameters with which the conformance suite builds it; small where that
     /// makes queues fill.
     pub sample: fn() -> Value,
+}
+
+/// Models are told apart by their sections.
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.section == other.section
+    }
+}
+
+impl Eq for Model {}
+
+impl std::hash::Hash for Model {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.section.hash(state);
+    }
 }
 
 impl std::fmt::Debug for Model {

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
-use crate::fifo::{ReceiveFifo, SendFifo, Times, check_window};
-use crate::taxonomy::Queue;
+use crate::fifo::{self, ReceiveFifo, SendFifo, Times, check_window};
+use crate::taxonomy;
 
 /// The parameters of a FIFO interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,8 @@ pub static MODEL: Model = Model {
     family: "NI_i w",
     summary: "a FIFO behind uncached registers (TMC CM-5)",
     examples: &["NI2w"],
-    claims: |name| !name.coherent && name.words && name.queue == Queue::None && name.addition.is_none(),
+    read: |text| taxonomy::read(text, |name| Ok((name.is_fifo() && name.addition.is_none()).then_some("NI{}w"))),
+    programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
     send,
     receive,

@@ -24,10 +24,28 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
+use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::registers::BLOCK;
-use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
-use crate::taxonomy::{Addition, Queue};
+use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
+
+/// Block store: the next block of the packet to be sent. Block load: the next
+/// block of the packet at the head.
+const BLOCK: u64 = 0x800;
+
+static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(3, "block_buffer", "Block buffers in front of FIFOs."),
+    registers: &[&fifo::REGISTERS, &[
+        (
+            "BLOCK",
+            BLOCK,
+            "block store: the next block of the packet to be sent; block load: of the packet at the head",
+        ),
+    ]],
+    constants: &[],
+    facts: &[],
+    requirements: &[Requirement::BlockBuffers],
+};
 
 /// The parameters of a FIFO interface behind block buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +72,7 @@ impl Config {
 fn layout() -> Layout {
     let mut layout = fifo::layout();
     layout.transactions.extend([Kind::BlockLoad, Kind::BlockStore]);
-    Layout { driver: Driver::BlockBuffer, ..layout }
+    layout
 }
 
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
@@ -215,10 +233,14 @@ pub static MODEL: Model = Model {
     family: "NI_i w+Blkbuf",
     summary: "a FIFO behind block buffers in the processor (Fujitsu AP3000)",
     examples: &["NI16w+Blkbuf"],
-    claims: |name| {
-        let fifo = !name.coherent && name.words && name.queue == Queue::None;
-        fifo && name.addition == Some(Addition::Blkbuf)
+    read: |text| {
+        taxonomy::read(text, |name| match name.addition {
+            Some(Addition::Blkbuf) if name.coherent => Err(NOT_FOR_COHERENT),
+            Some(Addition::Blkbuf) if name.is_fifo() => Ok(Some("NI{}w+Blkbuf")),
+            _ => Ok(None),
+        })
     },
+    programming: &PROGRAMMING,
     attaches: attaches_to_block_buses,
     send,
     receive,

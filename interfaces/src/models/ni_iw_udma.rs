@@ -42,12 +42,47 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::fifo::{
-    self, DmaEngine, DmaTimes, ReceiveFifo, SendFifo, Times, attaches_to_block_buses, check_window,
+    self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
+    attaches_to_block_buses, check_window,
 };
+use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::registers::{RECEIVE, RECEIVE_DMA, SEND, SEND_DMA};
-use crate::side::{Context, Driver, Engine, Layout, RegisterFault, Side};
-use crate::taxonomy::{Addition, Queue};
+use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
+
+/// Store: where in memory the payload is that is to be sent by DMA. Load: starts
+/// that transfer; [`DMA_BUSY`] while it is under way.
+const SEND_DMA: u64 = 0x40;
+/// Store: where in memory the payload at the head is to be put by DMA. Load: as
+/// with [`SEND_DMA`].
+const RECEIVE_DMA: u64 = 0x48;
+
+/// What the driver has to know of a machine's interface.
+const DMA_ABOVE: Fact = Fact {
+    name: "dma_above",
+    meaning: "largest payload of a packet that goes by loads and stores rather than DMA",
+};
+
+/// Why several processes cannot share it.
+const NOT_SHARED: &str = "its store and its load have to follow each other, and \"multiple such store-load sequences \
+     issued by multiple processors simultaneously can be overlapped leading to erroneous results\" (hpca98, Section \
+     2.2.1), so user-level DMA takes machine.processors_per_node = 1";
+
+static PROGRAMMING: Programming = Programming {
+    driver: Driver::numbered(4, "user_level_dma", "Registers and user-level DMA in front of FIFOs."),
+    registers: &[&fifo::REGISTERS, &[
+        ("SEND_DMA", SEND_DMA, "store: address of a payload to send by DMA; load: starts it, 1 while it lasts"),
+        (
+            "RECEIVE_DMA",
+            RECEIVE_DMA,
+            "store: where to put the payload by DMA; load: starts it, 1 while it lasts",
+        ),
+    ]],
+    constants: &[("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.")],
+    facts: &[DMA_ABOVE],
+    // The FIFO's registers have no place for the rest of a larger header, and the user's memory neither.
+    requirements: &[Requirement::PlainHeader, Requirement::OneProcess(NOT_SHARED)],
+};
 
 /// The parameters of a FIFO interface with user-level DMA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,7 +121,8 @@ impl Config {
 fn layout(dma_above: Bytes, transfers: &[Kind]) -> Layout {
     let mut layout = fifo::layout();
     layout.transactions.extend(transfers);
-    Layout { driver: Driver::UserLevelDma, dma_above: dma_above.as_u64(), ..layout }
+    layout.facts.push((DMA_ABOVE, dma_above.as_u64()));
+    layout
 }
 
 /// Why it is not behind an I/O bus.
@@ -348,10 +384,14 @@ pub static MODEL: Model = Model {
     family: "NI_i w+Udma",
     summary: "a FIFO with user-level DMA (Princeton SHRIMP)",
     examples: &["NI64w+Udma"],
-    claims: |name| {
-        let fifo = !name.coherent && name.words && name.queue == Queue::None;
-        fifo && name.addition == Some(Addition::Udma)
+    read: |text| {
+        taxonomy::read(text, |name| match name.addition {
+            Some(Addition::Udma) if name.coherent => Err(NOT_FOR_COHERENT),
+            Some(Addition::Udma) if name.is_fifo() => Ok(Some("NI{}w+Udma")),
+            _ => Ok(None),
+        })
     },
+    programming: &PROGRAMMING,
     attaches: |attachment| match attachment {
         Attachment::IoBus => Err(NO_MERGE),
         _ => attaches_to_block_buses(attachment),

@@ -1,8 +1,9 @@
-//! A node reduced to what an interface sees: a coherent cache, main memory, the
-//! drivers' steps, and a bus on which each transaction happens at once.
+//! A node reduced to what an interface sees: a processor with a coherent cache,
+//! main memory, and a bus on which each transaction happens at once.
 
-mod cachable_register;
-mod uncached;
+mod bus;
+mod guest;
+mod processor;
 
 use std::ops::Range;
 
@@ -10,17 +11,21 @@ use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
     Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
 };
-use narthex_interfaces::Attachment;
+use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::{Interface, Node as Surroundings};
 use narthex_interfaces::models::MODELS;
-use narthex_interfaces::registers::*;
-use narthex_interfaces::side::{Context, Driver, Layout};
+use narthex_interfaces::registers::Addresses;
+use narthex_interfaces::side::{Context, Layout};
+use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::{Duration, Time};
+use narthex_memory::AgentId;
 use narthex_memory::cache::Cache;
 use narthex_memory::main_memory::MainMemory;
-use narthex_memory::protocols::{self, Access, Protocol, Request};
-use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use narthex_memory::protocols::{self, Protocol};
 use serde_json::{Map, json};
+
+use guest::{Guest, Order};
+pub use processor::LONGEST_PAYLOAD;
 
 const PACKET_BYTES: u64 = 256;
 const BLOCK_BYTES: u64 = 64;
@@ -55,26 +60,6 @@ impl Variant {
     }
 }
 
-/// The library's side of a cachable queue: index, sense, stale copy.
-struct Pointer {
-    index: u64,
-    sense: u64,
-}
-
-impl Pointer {
-    fn word(&self) -> u64 {
-        self.index | self.sense << 32
-    }
-
-    fn advance(&mut self, entries: u64) {
-        self.index += 1;
-        if self.index == entries {
-            self.index = 0;
-            self.sense ^= 1;
-        }
-    }
-}
-
 pub struct Node {
     attachment: Attachment,
     now: Time,
@@ -90,22 +75,25 @@ pub struct Node {
     timers: Vec<Time>,
     frames: Vec<(Time, NodeId, Frame)>,
     retry: Option<Time>,
-    tail: Pointer,
-    shadow_head: u64,
-    head: Pointer,
-    dma: uncached::Dma,
-    /// What is left of a message that is sent through registers in parts.
-    sending: Vec<u8>,
-    /// What has come of a message that is received so.
-    receiving: Vec<u8>,
+    /// The processor's program; none while it runs.
+    guest: Option<Guest>,
+    /// The information page, which the program reads.
+    information: Vec<u64>,
+    /// The processor's block buffers, to send and to receive.
+    block_buffers: [Vec<u8>; 2],
+    /// What the program is to send.
+    sending: Option<Message>,
+    /// What the program had stored last before the payload that it receives, and
+    /// what behind it.
+    before: u64,
+    behind: u64,
+    /// What the program has sent, and what it has received.
+    pub sent: Vec<Message>,
+    pub received: Vec<Message>,
 }
 
 fn protocol() -> &'static Protocol {
     protocols::by_name("MOESI").unwrap()
-}
-
-fn first_pointer() -> Pointer {
-    Pointer { index: 0, sense: 1 }
 }
 
 impl Node {
@@ -133,7 +121,8 @@ impl Node {
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
         };
-        let built = Interface::build(interface.name.parse().unwrap(), &surroundings).unwrap();
+        let name: Name = interface.name.parse().unwrap();
+        let built = Interface::build(name, &surroundings).unwrap();
         let layouts = built.layouts(process);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
@@ -142,7 +131,7 @@ impl Node {
         let placement = Placement { nodes: 2, processes: process + 1 };
         let format = PacketFormat { packet_bytes: PACKET_BYTES, header_bytes: 8 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
-        Node {
+        let mut node = Node {
             attachment: interface.attachment,
             now: Time::ZERO,
             number,
@@ -164,13 +153,35 @@ impl Node {
             timers: Vec::new(),
             frames: Vec::new(),
             retry: None,
-            tail: first_pointer(),
-            shadow_head: first_pointer().word(),
-            head: first_pointer(),
-            dma: uncached::Dma::default(),
-            sending: Vec::new(),
-            receiving: Vec::new(),
-        }
+            guest: Some(Guest::idle()),
+            information: Vec::new(),
+            block_buffers: [(); 2].map(|()| vec![0; BLOCK_BYTES as usize]),
+            sending: None,
+            before: 0,
+            behind: 0,
+            sent: Vec::new(),
+            received: Vec::new(),
+        };
+        node.start(&name);
+        node
+    }
+
+    /// Has the program start the drivers of its interface.
+    fn start(&mut self, name: &Name) {
+        let page = InformationPage::of_interface(name, self.process, &self.layouts).with(&[
+            ("node", u64::from(self.number)),
+            ("nodes", u64::from(self.placement.nodes)),
+            ("packet_bytes", PACKET_BYTES),
+            ("header_bytes", Header::BYTES as u64),
+            ("payload_bytes", LONGEST_PAYLOAD),
+            ("block_bytes", BLOCK_BYTES),
+            ("entry_bytes", PACKET_BYTES),
+            ("processes", u64::from(self.placement.processes)),
+        ]);
+        self.information = page.words().to_vec();
+        let information_page = self.addresses.information_page();
+        self.guest.as_mut().expect("it is not running").give(Order::Start { information_page });
+        self.run(u32::MAX);
     }
 
     /// Nothing is under way.
@@ -178,7 +189,7 @@ impl Node {
         self.timers.is_empty()
             && self.frames.is_empty()
             && self.retry.is_none()
-            && self.sending.is_empty()
+            && self.sending.is_none()
             && self.interface.sides.iter().all(|side| !side.wants_bus())
     }
 
@@ -197,33 +208,6 @@ impl Node {
         Interface::send_half(self.process)..Interface::receive_half(self.process) + 1
     }
 
-    /// Sends to a node unless the interface has no room.
-    pub fn try_send(&mut self, destination: u16, message: &Message) -> bool {
-        let header = u64::from(self.rank(destination).0)
-            | (message.payload.len() as u64) << 16
-            | u64::from(message.handler) << 24;
-        match self.layouts[0].driver {
-            Driver::Fifo => self.fifo_send(header, &message.payload),
-            Driver::CachableQueue => self.queue_send(header, &message.payload),
-            Driver::BlockBuffer => self.block_buffer_send(header, &message.payload),
-            Driver::UserLevelDma => self.dma_send(header, &message.payload),
-            Driver::CachableRegister => self.register_send(header, &message.payload),
-        }
-    }
-
-    /// Receives unless there is nothing.
-    pub fn try_receive(&mut self) -> Option<Message> {
-        let (header, payload) = match self.layouts[1].driver {
-            Driver::Fifo => self.fifo_receive()?,
-            Driver::CachableQueue => self.queue_receive()?,
-            Driver::BlockBuffer => self.block_buffer_receive()?,
-            Driver::UserLevelDma => self.dma_receive()?,
-            Driver::CachableRegister => self.register_receive()?,
-        };
-        assert_eq!(header.peer(), self.rank(1 - self.number), "the header shows the source");
-        Some(Message { handler: (header.0 >> 24) as u8, payload })
-    }
-
     /// The processor's cache loses a block, as a conflict would have it.
     pub fn evict(&mut self, choice: u8) {
         let queue =
@@ -235,7 +219,6 @@ impl Node {
     /// A half of the interface issues the transaction that it wants, if any:
     /// 0 is the send half, 1 the receive half.
     pub fn bus_turn(&mut self, half: usize) -> bool {
-        self.go_on_sending();
         let side = self.own_sides().start + half;
         if !self.interface.sides[side].wants_bus() {
             return false;
@@ -279,138 +262,6 @@ impl Node {
         }
     }
 
-    fn queue_send(&mut self, header: u64, payload: &[u8]) -> bool {
-        let full = |tail: &Pointer, head: u64| tail.word() ^ head == 1 << 32;
-        if full(&self.tail, self.shadow_head) {
-            self.shadow_head = self.load(self.addresses.send_head());
-            if full(&self.tail, self.shadow_head) {
-                return false;
-            }
-        }
-        let entry = self.addresses.send_queue() + self.tail.index * PACKET_BYTES;
-        self.store(entry, header);
-        for (place, chunk) in payload.chunks(8).enumerate() {
-            self.store(entry + 8 + 8 * place as u64, word(chunk));
-        }
-        self.tail.advance(self.layouts[0].entries);
-        if self.layouts[0].cachable_message_ready {
-            self.store(self.addresses.send_tail(), self.tail.word());
-        } else {
-            self.register_store(MESSAGE_READY, 1);
-        }
-        true
-    }
-
-    fn queue_receive(&mut self) -> Option<(Header, Vec<u8>)> {
-        let entry = self.addresses.receive_queue() + self.head.index * PACKET_BYTES;
-        let header = Header(self.load(entry));
-        if u64::from(header.sense()) != self.head.sense {
-            return None;
-        }
-        let count = header.payload_bytes().div_ceil(8);
-        let words: Vec<u64> = (0..count).map(|place| self.load(entry + 8 + 8 * place as u64)).collect();
-        self.head.advance(self.layouts[1].entries);
-        self.store(self.addresses.receive_head(), self.head.word());
-        Some((header, bytes(&words, header.payload_bytes())))
-    }
-
-    fn load(&mut self, address: u64) -> u64 {
-        self.acquire(address, Access::Load);
-        let mut bytes = [0; 8];
-        self.cache.read(address, &mut bytes);
-        u64::from_le_bytes(bytes)
-    }
-
-    fn store(&mut self, address: u64, value: u64) {
-        self.acquire(address, Access::Store);
-        self.cache.write(address, &value.to_le_bytes());
-    }
-
-    fn acquire(&mut self, address: u64, access: Access) {
-        let Err(request) = self.cache.access(address, access) else { return };
-        let block = self.cache.block_of(address);
-        if let Some(victim) = self.cache.victim_for(block) {
-            self.evict_block(victim.block);
-        }
-        let kind = match request {
-            Request::Read => Kind::Read,
-            Request::ReadExclusive => Kind::ReadExclusive,
-            Request::Upgrade => Kind::Upgrade,
-            Request::WriteBack => unreachable!(),
-        };
-        let response = self.carry_out(&Transaction::block(PROCESSOR, kind, block));
-        self.cache.fill(block, request, response.shared, response.data.as_ref());
-        self.cache.access(address, access).expect("the block was fetched");
-    }
-
-    fn evict_block(&mut self, block: u64) {
-        let dirty = self.cache.state(block).is_dirty();
-        if let (Some(data), true) = (self.cache.remove(block), dirty) {
-            self.carry_out(&Transaction::carrying(PROCESSOR, Kind::WriteBack, block, data));
-        }
-    }
-
-    /// A block transaction from its snoops to its data, at one instant.
-    fn carry_out(&mut self, transaction: &Transaction) -> Response {
-        let (mut shared, mut supplied): (bool, Option<BlockData>) = (false, None);
-        let mut replies = Vec::new();
-        if transaction.agent != PROCESSOR {
-            self.check_home(transaction);
-            let snoop = transaction.kind.snoop().expect("a block transaction");
-            replies.push(self.cache.snoop(snoop, transaction.address));
-        }
-        for side in self.own_sides() {
-            if transaction.agent != AgentId(side as u8 + 1) {
-                replies.push(self.with_side(side, |side, context| side.snoop(context, transaction)));
-            }
-        }
-        for reply in replies {
-            shared |= reply.shares;
-            assert!(supplied.is_none() || reply.supplies.is_none(), "two owners");
-            supplied = supplied.or(reply.supplies);
-        }
-        let data = supplied.or_else(|| self.home(transaction));
-        Response { data, value: 0, shared }
-    }
-
-    /// A device behind an I/O bus caches nothing but its own blocks.
-    fn check_home(&self, transaction: &Transaction) {
-        let moves_only = matches!(transaction.kind, Kind::ReadOnce | Kind::WriteBlock);
-        if self.attachment == Attachment::IoBus && !moves_only {
-            let address = transaction.address;
-            assert!(self.interface.home_of(address).is_some(), "{address:#x} is main memory's");
-        }
-    }
-
-    fn home(&mut self, transaction: &Transaction) -> Option<BlockData> {
-        if let Some(side) = self.interface.home_of(transaction.address) {
-            return self.with_side(side, |side, context| side.home(context, transaction)).data;
-        }
-        if let Some(data) = &transaction.data {
-            self.main.write(transaction.address, data);
-        }
-        transaction
-            .kind
-            .fetches_block()
-            .then(|| self.main.read_block(transaction.address, BLOCK_BYTES as usize))
-    }
-
-    /// What these halves' layouts say of their transactions is whole.
-    fn assert_declared(&self, halves: Range<usize>, kind: Kind) {
-        let declared = self.layouts[halves].iter().any(|layout| layout.transactions.contains(&kind));
-        assert!(declared, "a {kind:?} is not among the transactions of the half's layout");
-    }
-
-    fn register_load(&mut self, offset: u64) -> u64 {
-        self.assert_declared(0..2, Kind::UncachedLoad);
-        self.with_interface(|interface, context| interface.load(context, offset)).unwrap()
-    }
-
-    fn register_store(&mut self, offset: u64, value: u64) {
-        self.assert_declared(0..2, Kind::UncachedStore);
-        self.with_interface(|interface, context| interface.store(context, offset, value)).unwrap();
-    }
-
     fn with_side<R>(
         &mut self,
         side: usize,
@@ -432,14 +283,10 @@ impl Node {
     }
 }
 
-fn word(chunk: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..chunk.len()].copy_from_slice(chunk);
-    u64::from_le_bytes(bytes)
-}
-
-fn bytes(words: &[u64], length: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    bytes.truncate(length);
-    bytes
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(guest) = self.guest.take().filter(|_| !std::thread::panicking()) {
+            guest.keep();
+        }
+    }
 }

@@ -136,12 +136,12 @@ impl Control {
         (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
     }
 
-    /// The patience begins anew.
+    /// The time without progress is counted from here.
     pub fn be_patient(&mut self) {
         self.watch.begin_anew(self.now);
     }
 
-    /// From now on until somebody has to look.
+    /// From now on until partitions have to be inspected.
     fn stretch<P: Partition>(
         &self,
         all: &Group<'_, P>,

@@ -1,7 +1,7 @@
 //! The partitions that one thread simulates: all of them, or its share.
 //!
 //! A group holds the locks of its partitions while it simulates them, so that
-//! nobody takes a lock for a window. What several windows need of a partition
+//! no thread takes a lock for a window. What several windows need of a partition
 //! lies beside the locks, in lists that are short to go through.
 
 use std::sync::{Mutex, MutexGuard};
@@ -101,7 +101,7 @@ impl<'a, P: Partition> Group<'a, P> {
         self.members.clear();
     }
 
-    /// Looks at all members again: somebody may have changed them.
+    /// Looks at all members again: they may have been changed.
     pub fn refresh(&mut self) {
         self.next_times.clear();
         self.next_times.extend(self.members.iter().map(|slot| due(&slot.partition)));
@@ -147,6 +147,9 @@ impl<'a, P: Partition> Group<'a, P> {
             if self.next_times[position] < window.end {
                 self.advance(position, window, sampled);
             }
+        }
+        if self.mail.is_empty() {
+            return;
         }
         let mut mail = std::mem::take(&mut self.mail);
         for envelope in mail.drain(..) {

@@ -44,10 +44,10 @@ use group::{Group, Slot};
 /// How many host threads a run has. They never change a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// At most so many, as far as the host has processors, there are partitions,
+    /// At most this many, as far as the host has processors, there are partitions,
     /// and they are faster than one.
     UpTo(usize),
-    /// So many, but no more than partitions, whatever that costs.
+    /// This many, but no more than partitions, whatever that costs.
     Exactly(usize),
 }
 
@@ -77,7 +77,7 @@ impl<P: Partition> Simulation<P> {
 
     /// Runs until there is a reason to end. After a time limit or an
     /// interruption, a further call goes on. `observer` is called with the
-    /// current time and the partitions every so many windows: to show progress,
+    /// current time and the partitions every few windows: to show progress,
     /// to take out what they have written, to interrupt. Then everything before
     /// the current time has happened, and no mail is under way.
     ///
@@ -132,8 +132,8 @@ impl<P: Partition> Simulation<P> {
         self.slots.iter_mut().map(|slot| &mut slot.get_mut().expect("no thread has panicked").partition)
     }
 
-    /// Lets a run that had [no progress](Ending::NoProgress) go on: the patience
-    /// begins anew.
+    /// Lets a run that had [no progress](Ending::NoProgress) go on: the time
+    /// without progress is counted from here.
     pub fn be_patient(&mut self) {
         self.control.be_patient();
     }

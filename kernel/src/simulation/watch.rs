@@ -34,7 +34,7 @@ impl Watch {
         self.extended_to.unwrap_or(self.since.saturating_add(patience))
     }
 
-    /// Whatever has happened so far, the patience begins anew.
+    /// Whatever has happened so far, the time without progress is counted from here.
     pub fn begin_anew(&mut self, now: Time) {
         (self.since, self.extended_to, self.rounds) = (now, None, 0);
     }

@@ -1,4 +1,4 @@
-//! Windows, and stretches of them in which nobody looks at the partitions.
+//! Windows, and stretches of them in which the partitions are not inspected.
 
 use crate::time::{Duration, Time};
 
@@ -36,7 +36,7 @@ pub(super) struct Summary {
     pub flags: Flags,
 }
 
-/// What is to be simulated before somebody looks at all partitions.
+/// What is to be simulated before all partitions are inspected.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     /// Everything before has happened.
@@ -58,7 +58,7 @@ pub(super) struct Stretch {
 pub(super) struct Covered {
     /// Everything before has happened.
     pub now: Time,
-    /// In so many windows.
+    /// In this many windows.
     pub windows: u64,
 }
 

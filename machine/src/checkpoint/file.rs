@@ -23,6 +23,7 @@ use thiserror::Error;
 use super::identity::Identity;
 use crate::files::{self, Destination};
 use crate::host_memory;
+use crate::sha256::hexadecimal;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
@@ -137,7 +138,7 @@ impl<W: Write> Write for Hashing<W> {
 pub fn digest_of(state: &mut impl Archived) -> Result<String, Damage> {
     let mut hashing = Hashing { writer: io::sink(), hasher: Sha256::new() };
     Archive::write(state, &mut hashing)?;
-    Ok(crate::run::hexadecimal(&hashing.hasher.finalize()))
+    Ok(hexadecimal(&hashing.hasher.finalize()))
 }
 
 /// The state in the checkpoint at `path`, which a run with this identity resumes.

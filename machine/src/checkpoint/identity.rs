@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::request::RunRequest;
+use crate::sha256::sha256;
 
 /// More parameters that differ are counted, not listed.
 const LISTED: usize = 3;
@@ -37,7 +38,7 @@ impl Identity {
             version: env!("CARGO_PKG_VERSION").into(),
             program: request.program.clone(),
             arguments: request.args.clone(),
-            binary_sha256: crate::run::digest(elf),
+            binary_sha256: sha256(elf),
             interface: interface.to_string(),
             machine,
         }

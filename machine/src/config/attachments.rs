@@ -3,16 +3,14 @@
 //! node at its place.
 
 use narthex_interfaces::interface::{Interface, Node};
-use narthex_interfaces::side::Driver;
-use narthex_interfaces::{Attached, Attachment};
-use narthex_memory::interconnects::InterconnectId;
+use narthex_interfaces::programming::Requirement;
+use narthex_interfaces::{Attached, Attachment, Name};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::interfaces::{self, Interfaces};
-use crate::wiring::{InterconnectKind, InterconnectShape, Shape};
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
@@ -40,37 +38,6 @@ impl super::MachineConfig {
             Attachment::CacheBus => self.cache_bus.as_ref(),
             Attachment::Register => self.register_file.as_ref(),
             Attachment::MemoryBus | Attachment::IoBus => None,
-        }
-    }
-
-    /// What sits where in a node whose interface is attached there.
-    pub fn shape(&self, attachment: Attachment, interface: &Interface) -> Shape {
-        let bus = InterconnectId(0);
-        let memory_bus = InterconnectShape {
-            name: "memory bus".into(),
-            kind: InterconnectKind::SnoopingBus(self.bus.clone()),
-        };
-        let own = match (attachment, &self.io_bus) {
-            (Attachment::IoBus, Some(io)) => Some(InterconnectShape {
-                name: "I/O bus".into(),
-                kind: InterconnectKind::BridgedBus(bus, self.bus.clone(), io.clone()),
-            }),
-            _ => self.private_path(attachment).map(|path| InterconnectShape {
-                name: "private bus".into(),
-                kind: InterconnectKind::PrivatePath(path.clone(), self.processor.period()),
-            }),
-        };
-        let on = if own.is_some() { InterconnectId(1) } else { bus };
-        let of_processor = match self.private_path(attachment) {
-            Some(_) => vec![bus, on],
-            None => vec![bus],
-        };
-        Shape {
-            interconnects: [Some(memory_bus), own].into_iter().flatten().collect(),
-            processors: vec![of_processor; self.machine.processors_per_node as usize],
-            memories: vec![bus],
-            devices: vec![vec![on; interface.sides.len()]],
-            block_bytes: self.block().get() as usize,
         }
     }
 
@@ -126,27 +93,23 @@ impl super::MachineConfig {
         let interface = Interface::build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
         match lack
-            .or_else(|| self.lacks_block_buffers(&interface))
-            .or_else(|| self.lacks_plain_header(&interface))
+            .or_else(|| self.lacks_block_buffers(&chosen.name))
+            .or_else(|| self.lacks_plain_header(&chosen.name))
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
         }
     }
 
-    /// User-level DMA moves a packet's payload, and a header beyond its first
-    /// doubleword is neither in the FIFO's registers nor in the user's memory.
-    fn lacks_plain_header(&self, interface: &Interface) -> Option<String> {
+    fn lacks_plain_header(&self, interface: &Name) -> Option<String> {
         let header = self.messages.header;
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::UserLevelDma);
-        (needs && header.as_u64() != 8).then(|| {
+        (interface.requires(Requirement::PlainHeader) && header.as_u64() != 8).then(|| {
             format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
         })
     }
 
-    fn lacks_block_buffers(&self, interface: &Interface) -> Option<String> {
-        let needs = interface.layouts(0).iter().any(|layout| layout.driver == Driver::BlockBuffer);
-        let lacks = needs && !self.has_block_buffers();
+    fn lacks_block_buffers(&self, interface: &Name) -> Option<String> {
+        let lacks = interface.requires(Requirement::BlockBuffers) && !self.has_block_buffers();
         lacks.then(|| "the processor has no block buffers (block_buffers.kind is \"none\")".into())
     }
 

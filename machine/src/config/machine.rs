@@ -1,6 +1,8 @@
 //! The whole machine: one table of its file for each component, and the rules
 //! that hold between components.
 
+use std::collections::BTreeMap;
+
 use narthex_cores as cores;
 use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::Attachment;
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
+use super::node::Node;
 
 /// A simulated parallel machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +23,8 @@ use super::interfaces::{self, Interfaces, Surroundings};
 pub struct MachineConfig {
     /// What the machine is called, and its size.
     pub machine: General,
+    /// What a node is made of, and what sits where.
+    pub node: Node,
     /// The processor of every node.
     pub processor: cores::Config,
     /// What access tags cost the processor.
@@ -45,6 +50,15 @@ pub struct MachineConfig {
     pub register_file: Option<PrivatePath>,
     /// The node's main memory.
     pub main_memory: main_memory::Config,
+    /// Further processors of a node, by the name of their table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub processors: BTreeMap<String, cores::Config>,
+    /// Further snooping buses of a node, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub buses: BTreeMap<String, bus::Config>,
+    /// Further memories of a node, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memories: BTreeMap<String, main_memory::Config>,
     /// The network between the nodes.
     pub network: networks::Config,
     /// What keeps a sender from overrunning its receiver.
@@ -114,6 +128,8 @@ impl MachineConfig {
     /// between components.
     pub fn problems(&self) -> Vec<Broken> {
         let mut problems = self.component_problems();
+        problems.extend(self.node.problems(self));
+        problems.extend(self.further_problems());
         problems.extend(self.general_problems());
         problems.extend(self.block_problems());
         problems.extend(self.message_problems());
@@ -151,15 +167,22 @@ impl MachineConfig {
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {
             problems.into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
         });
-        let processor = self.processor.validate().err().map(|error| {
-            // Its messages begin with the parameter: "issue_width is 3: ...".
-            let message = error.to_string();
-            match message.split_once(" is ") {
-                Some((key, rest)) => (format!("processor.{key}"), rest.to_owned()),
-                None => ("processor".to_owned(), message),
-            }
-        });
-        processor.into_iter().chain(of_tables).collect()
+        processor_problem("processor", &self.processor).into_iter().chain(of_tables).collect()
+    }
+
+    /// The rules that further parts of a kind break.
+    fn further_problems(&self) -> Vec<Broken> {
+        let processors = self.processors.iter();
+        let processors =
+            processors.filter_map(|(name, config)| processor_problem(&format!("processors.{name}"), config));
+        let of_bus = |(name, config): (&String, &bus::Config)| {
+            let table = format!("buses.{name}");
+            config.problems().into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
+        };
+        let memories = self.memories.iter();
+        let memories =
+            memories.filter_map(|(name, config)| memory_problem(&format!("memories.{name}"), config));
+        processors.chain(self.buses.iter().flat_map(of_bus)).chain(memories).collect()
     }
 
     fn general_problems(&self) -> Vec<Broken> {
@@ -182,12 +205,7 @@ impl MachineConfig {
                 "0ps would stop every run; expected a time such as 10ms".into(),
             ));
         }
-        if self.main_memory.access_time.is_zero() {
-            problems.push(broken(
-                "main_memory.access_time",
-                "0ps is not allowed; expected a time such as 120ns".into(),
-            ));
-        }
+        problems.extend(memory_problem("main_memory", &self.main_memory));
         problems
     }
 
@@ -196,10 +214,13 @@ impl MachineConfig {
         let block = self.block();
         let mut problems = Vec::new();
         let io_width = self.io_bus.as_ref().map(|bus| ("io_bus.width", bus.width));
-        for (key, width) in [("bus.width", self.bus.width)].into_iter().chain(io_width) {
+        let widths = [("bus.width", self.bus.width)].into_iter().chain(io_width);
+        let widths = widths.map(|(key, width)| (key.to_owned(), width));
+        let further = self.buses.iter().map(|(name, bus)| (format!("buses.{name}.width"), bus.width));
+        for (key, width) in widths.chain(further) {
             if !block.as_u64().is_multiple_of(width.as_u64().max(1)) {
                 let message = format!("{width} does not divide the block of {block} (data_cache.block)");
-                problems.push(broken(key, message));
+                problems.push(broken(&key, message));
             }
         }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
@@ -258,6 +279,22 @@ impl MachineConfig {
         }
         problems
     }
+}
+
+/// The rule that a core's parameters break.
+fn processor_problem(table: &str, config: &cores::Config) -> Option<Broken> {
+    // Its messages begin with the parameter: "issue_width is 3: ...".
+    let message = config.validate().err()?.to_string();
+    Some(match message.split_once(" is ") {
+        Some((key, rest)) => (format!("{table}.{key}"), rest.to_owned()),
+        None => (table.to_owned(), message),
+    })
+}
+
+/// The rule that a memory's parameters break.
+fn memory_problem(table: &str, config: &main_memory::Config) -> Option<Broken> {
+    let message = "0ps is not allowed; expected a time such as 120ns";
+    config.access_time.is_zero().then(|| broken(&format!("{table}.access_time"), message.into()))
 }
 
 fn broken(key: &str, message: String) -> Broken {

@@ -21,6 +21,7 @@
 //! | `schema` | the tree against the JSON Schema of the typed structures |
 //! | `problem` | what is wrong, where, what is allowed, what was probably meant |
 //! | `machine` | [`MachineConfig`], and the rules between components |
+//! | `node` | the shape of a node: its parts, and what sits where |
 //! | `attachments` | the places of interfaces that not every machine has |
 //! | `differences` | what distinguishes two machines |
 //! | `presets` | the built-in machines |
@@ -38,6 +39,7 @@ mod differences;
 mod document;
 mod interfaces;
 mod machine;
+mod node;
 mod presets;
 mod problem;
 mod schema;
@@ -60,6 +62,7 @@ pub use attachments::PrivatePath;
 pub use differences::Difference;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
+pub use node::{FIRMWARE, InterconnectPart, Node as NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;

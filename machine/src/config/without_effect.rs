@@ -73,7 +73,7 @@ impl MachineConfig {
         let memory_bus = self.memory_bus_traffic(attachment, &issued);
         let mut found = self.component_idle(&memory_bus);
         found.extend(self.place_idle(attachment, &issued));
-        let unused = without_effect::without_effect(interface.name).map_err(|error| error.to_string())?;
+        let unused = without_effect::without_effect(&interface.name);
         found.extend(self.section_idle(attachment, &unused));
         Ok(found)
     }

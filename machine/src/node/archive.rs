@@ -21,9 +21,7 @@ impl Archived for Node {
             seats: _,
             first_seats: _,
             network,
-            blocking_access_time: _,
             stagger: _,
-            program: _,
             output,
             departures,
             timers,
@@ -57,7 +55,8 @@ impl Archived for Node {
 
 impl Archived for NodeProcessor {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let NodeProcessor { processor, memory, ledger, activities, state, seats: _ } = self;
+        let NodeProcessor { processor, memory, ledger, activities, state, seats: _, blocking_access_time: _ } =
+            self;
         processor.archive(archive)?;
         let fixed = memory.fixed();
         archive.value(memory)?;
@@ -70,7 +69,7 @@ impl Archived for NodeProcessor {
 
 impl Archived for Process {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Process { pages, calls, reports, regions, ended } = self;
+        let Process { program: _, personality: _, pages, calls, reports, regions, ended } = self;
         archive.value(pages)?;
         calls.archive(archive)?;
         archive.value(reports)?;

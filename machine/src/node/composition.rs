@@ -86,7 +86,7 @@ impl Node {
         let processor = &self.processors[index];
         let waits_for_it = processor.memory.wait_reason() != Some(WaitReason::StoreBuffer);
         let is_private = processor.seats.traffic(on) == Traffic::Uncached;
-        if waits_for_it && !is_private { self.blocking_access_time } else { Duration::ZERO }
+        if waits_for_it && !is_private { processor.blocking_access_time } else { Duration::ZERO }
     }
 }
 

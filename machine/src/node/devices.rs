@@ -30,7 +30,7 @@ impl Node {
     /// Lets the processes use the room that there is for sending. The one that
     /// sent last comes last, so that none can keep the others from their turn.
     pub(super) fn offer_room(&mut self, now: Time) {
-        let (last, processes) = (self.network.last_sender(), self.processes.len() as u8);
+        let (last, processes) = (self.network.last_sender(), self.programs() as u8);
         for step in 1..=processes {
             self.announce(now, (last + step) % processes, |device, process| device.sender(process));
         }

@@ -87,8 +87,7 @@ impl Node {
 }
 
 #[cfg(test)]
-#[path = "../../tests/support/elf.rs"]
-#[allow(dead_code, reason = "the tests of whole machines use all of it")]
+#[path = "../../../cores/tests/common/elf.rs"]
 mod elf;
 
 #[cfg(test)]

@@ -182,6 +182,11 @@ impl Journal {
         before
     }
 
+    /// What it holds, in the order in which it was recorded.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter()
+    }
+
     /// What it holds, in the order of time; events of one instant in the order
     /// in which they were recorded.
     pub fn into_records(self) -> Vec<Record> {

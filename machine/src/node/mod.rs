@@ -49,10 +49,8 @@ mod waiting;
 mod work;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use narthex_cores::Stop;
-use narthex_cores::linux::Program;
 use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Device;
@@ -72,7 +70,7 @@ use serde::{Deserialize, Serialize};
 use waiting::Waiting;
 
 pub use composition::Agent;
-pub use process::{Ended, Output, Process, Report};
+pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
 
@@ -118,11 +116,8 @@ pub struct Node {
     /// The place of each device's first seat among them.
     first_seats: Vec<usize>,
     network: NetworkPort,
-    /// What a processor adds to an access for which it waits on a bus.
-    blocking_access_time: Duration,
     /// How far apart the processors of the node may be in time.
     stagger: Duration,
-    program: Arc<Program>,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
     /// Frames that leave, until the outbox takes them.
@@ -159,12 +154,8 @@ pub struct Parts {
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
     /// Its end of the fabric.
     pub network: NetworkPort,
-    /// What a processor adds to an access for which it waits on a bus.
-    pub blocking_access_time: Duration,
     /// How far apart its processors may be in time: no transaction is seen sooner.
     pub stagger: Duration,
-    /// The program that runs on it.
-    pub program: Arc<Program>,
 }
 
 impl Node {
@@ -190,9 +181,7 @@ impl Node {
             seats,
             first_seats,
             network: parts.network,
-            blocking_access_time: parts.blocking_access_time,
             stagger: parts.stagger,
-            program: parts.program,
             output: VecDeque::new(),
             departures: Vec::new(),
             timers: Vec::new(),
@@ -337,8 +326,8 @@ impl Node {
     #[inline(never)]
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
-        let edge = event.edge();
         self.see(&event);
+        let edge = if self.journal.is_some() { event.edge() } else { None };
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
             Event::Timer(device, seat) => self.timer(now, device, seat),
@@ -403,6 +392,11 @@ impl Node {
         self.events.taken()
     }
 
+    /// How many of its processes run the program; those of firmware follow them.
+    pub(super) fn programs(&self) -> usize {
+        self.processes.iter().filter(|process| process.personality == Personality::Linux).count()
+    }
+
     /// The first failure in time among the node's processes: whose, and when.
     pub fn failure(&self) -> Option<(usize, Time, &Ended)> {
         let failures = self.processes.iter().enumerate();
@@ -416,10 +410,16 @@ impl Partition for Node {
     type Payload = Frame;
 
     fn next_time(&self) -> Option<Time> {
-        let runnable =
-            self.processors.iter().filter(|unit| matches!(unit.state, State::Running | State::Woken));
-        let processors = self.wakes_at().or_else(|| runnable.map(|unit| unit.processor.now()).min());
-        processors.into_iter().chain(self.events.next_time()).min()
+        let events = self.events.next_time().unwrap_or(Time::NEVER);
+        let next = match self.wakes_at() {
+            Some(wakes_at) => events.min(wakes_at),
+            None => {
+                let is_runnable = |unit: &&NodeProcessor| matches!(unit.state, State::Running | State::Woken);
+                let runnable = self.processors.iter().filter(is_runnable);
+                runnable.fold(events, |next, unit| next.min(unit.processor.now()))
+            }
+        };
+        (next < Time::NEVER).then_some(next)
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
@@ -449,7 +449,8 @@ impl Partition for Node {
         if let Some((_, at, _)) = self.failure() {
             return Status::Stopped { at };
         }
-        let ends = self.processes.iter().map(|process| process.ended.as_ref().map(|&(at, _)| at));
+        let programs = self.processes.iter().filter(|process| process.personality == Personality::Linux);
+        let ends = programs.map(|process| process.ended.as_ref().map(|&(at, _)| at));
         match ends.reduce(|one, other| Some(one?.max(other?))).flatten() {
             Some(at) => Status::Finished { at },
             None => Status::Running,

@@ -5,16 +5,22 @@
 //! by base and bounds), its own books of system calls, and its own end; the node
 //! has ended when all of its processes have.
 
-use narthex_cores::linux::{OutputStream, SystemCalls};
+use narthex_cores::linux::{OutputStream, Program, SystemCalls};
 use narthex_kernel::Time;
 use narthex_memory::pages::PageTable;
 use serde::{Deserialize, Serialize};
+
+use std::sync::Arc;
 
 use super::regions::Regions;
 
 /// What a process has besides its processor.
 #[derive(Debug)]
 pub struct Process {
+    /// What runs.
+    pub program: Arc<Program>,
+    /// What is below it.
+    pub personality: Personality,
     /// Which addresses it may use.
     pub pages: PageTable,
     /// The state of its system calls.
@@ -29,8 +35,14 @@ pub struct Process {
 
 impl Process {
     /// A process that has done nothing yet.
-    pub fn new(pages: PageTable, calls: SystemCalls) -> Self {
-        Process { pages, calls, reports: Vec::new(), regions: Regions::default(), ended: None }
+    pub fn new(
+        program: Arc<Program>,
+        personality: Personality,
+        pages: PageTable,
+        calls: SystemCalls,
+    ) -> Self {
+        let (reports, regions) = (Vec::new(), Regions::default());
+        Process { program, personality, pages, calls, reports, regions, ended: None }
     }
 
     /// Whether it has ended otherwise than well, and when.
@@ -40,6 +52,15 @@ impl Process {
             Some((at, ended)) => Some((*at, ended)),
         }
     }
+}
+
+/// What a process finds below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Personality {
+    /// Linux: it has system calls, and its end is the run's.
+    Linux,
+    /// Nothing: firmware, which never ends.
+    Bare,
 }
 
 /// How a process ended.

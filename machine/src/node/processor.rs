@@ -1,8 +1,8 @@
 //! A processor of a node, with what is its own: caches, ledger, and its seats on
 //! interconnects.
 
-use narthex_cores::{InOrder, Processor};
-use narthex_kernel::{Ledger, Time};
+use narthex_cores::{Config, InOrder, Processor};
+use narthex_kernel::{Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::Traffic;
@@ -21,6 +21,8 @@ pub struct NodeProcessor {
     pub(super) activities: Activities,
     pub(super) state: State,
     pub(super) seats: ProcessorSeats,
+    /// What it adds to an access for which it waits on a bus.
+    pub(super) blocking_access_time: Duration,
 }
 
 /// Where a processor sits.
@@ -68,7 +70,12 @@ pub(super) enum State {
 
 impl NodeProcessor {
     /// A processor about to execute its first instruction.
-    pub fn new(processor: Processor<InOrder>, memory: ProcessorMemory, seats: ProcessorSeats) -> Self {
+    pub fn new(
+        config: &Config,
+        processor: Processor<InOrder>,
+        memory: ProcessorMemory,
+        seats: ProcessorSeats,
+    ) -> Self {
         NodeProcessor {
             processor,
             memory,
@@ -76,6 +83,7 @@ impl NodeProcessor {
             activities: Activities::default(),
             state: State::Running,
             seats,
+            blocking_access_time: config.period() * config.blocking_access_cycles,
         }
     }
 

@@ -12,7 +12,7 @@ use narthex_kernel::Time;
 
 use super::Node;
 use super::memory::NodeMemory;
-use super::process::{Ended, Output, Process, Report};
+use super::process::{Ended, Output, Personality, Process, Report};
 use super::processor::State;
 use crate::activity::{Activity, Occupation};
 
@@ -24,6 +24,9 @@ const A0: usize = 10;
 impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
         let now = self.processors[index].processor.now();
+        if self.processes[index].personality == Personality::Bare {
+            return self.fail(index, "firmware calls a system, and there is none on its processor");
+        }
         self.got_further(now);
         let processor = &self.processors[index].processor;
         let number = processor.x(A7);
@@ -122,7 +125,7 @@ impl Node {
             fault: *fault,
             integers: &integers,
             floats: &floats,
-            program: &self.program,
+            program: &self.processes[index].program,
             space: self.processes[index].calls.space(),
             owner: self.owner_of(index, fault.address),
         };
@@ -132,8 +135,9 @@ impl Node {
 
     /// A process by its node and, where there are several, its number.
     pub fn place(&self, index: usize) -> String {
-        let (node, processes) = (self.id.0, self.processes.len());
+        let (node, processes) = (self.id.0, self.programs());
         match processes {
+            _ if index >= processes => format!("node {node}, firmware on processor {index}"),
             1 => format!("node {node}"),
             _ => format!("node {node}, process {index} (rank {})", usize::from(node) * processes + index),
         }
@@ -165,7 +169,8 @@ impl Node {
         // A leaf keeps no frame: its caller is in the return address register,
         // where another function finds an address of its own once it has called.
         // Nobody called the first function: its return address is zero.
-        let function = |address| self.program.symbol(address).map(|(name, _)| name);
+        let program = self.processes[index].program.clone();
+        let function = |address| program.symbol(address).map(|(name, _)| name);
         let (here, return_address) = (processor.pc(), processor.x(1));
         if return_address != 0 && (frame < stack || function(return_address) != function(here)) {
             chain.push(return_address);
@@ -174,7 +179,7 @@ impl Node {
             let Some([caller_frame, return_address]) = self.read_words(index, frame.wrapping_sub(16)) else {
                 break;
             };
-            if self.program.symbol(return_address).is_none() {
+            if program.symbol(return_address).is_none() {
                 break;
             }
             chain.push(return_address);
@@ -190,9 +195,9 @@ impl Node {
     /// be the last instruction of a function: the line is that of the byte before.
     pub(super) fn describe_calls(&mut self, index: usize) -> String {
         let chain = self.call_chain(index);
-        let mut text = format!("  at          {}\n", self.location(chain[0]));
+        let mut text = format!("  at          {}\n", self.location(index, chain[0]));
         for return_address in &chain[1..] {
-            let _ = writeln!(text, "  called from {}", self.location(return_address.wrapping_sub(1)));
+            let _ = writeln!(text, "  called from {}", self.location(index, return_address.wrapping_sub(1)));
         }
         text
     }
@@ -222,12 +227,13 @@ impl Node {
     }
 
     /// An address with its function and source line, as far as known.
-    pub(super) fn location(&self, address: u64) -> String {
+    pub(super) fn location(&self, index: usize, address: u64) -> String {
+        let program = &self.processes[index].program;
         let mut text = format!("{address:#x}");
-        if let Some((name, offset)) = self.program.symbol(address) {
+        if let Some((name, offset)) = program.symbol(address) {
             let _ = write!(text, " {name}+{offset:#x}");
         }
-        if let Some(line) = self.program.source_line(address) {
+        if let Some(line) = program.source_line(address) {
             let _ = write!(text, " ({line})");
         }
         text

@@ -2,7 +2,7 @@
 
 use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
-use narthex_interfaces::places::{Place, Shape, place_of};
+use narthex_interfaces::address_names::AddressName;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
@@ -41,9 +41,9 @@ impl Node {
         self.interconnects.iter().map(Interconnect::name).collect()
     }
 
-    /// How many processes it runs.
+    /// How many processes of the program it runs.
     pub fn process_count(&self) -> usize {
-        self.processes.len()
+        self.programs()
     }
 
     /// The latest instant that anything on this node has reached.
@@ -89,14 +89,13 @@ impl Node {
     }
 
     /// What an address of the first process is, in words.
-    pub fn place_of(&self, address: u64, packet_bytes: u64) -> Place {
-        let layouts = self.devices[0].layouts(0);
-        let drivers = [layouts[0].driver, layouts[1].driver];
-        let shape = Shape { packet_bytes, block_bytes: self.block_bytes(), drivers };
-        place_of(address, &shape).unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
-            Guest::Inside(Use::Heap | Use::Mapping, _) => Place::whole("user memory"),
-            Guest::Inside(purpose, _) => Place::whole(purpose.to_string()),
-            _ => Place::whole("memory"),
+    pub fn place_of(&self, address: u64) -> AddressName {
+        let block_bytes = self.block_bytes();
+        let named = self.devices.iter().find_map(|device| device.name_of(address, block_bytes));
+        named.unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
+            Guest::Inside(Use::Heap | Use::Mapping, _) => AddressName::whole("user memory"),
+            Guest::Inside(purpose, _) => AddressName::whole(purpose.to_string()),
+            _ => AddressName::whole("memory"),
         })
     }
 }

@@ -5,7 +5,6 @@ use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;
 use narthex_fabrics::{FrameKind, FrameSummary, Rank};
 use narthex_interfaces::QueueState;
-use narthex_interfaces::side::Driver;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use narthex_memory::processor_memory::WaitReason;
@@ -85,7 +84,7 @@ pub struct StuckNode {
 impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
-        let processes = (0..self.processors.len()).map(|index| self.stuck_process(index)).collect();
+        let processes = (0..self.programs()).map(|index| self.stuck_process(index)).collect();
         StuckNode {
             processes,
             flow: self.network.state(),
@@ -101,7 +100,8 @@ impl Node {
         // A return address is behind its call: the line is that of the byte before.
         let inside =
             |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let calls = chain.into_iter().enumerate().map(inside).map(|address| self.call(address)).collect();
+        let calls =
+            chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect();
         let process = index as u8;
         let interface = &self.devices[0];
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
@@ -118,18 +118,10 @@ impl Node {
             access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),
             is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
             calls,
-            has_room: self.has_room(process, &send),
+            has_room: send.has_room(self.network.has_room(process)),
             send,
             receive,
         }
-    }
-
-    /// Whether the interface takes one more packet from a process.
-    fn has_room(&self, process: u8, send: &QueueState) -> bool {
-        let driver = self.devices[0].layouts(process)[0].driver;
-        // Behind a FIFO is the flow control and no queue: its room is the sender's.
-        let is_fifo = matches!(driver, Driver::Fifo | Driver::BlockBuffer | Driver::UserLevelDma);
-        !send.is_full() && (!is_fifo || self.network.has_room(process))
     }
 
     /// What a processor waits for, in words.
@@ -138,7 +130,7 @@ impl Node {
         match self.processors[index].memory.pending_address() {
             None => occupation.to_owned(),
             Some(address) => {
-                let place = self.place_of(address, self.block_bytes()).name;
+                let place = self.place_of(address).name;
                 format!("{occupation} at {address:#x} ({place})")
             }
         }
@@ -148,11 +140,12 @@ impl Node {
         self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
     }
 
-    fn call(&self, address: u64) -> Call {
-        let source = self.program.source_line(address);
+    fn call(&self, index: usize, address: u64) -> Call {
+        let program = &self.processes[index].program;
+        let source = program.source_line(address);
         Call {
             address,
-            function: self.program.symbol(address).map(|(name, _)| name.to_owned()),
+            function: program.symbol(address).map(|(name, _)| name.to_owned()),
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }

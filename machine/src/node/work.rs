@@ -15,7 +15,7 @@ impl Node {
             let unit = &self.processors[index];
             unit.state != State::Exited && unit.activities.current() == Activity::Application
         };
-        (0..self.processors.len()).filter(is_at_work).collect()
+        (0..self.programs()).filter(is_at_work).collect()
     }
 
     /// A number that is different, almost surely, when any register is.

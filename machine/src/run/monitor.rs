@@ -3,7 +3,7 @@
 use narthex_kernel::Time;
 use serde_json::Value;
 
-use super::Progress;
+use super::progress::Progress;
 use crate::compose::Blueprint;
 use crate::node::Node;
 use crate::request::Failure;

@@ -1,17 +1,22 @@
 //! The simulation as it advances, interrupted for reports, checkpoints and monitors.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration as HostDuration, Instant};
 
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use super::monitor::Monitor;
+use super::progress::Progress;
 use super::work::any_program_works;
 use super::written::Written;
-use super::{Progress, REPORT_EVERY, REPORT_PAGES};
 use crate::checkpoint::Keeper;
 use crate::node::Node;
+
+/// How often a run reports to its caller, and looks for a shortage of memory.
+const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
+/// It does so earlier when programs have touched this many more pages: 16 MiB.
+const REPORT_PAGES: usize = 4_096;
 
 /// A run that goes on: all that a checkpoint holds.
 pub struct Running {

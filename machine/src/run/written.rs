@@ -8,7 +8,7 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Progress;
+use super::progress::Progress;
 use crate::node::{Node, Output};
 
 /// What the nodes' programs wrote, in whole lines, each node's in its order.

@@ -19,6 +19,7 @@ mod overflow;
 mod packets;
 mod processes;
 mod regions;
+mod shapes;
 mod threads;
 mod timing;
 mod traffic;

@@ -16,6 +16,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+#[path = "../../../cores/tests/common/elf.rs"]
 pub mod elf;
 pub mod machines;
 pub mod messages;

@@ -1,8 +1,18 @@
 //! What a cache keeps, gives up and answers.
 
+mod replacement;
+mod soundness;
+
+use std::hash::DefaultHasher;
+
 use super::*;
-use narthex_kernel::Archive;
+use crate::kind::Kind;
 use proptest::prelude::*;
+
+fn config(size: u64, associativity: u32, block: u64) -> Config {
+    let [size, block] = [size, block].map(Bytes::new);
+    Config { size, associativity, block, protocol: "MOESI".into(), snarfing: false }
+}
 
 fn cache(lines: usize, ways: usize) -> Cache {
     Cache::with_geometry(protocols::by_name("MOESI").unwrap(), lines, ways, 64)
@@ -80,13 +90,7 @@ fn the_least_recently_used_way_leaves_first() {
 
 #[test]
 fn a_block_that_was_lost_is_snarfed_until_its_line_is_used_again() {
-    let config = Config {
-        size: Bytes::new(256),
-        associativity: 1,
-        block: Bytes::new(64),
-        protocol: "MOESI".into(),
-        snarfing: true,
-    };
+    let config = Config { snarfing: true, ..config(256, 1, 64) };
     let block = BlockData::from_bytes(&[9; 64]);
     let mut cache = Cache::new(&config);
     assert!(!cache.snarf(Snoop::WriteBack, 0x40, &block), "never held");
@@ -114,30 +118,132 @@ fn a_direct_mapped_cache_replaces_the_block_of_the_same_set() {
 }
 
 #[test]
-fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let mut whole = cache(8, 2);
-    fill(&mut whole, 64, Request::ReadExclusive);
-    let restored = |saved: &mut Cache| {
-        let bytes = Archive::save(saved).expect("plain data");
-        Archive::restore(&bytes, &mut cache(8, 2))
+fn every_cell_of_a_protocol_is_what_the_cache_does() {
+    for protocol in protocols::names().into_iter().map(|name| protocols::by_name(name).unwrap()) {
+        for &state in protocol.states() {
+            let fresh = || {
+                let mut cache = Cache::with_geometry(protocol, 2, 1, 64);
+                if state != State::Invalid {
+                    cache.place(0x40, state, Some(&BlockData::from_bytes(&[3; 64])));
+                }
+                cache
+            };
+            for (action, access) in protocol.access[state as usize].into_iter().zip(Access::ALL) {
+                let mut cache = fresh();
+                match action {
+                    Some(AccessAction::Hit(next)) => {
+                        assert_eq!((cache.access(0x40, access), cache.state(0x40)), (Ok(()), next));
+                    }
+                    Some(AccessAction::Ask(request)) => assert_eq!(cache.access(0x40, access), Err(request)),
+                    Some(AccessAction::Drop) => assert_eq!(cache.access(0x40, access), Ok(())),
+                    None => {}
+                }
+            }
+            for (action, snoop) in protocol.snoop[state as usize].into_iter().zip(Snoop::ALL) {
+                let (Some(action), mut cache) = (action, fresh()) else { continue };
+                let reply = cache.snoop(snoop, 0x7f);
+                assert_eq!((reply.shares, reply.updates_home), (action.shares, action.updates_home));
+                assert_eq!(reply.supplies.is_some(), action.supplies, "{} {state} {snoop:?}", protocol.name);
+                assert_eq!(cache.state(0x40), action.next, "{} {state} {snoop:?}", protocol.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_answers_fast_what_it_is_allowed_to() {
+    let mut cache = cache(4, 2);
+    fill(&mut cache, 0x40, Request::ReadExclusive);
+    let mut allowed = |most| {
+        cache.allow(0x40, most);
+        (cache.load_hit::<1>(0x40), cache.fetch_hit(0x40), cache.store_hit::<1>(0x41, 8))
     };
-    assert!(restored(&mut whole).is_ok());
-    let damages: [fn(&mut Cache); 10] = [
-        |cache| cache.tags.clear(),
-        |cache| cache.ways = 0,
-        |cache| cache.ways = 8,
-        |cache| cache.set_mask = 7,
-        |cache| cache.block_bytes = 48,
-        |cache| cache.data.truncate(8),
-        |cache| cache.lost = vec![0; 3],
-        |cache| cache.states[3] = 5,
-        |cache| cache.recency[2] = 0x11,
-        |cache| cache.front[FRONT_WORDS + 2] = 1 << 40,
-    ];
-    for (number, damage) in damages.into_iter().enumerate() {
-        let mut damaged = whole.clone();
-        damage(&mut damaged);
-        assert!(restored(&mut damaged).is_err(), "damage {number}");
+    assert_eq!(allowed(Tag::None), (None, false, false));
+    assert_eq!(allowed(Tag::Read), (Some(1), true, false));
+    assert_eq!(allowed(Tag::Write), (Some(1), true, true));
+    assert_eq!(cache.load_hit::<2>(0x40), Some(0x0801));
+    fill(&mut cache, 0xc0, Request::Read);
+    cache.allow(0x40, Tag::None);
+    assert_eq!(cache.load_hit::<1>(0xc0), Some(3), "the other way of the set is the most recent");
+    assert_eq!(cache.peek(0x40).map(|block| block[1]), Some(8));
+}
+
+#[test]
+fn a_cleared_cache_is_empty_and_takes_no_lost_block_in() {
+    let mut cache = Cache::new(&Config { snarfing: true, ..config(256, 1, 64) });
+    fill(&mut cache, 0x40, Request::Read);
+    fill(&mut cache, 0x80, Request::Read);
+    cache.snoop(Snoop::ReadExclusive, 0x40);
+    cache.clear();
+    assert_eq!(cache.blocks().count(), 0);
+    assert_eq!((cache.load_hit::<1>(0x80), cache.state(0x80)), (None, State::Invalid));
+    assert!(!cache.snarf(Snoop::WriteBack, 0x40, &BlockData::from_bytes(&[9; 64])));
+}
+
+#[test]
+fn the_hash_of_the_blocks_leaves_out_their_order_of_use_and_that_of_the_cache_does_not() {
+    let [mut one, mut other] = [cache(8, 2), cache(8, 2)];
+    for (cache, blocks) in [(&mut one, [0x40, 0x140]), (&mut other, [0x140, 0x40])] {
+        blocks.into_iter().for_each(|block| fill(cache, block, Request::Read));
+    }
+    let blocks = |cache: &Cache| {
+        let mut hasher = DefaultHasher::new();
+        cache.hash_blocks(&mut hasher);
+        hasher.finish()
+    };
+    let all = |cache: &Cache| {
+        let mut hasher = DefaultHasher::new();
+        cache.hash(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(blocks(&one), blocks(&other));
+    assert_ne!(all(&one), all(&other));
+    assert_eq!(all(&one), all(&one.clone()));
+    other.write(0x47, &[77]);
+    assert_ne!(blocks(&one), blocks(&other));
+}
+
+#[test]
+fn parameters_that_no_cache_can_have_are_refused() {
+    for (size, associativity, block) in [(32, 1, 16), (512, 4, 64), (1 << 30, 16, 256)] {
+        assert_eq!(config(size, associativity, block).problems(), []);
+    }
+    let problem = |config: Config| <[_; 1]>::try_from(config.problems()).expect("one problem")[0].clone();
+    for block in [8, 24, 512] {
+        let text = format!("{block}B is not a power of two from 16B to 256B");
+        assert_eq!(problem(config(1 << 20, 1, block)), ("block", text));
+    }
+    for associativity in [0, 3, 32] {
+        let text = format!("{associativity} is not 1, 2, 4, 8 or 16");
+        assert_eq!(problem(config(1 << 20, associativity, 64)), ("associativity", text));
+    }
+    for (size, written) in [(256, "256B"), (768, "768B"), (2 << 30, "2GiB")] {
+        let text = format!("{written} is not a power of two from 512B (two sets) to 1GiB");
+        assert_eq!(problem(config(size, 4, 64)), ("size", text));
+    }
+    let unknown = Config { protocol: "MOSI".into(), ..config(1024, 1, 64) };
+    let text = "'MOSI' is unknown; there are MESI, MOESI, MSI";
+    assert_eq!(problem(unknown), ("protocol", text.to_owned()));
+}
+
+#[test]
+fn snarfing_changes_nothing_where_no_other_agent_sends_blocks_home() {
+    let traffic = |of_devices| Traffic { processors: 1, caches: 1, of_devices, has_caches: true };
+    assert_eq!(config(1024, 1, 64).without_effect(&traffic(vec![Kind::WriteBlock])), []);
+    let idle = config(1024, 1, 64).without_effect(&traffic(vec![Kind::ReadOnce]));
+    let why = "nobody else sends blocks home, so none pass by to be taken in";
+    assert_eq!(idle, [("snarfing".to_owned(), why.to_owned())]);
+}
+
+#[test]
+fn a_cache_takes_the_memory_of_its_tables() {
+    for (associativity, snarfing) in [(1, false), (1, true), (4, false), (4, true)] {
+        let config = Config { snarfing, ..config(1024, associativity, 64) };
+        let cache = Cache::new(&config);
+        let words = [&cache.front, &cache.tags, &cache.lost, &cache.recency].map(Vec::len);
+        let bytes = [&cache.states, &cache.allowed, &cache.data].map(Vec::len);
+        let taken = 8 * words.iter().sum::<usize>() + bytes.iter().sum::<usize>();
+        assert_eq!(config.host_bytes(), taken as u64, "{associativity} ways, snarfing {snarfing}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The model checker: proves a protocol table right, or shows how it fails.
 //!
-//! A coherence protocol goes wrong in the interleavings that nobody thought of:
+//! A coherence protocol goes wrong in the interleavings that its designer did not think of:
 //! two caches ask for the same block, the bus grants one, and the other's
 //! request no longer fits its copy. There are not many states of a few caches
 //! and one block, so the checker visits *all* of them, breadth first: from each,

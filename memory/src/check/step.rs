@@ -10,8 +10,8 @@ use super::{Property, Violation};
 use crate::protocols::{Access, AccessAction, Protocol, Request, Snoop, SnoopAction, State};
 use std::fmt;
 
-/// One event as it happens: the world it changes and, if somebody listens, the
-/// story in words.
+/// One event as it happens: the world it changes and, if it is
+/// asked for, the story in words.
 pub(super) struct Step<'a> {
     protocol: &'a Protocol,
     world: World,
@@ -165,8 +165,8 @@ impl<'a> Step<'a> {
         Err(Violation::new(property, format!("the last write was version {last}")))
     }
 
-    /// A cache's granted transaction, at once: the others snoop, somebody
-    /// supplies the data, the own copy takes its new state.
+    /// A cache's granted transaction, at once: the others snoop, one of
+    /// them or home memory supplies the data, the own copy takes its new state.
     fn transact(&mut self, cache: Cache, request: Request) -> Result<(), Violation> {
         self.say(|| format!(": {request:?}"));
         let (supplied, shared) = self.broadcast(Some(cache), request.snoop())?;

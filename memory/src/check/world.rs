@@ -31,7 +31,7 @@ pub(super) struct Line {
     pub(super) lost: bool,
 }
 
-/// All caches, home memory, and the last version written by anybody.
+/// All caches, home memory, and the last version that a store wrote.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct World {
     pub(super) lines: Vec<Line>,

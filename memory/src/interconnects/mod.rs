@@ -405,6 +405,7 @@ impl Snooped {
 }
 
 /// The agents of an interconnect snoop, but for the one that issued.
+#[inline]
 pub(crate) fn snoop<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -424,6 +425,7 @@ pub(crate) fn snoop<C: Composition>(
 }
 
 /// The part of a transaction's home, where no agent supplied: bytes and time.
+#[inline]
 pub(crate) fn home<C: Composition>(
     composition: &mut C,
     now: Time,

@@ -57,8 +57,7 @@ impl Seats {
 
     #[inline]
     fn find(&self, next: usize, issuer: AgentId, is: impl Fn(&Seat) -> bool) -> Option<(usize, AgentId)> {
-        let rest = self.0.iter().enumerate().skip(next);
-        let mut found = rest.filter(|(_, seat)| seat.agent != issuer && is(seat));
-        found.next().map(|(place, seat)| (place, seat.agent))
+        let place = next + self.0.get(next..)?.iter().position(|seat| seat.agent != issuer && is(seat))?;
+        Some((place, self.0[place].agent))
     }
 }

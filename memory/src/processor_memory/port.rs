@@ -54,15 +54,6 @@ impl ProcessorPort<'_> {
         u64::from_le_bytes(bytes)
     }
 
-    fn scatter(&mut self, address: u64, size: usize, value: u64) {
-        let bytes = value.to_le_bytes();
-        let (first, _) = self.split(address, size);
-        self.own.data.write(address, &bytes[..first]);
-        if first < size {
-            self.own.data.write(address.wrapping_add(first as u64), &bytes[first..size]);
-        }
-    }
-
     /// How many bytes of an access lie in its first block, and in the next.
     fn split(&self, address: u64, size: usize) -> (usize, usize) {
         let block = self.own.data.block_bytes() as u64;
@@ -191,14 +182,20 @@ impl ProcessorPort<'_> {
     /// Stores into blocks that may be written. Stores to pages of code are
     /// counted, each of them, so that decoded instructions can be dropped.
     fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
-        self.scatter(address, size, value);
         self.own.code_version += u64::from(page.executable);
         let most = if page.executable { Tag::Read } else { Tag::Write };
-        self.own.allow(address, most);
-        let last = address.wrapping_add(size as u64 - 1);
-        if self.own.data.block_of(last) != self.own.data.block_of(address) {
-            self.own.allow(last, most);
+        let bytes = value.to_le_bytes();
+        let (first, _) = self.split(address, size);
+        self.store_part(address, &bytes[..first], most);
+        if first < size {
+            self.store_part(address.wrapping_add(first as u64), &bytes[first..size], most);
         }
+    }
+
+    /// Stores into one block, to which the next accesses may be fast up to `most`.
+    fn store_part(&mut self, address: u64, bytes: &[u8], most: Tag) {
+        let most = self.own.most_allowed(address, most);
+        self.own.data.write_allowing(address, bytes, most);
     }
 
     /// Checks an atomic access: aligned, cachable, allowed.

@@ -27,10 +27,13 @@ impl ProcessorMemory {
     /// Lets the fast way to the block of `address` answer at `most` this, and
     /// nothing that its tags forbid.
     pub(super) fn allow(&mut self, address: u64, most: Tag) {
-        let block = self.data.block_of(address);
-        let length = self.data.block_bytes() as u64;
-        let tag = self.tags.as_ref().map_or(Tag::Write, |tags| tags.least(block, length));
-        self.data.allow(block, most.min(tag));
+        self.data.allow(address, self.most_allowed(address, most));
+    }
+
+    /// What of `most` the tags of the block of `address` do not forbid.
+    pub(super) fn most_allowed(&self, address: u64, most: Tag) -> Tag {
+        let Some(tags) = &self.tags else { return most };
+        most.min(tags.least(self.data.block_of(address), self.data.block_bytes() as u64))
     }
 
     /// Changes a tag. The store of a reservation fails that was made before: the

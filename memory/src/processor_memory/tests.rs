@@ -1,9 +1,13 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
+mod accesses;
+mod instructions;
+mod parameters;
+mod paths;
 mod tagged_memory;
 
 use super::*;
-use crate::pages::PageAttributes;
+use crate::pages::{PageAttributes, PageKind};
 use crate::port::{AccessFault, Outcome, Port};
 use crate::transaction::BlockData;
 
@@ -18,14 +22,18 @@ struct Bench {
     memory: MainMemory,
 }
 
-fn bench(uncached_stores: UncachedStores) -> Bench {
-    let data = cache::Config {
+fn data_config() -> cache::Config {
+    cache::Config {
         size: "1KiB".parse().unwrap(),
         associativity: 1,
         block: "64B".parse().unwrap(),
         protocol: "MOESI".into(),
         snarfing: false,
-    };
+    }
+}
+
+fn bench(uncached_stores: UncachedStores) -> Bench {
+    let data = data_config();
     let store_buffer = StoreBufferConfig { uncached_stores, entries: 2 };
     let mut pages = PageTable::default();
     pages.map(DATA, 0x1000, PageAttributes::DATA);
@@ -52,6 +60,23 @@ impl Bench {
         let data = transaction.kind.fetches_block().then(|| self.memory.read_block(transaction.address, 64));
         let response = Response { data, value: 0x77, shared: false };
         (transaction.kind, self.own.complete(&transaction, &response))
+    }
+
+    /// Repeats an access until it does not wait any more, as a processor does; its
+    /// outcome, and the transactions that it took.
+    fn finished<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> (Outcome<T>, usize) {
+        // Two blocks, each with a write-back.
+        for turns in 0..=4 {
+            match access(&mut self.port()) {
+                Outcome::Wait => drop(self.bus_turn()),
+                outcome => return (outcome, turns),
+            }
+        }
+        panic!("an access that goes on waiting")
+    }
+
+    fn outcome<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> Outcome<T> {
+        self.finished(access).0
     }
 }
 
@@ -87,7 +112,7 @@ fn an_upgrade_that_lost_its_block_meanwhile_fetches_it_again() {
     let read = Transaction::block(AgentId(1), Kind::Read, DATA);
     assert!(bench.own.snoop(&read).shares);
     assert_eq!(bench.port().store(DATA, 8, 5), Outcome::Wait);
-    // Before the bus is granted for the upgrade, somebody else writes.
+    // Before the bus is granted for the upgrade, another agent writes.
     bench.own.snoop(&Transaction::block(AgentId(1), Kind::ReadExclusive, DATA));
     assert_eq!(bench.bus_turn(), (Kind::ReadExclusive, true));
 }
@@ -95,12 +120,8 @@ fn an_upgrade_that_lost_its_block_meanwhile_fetches_it_again() {
 #[test]
 fn a_misaligned_store_across_two_blocks_gets_both() {
     let mut bench = bench(UncachedStores::Blocking);
-    let mut turns = 0;
-    while bench.port().store(DATA + 60, 8, 0x0807_0605_0403_0201) == Outcome::Wait {
-        bench.bus_turn();
-        turns += 1;
-    }
-    assert_eq!(turns, 2);
+    let stored = bench.finished(|port| port.store(DATA + 60, 8, 0x0807_0605_0403_0201));
+    assert_eq!(stored, (Outcome::Done(()), 2));
     assert_eq!(bench.port().load(DATA + 60, 8), Outcome::Done(0x0807_0605_0403_0201));
     assert_eq!(bench.port().load(DATA + 64, 4), Outcome::Done(0x0807_0605));
 }

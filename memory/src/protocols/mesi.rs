@@ -1,4 +1,4 @@
-//! MESI: a dirty block that somebody reads becomes clean.
+//! MESI: a dirty block that another cache reads becomes clean.
 //!
 //! Source: M. S. Papamarcos and J. H. Patel, "A Low-Overhead Coherence Solution
 //! for Multiprocessors with Private Cache Memories", ISCA 1984 (the Illinois
@@ -6,7 +6,7 @@
 //! host of the edt study has a MESI write-invalidate bus.
 //!
 //! ```text
-//!              load, nobody shares              load, somebody shares
+//!              load, no other copy              load, other copies
 //!        .----------------- Invalid (I) -----------------.
 //!        |                    |                          |
 //!        v                    | store                    v

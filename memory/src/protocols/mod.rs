@@ -9,7 +9,7 @@
 //!    the cache must ask the bus first ([`Protocol::access`]).
 //! 2. *The bus has granted my request; which state is my copy in now?*
 //!    ([`Protocol::fill`])
-//! 3. *Somebody else's transaction passes by; what becomes of my copy, and do I
+//! 3. *Another agent's transaction passes by; what becomes of my copy, and do I
 //!    supply the data?* ([`Protocol::snoop`])
 //!
 //! A cache that snarfs (isca96, Section 5.1.2) asks one more: *bytes of a block
@@ -180,7 +180,7 @@ pub enum AccessAction {
     Hit(State),
     /// The bus must be asked first.
     Ask(Request),
-    /// The line is given up without telling anybody.
+    /// The line is given up without a transaction.
     Drop,
 }
 
@@ -217,7 +217,7 @@ impl Protocol {
     /// What a cache whose copy is in `state` does about `access`.
     ///
     /// A request is formed when the bus is *granted*, from the state that the
-    /// copy has by then: somebody else's transaction may have come first.
+    /// copy has by then: another agent's transaction may have come first.
     #[inline]
     pub fn access(&self, state: State, access: Access) -> AccessAction {
         match self.access[state as usize][access as usize] {
@@ -251,7 +251,7 @@ impl Protocol {
     /// transaction as it passes by; none if it must not.
     ///
     /// Only bytes on their way to the home can be taken: they are the last there
-    /// are, home and copy are equal afterwards, and since nobody keeps more than
+    /// are, home and copy are equal afterwards, and since no cache keeps more than
     /// a shared copy of such a block, no state of others depends on the answer.
     /// Bytes that another cache fetches are left alone; that one would have to
     /// know, before it gets them, that it is not the only one.
@@ -399,3 +399,68 @@ macro_rules! protocol {
 }
 
 include!(concat!(env!("OUT_DIR"), "/protocols.rs"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::value::{Error, StrDeserializer};
+
+    #[test]
+    fn a_protocol_is_found_and_read_by_its_name() {
+        assert_eq!(names(), ["MESI", "MOESI", "MSI"]);
+        assert_eq!(by_name("mOeSi").map(|protocol| protocol.name), Some("MOESI"));
+        assert!(by_name("MOSI").is_none());
+        let read = |name: &'static str| by_its_name::deserialize(StrDeserializer::<Error>::new(name));
+        assert_eq!(read("MSI").expect("a protocol").name, "MSI");
+        assert_eq!(read("MOSI").unwrap_err().to_string(), "there is no protocol 'MOSI'");
+    }
+
+    #[test]
+    fn a_state_says_what_its_copy_allows_and_owes() {
+        let those = |rule: fn(State) -> bool| {
+            let states = State::ALL.into_iter().filter(|&state| rule(state));
+            states.map(|state| state.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(those(State::is_readable), "shared exclusive owned modified");
+        assert_eq!(those(State::is_writable), "exclusive modified");
+        assert_eq!(those(State::is_dirty), "owned modified");
+        assert_eq!(format!("{:>8}", State::Owned), "   owned");
+        assert!(State::ALL.into_iter().all(|state| State::from_u8(state as u8) == state));
+    }
+
+    #[test]
+    fn a_table_answers_by_state_and_column() {
+        let moesi = by_name("MOESI").unwrap();
+        assert_eq!(moesi.access(State::Owned, Access::Store), AccessAction::Ask(Request::Upgrade));
+        assert_eq!(
+            [false, true].map(|shared| moesi.fill(Request::Read, shared)),
+            [State::Exclusive, State::Shared]
+        );
+        let action = moesi.snoop(State::Modified, Snoop::Read);
+        assert_eq!(
+            action,
+            SnoopAction { next: State::Owned, supplies: true, shares: true, updates_home: false }
+        );
+        let snarfed: Vec<Snoop> =
+            Snoop::ALL.into_iter().filter(|&snoop| moesi.snarf(snoop).is_some()).collect();
+        assert_eq!(snarfed, [Snoop::WriteBack, Snoop::WriteBlock]);
+        assert_eq!(by_name("MSI").unwrap().states(), [State::Invalid, State::Shared, State::Modified]);
+    }
+
+    #[test]
+    fn what_a_protocol_excludes_stops_the_simulator_and_names_it() {
+        let msi = by_name("MSI").unwrap();
+        let told = |excluded: fn(&Protocol)| {
+            let panic = std::panic::catch_unwind(|| excluded(msi)).expect_err("it is excluded");
+            *panic.downcast::<String>().expect("a message")
+        };
+        assert_eq!(
+            told(|msi| _ = msi.fill(Request::Upgrade, true)),
+            "MSI excludes Upgrade in: shared line asserted; coherence has been broken before"
+        );
+        assert_eq!(
+            told(|msi| _ = msi.snoop(State::Modified, Snoop::Upgrade)),
+            "MSI excludes Upgrade in: modified; coherence has been broken before"
+        );
+    }
+}

@@ -7,7 +7,7 @@
 //! hpca98 Table 3), is the write-invalidate member of that class given here.
 //!
 //! ```text
-//!              load, nobody shares              load, somebody shares
+//!              load, no other copy              load, other copies
 //!        .----------------- Invalid (I) -----------------.
 //!        |                    |                          |
 //!        v                    | store                    v

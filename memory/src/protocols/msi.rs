@@ -17,7 +17,7 @@
 //! ```
 //!
 //! There is no exclusive state, so the first store after a load always asks the
-//! bus, even if nobody else has the block. That one transaction for each block
+//! bus, even if no other cache has the block. That one transaction for each block
 //! of private data is what MESI saves.
 
 /// The MSI table.

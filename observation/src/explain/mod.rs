@@ -57,7 +57,8 @@ use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Node;
 use narthex_machine::node::journal::Journal;
-use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, digest, simulate};
+use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, simulate};
+use narthex_machine::sha256::sha256;
 use narthex_machine::{Failure, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -201,8 +202,7 @@ fn document(
     lives: &[Life],
     life: &Life,
 ) -> Value {
-    let packet_bytes = finished.machine.config.messages.packet.as_u64();
-    let words = AddressNames { nodes: &finished.nodes, packet_bytes };
+    let words = AddressNames { nodes: &finished.nodes };
     let segments = path::segments(life, histories);
     let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
     json!({
@@ -210,7 +210,7 @@ fn document(
         "version": env!("CARGO_PKG_VERSION"),
         "program": request.program,
         "arguments": request.args,
-        "binary_sha256": digest(elf),
+        "binary_sha256": sha256(elf),
         "interface": finished.interface.to_string(),
         "machine": finished.machine.resolved(),
         "packets": life.packets,

@@ -13,8 +13,6 @@ use super::path::Segment;
 pub struct AddressNames<'a> {
     /// Whose addresses.
     pub nodes: &'a [Node],
-    /// Bytes in a network message.
-    pub packet_bytes: u64,
 }
 
 fn agent(agent: Agent) -> &'static str {
@@ -106,7 +104,7 @@ fn transaction(
     let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, crossing.agent)));
     let part =
         own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
-    let place = words.nodes[node].place_of(crossing.address, words.packet_bytes);
+    let place = words.nodes[node].place_of(crossing.address);
     Some(Row {
         at: crossing.granted,
         node,

@@ -47,8 +47,6 @@ use narthex_machine::Failure;
 use narthex_machine::files::Destination;
 use narthex_machine::node::Node;
 use narthex_machine::node::journal::{Crossing, Event, Hold};
-use serde::{Deserialize, Serialize};
-use vcd::ValueChangeDump;
 
 use flights::Flights;
 use format::Format;
@@ -57,6 +55,9 @@ use perfetto::Perfetto;
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
+use vcd::ValueChangeDump;
+
+pub use selection::TraceRequest;
 
 /// Journals hold what happens to all nodes together in this much of their time: a
 /// few tens of megabytes, whatever the nodes do.
@@ -67,40 +68,12 @@ const SHORTEST_STEP: Duration = Duration::from_ns(200);
 /// begins: longer than any transaction takes.
 const RUN_UP: Duration = Duration::from_ns(2_000);
 
-/// The timeline of a run. It never changes what comes of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TraceRequest {
-    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
-    /// not; compressed if `.gz` follows.
-    pub file: PathBuf,
-    /// The nodes ("0,3-5"); all if not given.
-    #[serde(default)]
-    pub nodes: Option<String>,
-    /// The simulated time at which it begins ("10us"); the run's begin if not given.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// The simulated time at which it ends ("20us"); the run's end if not given.
-    #[serde(default)]
-    pub to: Option<String>,
-}
-
-/// What a timeline says about its run, and needs to know.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// What runs, for the heading.
-    pub title: &'a str,
-    /// Bytes in a network message.
-    pub packet_bytes: u64,
-}
-
 /// Writes the timeline of a run.
 pub struct Tracer {
     /// As the user calls it.
     file: PathBuf,
     destination: Destination,
     selection: Selection,
-    packet_bytes: u64,
     step: Duration,
     stage: Stage,
     timeline: Timeline,
@@ -123,18 +96,17 @@ impl Tracer {
     ///
     /// # Errors
     /// If it cannot be written there, or shows nodes or times that there are not.
-    pub fn new(request: &TraceRequest, subject: Subject<'_>, nodes: &[Node]) -> Result<Self, Failure> {
+    pub fn new(request: &TraceRequest, title: &str, nodes: &[Node]) -> Result<Self, Failure> {
         let selection = Selection::new(request, nodes.len())?;
         let name = request.file.display();
         let refused = |error| Failure::usage(format!("the timeline '{name}' cannot be written: {error}"));
         let destination = Destination::of(&request.file).map_err(refused)?;
-        let format = format(&destination, &request.file, subject, nodes, &selection).map_err(refused)?;
+        let format = format(&destination, &request.file, title, nodes, &selection).map_err(refused)?;
         let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
         let shown = selection.nodes().count() as u64;
         Ok(Tracer {
             file: request.file.clone(),
             destination,
-            packet_bytes: subject.packet_bytes,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
             stage: Stage::Before,
             timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
@@ -178,7 +150,7 @@ impl Tracer {
         for (number, node) in nodes.iter_mut().enumerate() {
             let records = node.journal.as_mut().map(|journal| journal.drain(now)).unwrap_or_default();
             entries.extend(records.into_iter().map(|record| {
-                let place = |address| node.place_of(address, self.packet_bytes).to_string();
+                let place = |address| node.place_of(address).to_string();
                 let place = address_of(&record.event).map(place);
                 Entry { at: record.at, node: number, event: record.event, place }
             }));
@@ -236,19 +208,19 @@ fn processes_of(nodes: &[Node]) -> usize {
 fn format(
     destination: &Destination,
     name: &Path,
-    subject: Subject<'_>,
+    title: &str,
     nodes: &[Node],
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
     let writer = Output::create(destination, name)?;
     let processes = processes_of(nodes);
     if !has_waveforms(name) {
-        return Ok(Box::new(Perfetto::new(writer, subject.title, processes)?));
+        return Ok(Box::new(Perfetto::new(writer, title, processes)?));
     }
     let of_node =
         |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
     let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
-    Ok(Box::new(ValueChangeDump::new(writer, subject.title, processes, &buses, selection.from)?))
+    Ok(Box::new(ValueChangeDump::new(writer, title, processes, &buses, selection.from)?))
 }
 
 /// The address that an event is about.
@@ -291,7 +263,6 @@ mod tests {
         let mut tracer = Tracer {
             file: file.clone(),
             destination,
-            packet_bytes: 256,
             step: SHORTEST_STEP,
             stage: Stage::Before,
             timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),

@@ -1,9 +1,28 @@
 //! What of a run its timeline shows: which nodes, from when to when.
 
+use std::path::PathBuf;
+
 use narthex_kernel::{Duration, Time};
 use narthex_machine::Failure;
+use serde::{Deserialize, Serialize};
 
-use super::TraceRequest;
+/// The timeline of a run. It never changes what comes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRequest {
+    /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
+    /// not; compressed if `.gz` follows.
+    pub file: PathBuf,
+    /// The nodes ("0,3-5"); all if not given.
+    #[serde(default)]
+    pub nodes: Option<String>,
+    /// The simulated time at which it begins ("10us"); the run's begin if not given.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The simulated time at which it ends ("20us"); the run's end if not given.
+    #[serde(default)]
+    pub to: Option<String>,
+}
 
 /// Nodes and a stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -236,7 +236,7 @@ class Printer:
     def __init__(self, stdout: TextIO, *, goes_on: bool = False) -> None:
         self._streams = {"stdout": stdout, "stderr": sys.stderr}
         self._goes_on = goes_on
-        """Whether the run does when nobody reads: it has something else to write."""
+        """Whether the run does when its output is not read: it has something else to write."""
         self._writers: set[str] = set()
         self._parts: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
 

@@ -106,28 +106,17 @@ def sweep(
     """
     from narthex.configuration import warnings
     from narthex.sweeps import execution, plots
-    from narthex.validation.plots import check_file
 
     target = JsonTarget(json_file)
     planned = execution.planned_of(file, compile_program)
     plots.check(planned.definition, x, color)
     warn(warnings.of_requests(run.request for run in planned.runs))
-    if plot:
-        check_file(plot)
-        check_writable(plot, "--plot")
+    _check_plot(plot)
     if list_:
         _list(planned, target, slurm)
         return
     folder = output or Path("results") / planned.definition.name
-    told = _Told(planned, folder)
-    try:
-        table = told.swept(jobs, dask, slurm, restart, retry_failed, keep_documents)
-    except KeyboardInterrupt:
-        raise NarthexError(f"interrupted; {told.what_is_there()}", INTERRUPTED) from None
-    except NarthexError as error:
-        if told.progress is None:
-            raise
-        raise NarthexError(f"{error}; {told.what_is_there()}", error.exit_code) from error
+    table = _Sweep(planned, folder).run(jobs, dask, slurm, restart, retry_failed, keep_documents)
     finish(
         lambda: target.write(_document(planned, rows=table.to_dicts())),
         lambda: None if target.to_stdout else _show(planned, table, folder),
@@ -137,26 +126,47 @@ def sweep(
     raise typer.Exit(_exit_code(table))
 
 
-class _Told:
-    """Makes a sweep, and knows how far it is."""
+def _check_plot(plot: Path | None) -> None:
+    from narthex.validation.plots import check_file
+
+    if plot:
+        check_file(plot)
+        check_writable(plot, "--plot")
+
+
+class _Sweep:
+    """Makes the runs of a sweep, and knows how many are finished."""
 
     def __init__(self, planned: "Plan", folder: Path) -> None:
         self._planned = planned
         self._folder = folder
-        self.progress: Progress | None = None
+        self._progress: Progress | None = None
         """How far the runs are; none before the first can begin."""
 
-    def swept(
+    def run(
         self, jobs: int | None, dask: str | None, slurm: bool, restart: bool, retry_failed: bool,
         keep_documents: bool,
     ) -> "polars.DataFrame":  # fmt: skip
-        """Make the sweep."""
+        """Make the runs; an error says which are kept, and how to go on."""
+        try:
+            return self._run(jobs, dask, slurm, restart, retry_failed, keep_documents)
+        except KeyboardInterrupt:
+            raise NarthexError(f"interrupted; {self._kept()}", INTERRUPTED) from None
+        except NarthexError as error:
+            if self._progress is None:
+                raise
+            raise NarthexError(f"{error}; {self._kept()}", error.exit_code) from error
+
+    def _run(
+        self, jobs: int | None, dask: str | None, slurm: bool, restart: bool, retry_failed: bool,
+        keep_documents: bool,
+    ) -> "polars.DataFrame":  # fmt: skip
         from narthex.sweeps import execution
 
         with Waiting(self._planned.definition.name) as waiting:
 
             def update(progress: "Progress") -> None:
-                self.progress = progress
+                self._progress = progress
                 waiting.update(_words(progress), progress.done, progress.total, progress.left_s)
 
             return execution.sweep(
@@ -172,9 +182,9 @@ class _Told:
                 note=tell,
             )
 
-    def what_is_there(self) -> str:
+    def _kept(self) -> str:
         """Say what is not lost, and how to go on."""
-        done = self.progress.done if self.progress else 0
+        done = self._progress.done if self._progress else 0
         return (
             f"{done} of {len(self._planned.runs)} runs are in '{self._folder}':"
             " the same command goes on from there"

@@ -78,7 +78,7 @@ def sweep() -> dict[str, Any]:
 def table(kind: type, others: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema of a table that `strict.table` reads as this dataclass.
 
-    `others` are keys that somebody else reads, maybe in the stead of fields.
+    `others` are keys that are read elsewhere, maybe in place of fields.
     """
     hints, meanings = get_type_hints(kind), _meanings(kind)
     properties, required = dict(others or {}), []

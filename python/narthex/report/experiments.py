@@ -41,11 +41,6 @@ def sections(document: dict[str, Any]) -> list[Section]:
     return made
 
 
-def machines_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the machines of the experiments' first runs."""
-    return [summary["machine"] for summary in document["summaries"]]
-
-
 def _grouped(make: type, entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = defaultdict(list)
     for entry in entries:

@@ -53,14 +53,14 @@ MEANINGS = {
     " sends it again later.",
     "acknowledgement": "The receiver has taken the packet: the sender may forget it and use its"
     " buffer again.",
-    "read": "A cache or an interface fetches a block to read it; whoever has the newest copy"
+    "read": "A cache or an interface fetches a block to read it; the agent that has the newest copy"
     " supplies it.",
     "read_exclusive": "A cache fetches a block to write it; every other copy becomes invalid.",
     "upgrade": "The cache has the block and wants to write it: only the address goes over the"
     " bus, and every other copy becomes invalid.",
     "write_back": "A changed block goes back to its home, because the cache needs the room or"
     " gives it away.",
-    "write_block": "A whole block is written; nobody has to read it before.",
+    "write_block": "A whole block is written; it need not be read before.",
     "read_once": "A block is read without a copy being kept.",
     "invalidate": "Only the address goes over the bus: every copy of the block becomes invalid,"
     " so that the next to read it finds the new one.",

@@ -48,7 +48,7 @@ class Table:
     columns: list[Column]
     rows: list[list[Cell]]
     is_folded: bool = False
-    """Whether it is closed until somebody opens it."""
+    """Whether it is closed until the reader opens it."""
     kind: str = "table"
 
 

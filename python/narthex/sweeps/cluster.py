@@ -104,7 +104,7 @@ def cluster(address: str) -> Iterator[Cluster]:
 
 
 async def _answer(address: str) -> None:
-    """Ask a scheduler who it is: joining does not wait in vain for one that never answers."""
+    """Ask a scheduler who it is: joining does not wait for one that never answers."""
     from distributed import Security, rpc
 
     arguments = Security().get_connection_args("client")

@@ -101,7 +101,7 @@ class Slurm:
     jobs: int
     """How many."""
     cores: int
-    """Of each; so many runs at a time."""
+    """Of each; this many runs at a time."""
     memory: str
     """Of each: "16GB"."""
     walltime: str = "01:00:00"

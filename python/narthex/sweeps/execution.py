@@ -2,7 +2,7 @@
 
     plan ── runs ──> Processes or Cluster ── what came of them ──> Folder
 
-Whoever makes the runs writes nothing, and this process alone writes: each run
+The workers write nothing, and this process alone writes: each run
 once, when it is finished. A failed run is a row as well; the others go on.
 """
 

@@ -32,7 +32,7 @@ _PROCESS = "import sys; from narthex.sweeps.work import serve; serve(int(sys.arg
 
 
 class Processes:
-    """So many processes, which make runs."""
+    """As many processes as are asked for, which make runs."""
 
     def __init__(self, jobs: int) -> None:
         self.capacity = jobs
@@ -123,6 +123,6 @@ class _Process:
         return f"its process ended with {code}"
 
     def end(self) -> None:
-        """End it; whoever waits for it gets `EOFError`."""
+        """End it; a thread that waits for it gets `EOFError`."""
         self._process.kill()
         self._process.wait()

@@ -9,7 +9,7 @@ A text stands for the measured value of that interface at the workload that is
 looked at, or at the workload named behind `@`. Comparisons (chained as in
 mathematics), `and`, `or`, `not`, + - * /, numbers, parentheses, `min`, `max`
 and `abs`: the grammar is Python's, read by its parser and walked here node by
-node, so a claim cannot do anything else, whoever wrote the file.
+node, so a claim cannot do anything else, whatever the file says.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """Runs an experiment: every interface, workload and seed, several at a time.
 
 A run that fails is a cell without a value, with the reason; all others go on,
-and so does whoever started the experiment.
+and so does the user who started the experiment.
 """
 
 import json
@@ -52,7 +52,7 @@ def experiment(
     `name` is PAPER/NAME, or a file of your own. `interfaces` leaves all others
     out, and the claims and comparisons that need them. `set` changes parameters
     of the machine, as in `run`. `jobs` runs are made at a time; each is its own
-    simulated machine, so their number changes nothing but the waiting time.
+    simulated machine, so their number changes only the waiting time.
     Runs that were made before are not made again, unless `fresh`. A run that
     fails is among the outcome's `failures`, and its row has no value.
     """

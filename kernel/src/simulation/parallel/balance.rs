@@ -50,7 +50,7 @@ impl Balance {
         self.until_look == 0
     }
 
-    /// Divides the partitions anew if that shortens the longest part of the work,
+    /// Divides the partitions again if that shortens the longest part of the work,
     /// of which this is new.
     pub fn divide(&mut self, new: &[u64]) {
         self.until_look = STRETCHES;
@@ -73,7 +73,7 @@ impl Balance {
 
 /// Ranges of neighbours, whose longest part is as short as it can be.
 fn neighbours(work: &[u64], threads: usize) -> Vec<usize> {
-    // What nobody has measured counts as well.
+    // What has not been measured counts as well.
     let work: Vec<u64> = work.iter().map(|&work| work.max(1)).collect();
     let (mut too_short, mut long_enough) = (work.iter().max().copied().unwrap_or(1) - 1, work.iter().sum());
     while long_enough - too_short > 1 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn one_interruption_of_the_host_moves_nobody_and_lasting_work_does() {
+    fn one_interruption_of_the_host_moves_no_partition_and_lasting_work_does() {
         let (mut balance, mut work) = (Balance::new(2, 16), [100; 16]);
         let before = balance.division.clone();
         (0..20).for_each(|_| balance.divide(&work));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_nobody_has_measured_is_divided_by_number() {
+    fn work_that_was_not_measured_is_divided_by_number() {
         assert_eq!(longest_first(&[0; 4], 2), [0, 1, 0, 1]);
     }
 }

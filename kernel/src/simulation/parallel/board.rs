@@ -2,7 +2,7 @@
 //!
 //! A thread that has finished a window publishes a report: the earliest instant
 //! at which it knows of anything to do, and what its partitions have come to.
-//! Everybody computes the next windows from the reports of all, so nobody
+//! Every thread computes the next windows from the reports of all, so none
 //! decides for the others and a window costs one exchange.
 //!
 //! ```text
@@ -65,7 +65,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// A board for so many threads.
+    /// A board for this many threads.
     pub fn new(threads: usize) -> Self {
         Board { reports: (0..threads).map(|_| Default::default()).collect() }
     }

@@ -19,7 +19,7 @@ pub(super) struct Mail<P> {
 }
 
 impl<P> Mail<P> {
-    /// Boxes for so many threads.
+    /// Boxes for this many threads.
     pub fn new(threads: usize) -> Self {
         let boxes = (0..threads * threads).map(|_| std::array::from_fn(|_| Mutex::default())).collect();
         Mail { threads, boxes }

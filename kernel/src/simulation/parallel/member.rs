@@ -79,7 +79,7 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
     }
 }
 
-/// Sees to it that nobody waits for a thread that has panicked.
+/// Makes sure that no thread waits for one that has panicked.
 struct Alarm<'team>(&'team Waiting);
 
 impl Drop for Alarm<'_> {

@@ -11,11 +11,11 @@
 //! posts what its partitions have sent to others' ([`mail`]), reports how far it is
 //! ([`board`]), and waits for the reports of all. From these every thread
 //! computes the next window and takes its mail. In this there is no lock that
-//! anybody waits for, no allocation and no system call; a report takes some tens
+//! any thread waits for, no allocation and no system call; a report takes some tens
 //! of nanoseconds from core to core. The windows are those of one thread.
 //!
 //! **The end of a stretch** is computed from the reports too: all threads see it
-//! at the same window. They wait until everybody is there, take the last mail and
+//! at the same window. They wait until all are there, take the last mail and
 //! give their partitions back to the thread that runs the simulation. That one
 //! looks at all of them, moves partitions between threads if their work differs
 //! ([`balance`]), and orders the next stretch, or simulates it by itself where
@@ -49,7 +49,7 @@ use wait::Waiting;
 /// Windows of which one is timed, to know how much work each partition makes.
 const WINDOWS_PER_SAMPLE: u64 = 16;
 
-/// How many threads a run of so many partitions really has.
+/// How many threads a run of this many partitions really has.
 pub(super) fn thread_count(threads: Threads, partitions: usize, lookahead: Duration) -> usize {
     let wanted = match threads {
         Threads::UpTo(threads) => threads.min(processors()),

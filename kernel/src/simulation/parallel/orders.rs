@@ -35,7 +35,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Orders for a team of so many threads, the leader among them.
+    /// Orders for a team of this many threads, the leader among them.
     pub fn new(threads: usize) -> Self {
         Orders {
             number: AtomicU64::new(0),
@@ -49,7 +49,7 @@ impl Orders {
     /// Sends the other threads to work on their partitions.
     pub fn give(&self, order: Order, places: &[Place], workers: &[Thread]) {
         {
-            let mut current = self.order.lock().expect("nobody panics with it");
+            let mut current = self.order.lock().expect("no thread panics with it");
             let (latest, kept) = current.get_or_insert_with(|| (order, Vec::new()));
             *latest = order;
             kept.clear();
@@ -75,7 +75,7 @@ impl Orders {
         if self.dismissed.load(Ordering::Acquire) {
             return None;
         }
-        let current = self.order.lock().expect("nobody panics with it");
+        let current = self.order.lock().expect("no thread panics with it");
         let (order, kept) = current.as_ref()?;
         places.clear();
         places.extend_from_slice(kept);

@@ -1,9 +1,9 @@
 //! How a thread waits for another: it spins, then yields, then sleeps.
 //!
 //! A window's peers are microseconds away, so a thread spins first. If there are
-//! more threads than processors, here or because of other programs, whoever is
-//! waited for may need the processor: yielding gives it. A thread that is still
-//! not served sleeps for longer and longer times, so that no one's slice of
+//! more threads than processors, here or because of other programs, the thread
+//! that is waited for may need the processor: yielding gives it. A thread that is still
+//! not served sleeps for longer and longer times, so that no thread's slice of
 //! processor time is spent on waiting.
 
 use std::hint::spin_loop;
@@ -30,7 +30,7 @@ impl Waiting {
         Waiting { spins: if have_processors { SPINS } else { 1 }, aborted: AtomicBool::new(false) }
     }
 
-    /// A thread has panicked: nobody may wait for it.
+    /// A thread has panicked: no other thread may wait for it.
     pub fn abort(&self) {
         self.aborted.store(true, Ordering::Release);
     }

@@ -15,13 +15,13 @@ pub const TALKS: u64 = 300;
 pub enum Fate {
     /// It has finished when it has nothing to say any more.
     Finish,
-    /// It stops after so many talks.
+    /// It stops after this many talks.
     Stop(u64),
-    /// It falls silent after so many talks and never finishes.
+    /// It falls silent after this many talks and never finishes.
     FallSilent(u64),
-    /// It goes on with what is no progress after so many talks.
+    /// It goes on with what is no progress after this many talks.
     Idle(u64),
-    /// It panics after so many talks.
+    /// It panics after this many talks.
     Panic(u64),
 }
 

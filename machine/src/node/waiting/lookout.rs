@@ -43,7 +43,8 @@ pub(super) struct Seen {
 pub(super) struct Lookout {
     places: [u64; KEPT],
     tells: [Tell; KEPT],
-    stops: Box<[Place; KEPT]>,
+    /// What is kept of them, as many.
+    stops: Box<[Place]>,
     /// Where the next stop is kept.
     next: usize,
     passed: u32,
@@ -75,10 +76,17 @@ struct Tell {
 impl Default for Lookout {
     fn default() -> Self {
         let nowhere = Place { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
+        Lookout::new([nowhere; KEPT].into())
+    }
+}
+
+impl Lookout {
+    /// Nothing has stopped yet. What is in `stops` has no meaning.
+    fn new(stops: Box<[Place]>) -> Self {
         Lookout {
             places: [u64::MAX; KEPT],
             tells: [Tell::default(); KEPT],
-            stops: Box::new([nowhere; KEPT]),
+            stops,
             next: 0,
             passed: 0,
             windows: 0,
@@ -86,9 +94,12 @@ impl Default for Lookout {
             penalty: SHORTEST_PENALTY,
         }
     }
-}
 
-impl Lookout {
+    /// Forgets all stops.
+    pub fn forget(&mut self) {
+        *self = Lookout::new(std::mem::take(&mut self.stops));
+    }
+
     /// The processor has stopped, after so many loads from device registers. What
     /// it may be turning in, if it seems to wait.
     pub fn look(&mut self, stop: Stop, processor: &Processor<InOrder>, uncached_loads: u64) -> Option<Seen> {

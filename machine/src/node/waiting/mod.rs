@@ -143,8 +143,9 @@ impl Node {
         self.catch_up(now);
         let disabled = std::mem::replace(&mut self.waiting.disabled, true);
         self.work(now);
-        let skipped_instructions = self.waiting.skipped_instructions;
-        self.waiting = Waiting { disabled, skipped_instructions, ..Waiting::default() };
+        self.waiting.disabled = disabled;
+        self.waiting.stage = Stage::Executing;
+        self.waiting.lookout.forget();
     }
 
     /// When a sleeping node does something by itself, but for its events; none if

@@ -116,7 +116,7 @@ impl<'a> Node<'a> {
         copy.0 = self.protocol.fill(request, shared);
     }
 
-    /// Everybody but the issuer snoops. Returns the block's data and the shared
+    /// Every cache but the issuer snoops. Returns the block's data and the shared
     /// line.
     fn broadcast(&mut self, issuer: Option<usize>, block: usize, snoop: Snoop) -> (Block, bool) {
         let mut data = self.home[block];

@@ -21,16 +21,6 @@ fn refused<T>(block: u64, tag: Tag) -> Outcome<T> {
 }
 
 impl Bench {
-    /// Repeats an access until it does not wait any more, as a processor does.
-    fn finished<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> Outcome<T> {
-        loop {
-            match access(&mut self.port()) {
-                Outcome::Wait => drop(self.bus_turn()),
-                outcome => return outcome,
-            }
-        }
-    }
-
     fn set_tag(&mut self, block: u64, tag: Tag) {
         self.port().set_tag(block, tag as u64).expect("a block of tagged memory");
     }
@@ -56,7 +46,7 @@ fn an_access_that_a_tag_forbids_is_refused_before_its_block_is_fetched() {
 fn a_line_that_a_tag_closes_does_not_hit_any_more_and_does_again_when_it_opens() {
     let mut bench = tagged_bench(64);
     bench.set_tag(TAGGED, Tag::Write);
-    assert_eq!(bench.finished(|port| port.store(TAGGED, 8, 7)), Outcome::Done(()));
+    assert_eq!(bench.outcome(|port| port.store(TAGGED, 8, 7)), Outcome::Done(()));
     assert!(bench.port().store_hit::<8>(TAGGED, 8));
     bench.set_tag(TAGGED, Tag::Read);
     assert!(!bench.port().store_hit::<8>(TAGGED, 9));
@@ -75,27 +65,21 @@ fn a_tag_change_leaves_the_most_recent_line_the_most_recent() {
     bench.set_tag(TAGGED, Tag::Read);
     let (older, newer, next) = (TAGGED, TAGGED - 0x1000, TAGGED - 0xe00);
     for address in [older, newer] {
-        assert_eq!(bench.finished(|port| port.load(address, 8)), Outcome::Done(0));
+        assert_eq!(bench.outcome(|port| port.load(address, 8)), Outcome::Done(0));
     }
     bench.set_tag(TAGGED, Tag::None);
     assert_eq!(bench.port().load_hit::<8>(newer), Some(0));
-    assert_eq!(bench.finished(|port| port.load(next, 8)), Outcome::Done(0));
+    assert_eq!(bench.outcome(|port| port.load(next, 8)), Outcome::Done(0));
     assert!(bench.own.peek(older).is_none() && bench.own.peek(newer).is_some());
 }
 
 #[test]
 fn a_block_that_is_snarfed_into_closed_memory_does_not_hit() {
     let mut bench = tagged_bench(64);
-    let config = cache::Config {
-        size: "1KiB".parse().unwrap(),
-        associativity: 1,
-        block: "64B".parse().unwrap(),
-        protocol: "MOESI".into(),
-        snarfing: true,
-    };
+    let config = cache::Config { snarfing: true, ..data_config() };
     bench.own.data = Cache::new(&config);
     bench.set_tag(TAGGED, Tag::Read);
-    assert_eq!(bench.finished(|port| port.load(TAGGED, 8)), Outcome::Done(0));
+    assert_eq!(bench.outcome(|port| port.load(TAGGED, 8)), Outcome::Done(0));
     bench.own.snoop(&Transaction::block(AgentId(1), Kind::ReadExclusive, TAGGED));
     bench.set_tag(TAGGED, Tag::None);
     let data = BlockData::from_bytes(&[5; 64]);
@@ -110,10 +94,10 @@ fn a_block_that_is_snarfed_into_closed_memory_does_not_hit() {
 fn a_reservation_does_not_survive_a_change_of_tags() {
     let mut bench = tagged_bench(64);
     bench.set_tag(TAGGED, Tag::Write);
-    assert_eq!(bench.finished(|port| port.load_reserved(TAGGED, 8)), Outcome::Done(0));
+    assert_eq!(bench.outcome(|port| port.load_reserved(TAGGED, 8)), Outcome::Done(0));
     bench.set_tag(TAGGED, Tag::None);
     bench.set_tag(TAGGED, Tag::Write);
-    assert_eq!(bench.finished(|port| port.store_conditional(TAGGED, 8, 1)), Outcome::Done(false));
+    assert_eq!(bench.outcome(|port| port.store_conditional(TAGGED, 8, 1)), Outcome::Done(false));
 }
 
 #[test]
@@ -224,7 +208,7 @@ fn take(bench: &mut Bench, model: &mut Model, step: &Step) -> Result<(), TestCas
             let fast = load_hit(&mut bench.port(), BASE + address, size);
             let outcome = match fast {
                 Some(value) => Outcome::Done(value),
-                None => bench.finished(|port| port.load(BASE + address, size)),
+                None => bench.outcome(|port| port.load(BASE + address, size)),
             };
             let expected = refusing.map_or(Outcome::Done(model.value(address, size)), Outcome::Fault);
             prop_assert_eq!(outcome, expected, "fast: {}", fast.is_some());
@@ -238,7 +222,7 @@ fn take(bench: &mut Bench, model: &mut Model, step: &Step) -> Result<(), TestCas
             let fast = store_hit(&mut bench.port(), BASE + address, size, value);
             let outcome = match fast {
                 true => Outcome::Done(()),
-                false => bench.finished(|port| port.store(BASE + address, size, value)),
+                false => bench.outcome(|port| port.store(BASE + address, size, value)),
             };
             prop_assert_eq!(outcome, refusing.map_or(Outcome::Done(()), Outcome::Fault), "fast: {}", fast);
             if refusing.is_none() {
@@ -254,7 +238,7 @@ fn take(bench: &mut Bench, model: &mut Model, step: &Step) -> Result<(), TestCas
         Step::Exchange { address, value } => {
             let address = address & !7;
             let refusing = model.refusing(address, 8, Tag::Write);
-            let outcome = bench.finished(|port| port.load_for_update(BASE + address, 8));
+            let outcome = bench.outcome(|port| port.load_for_update(BASE + address, 8));
             let expected = refusing.map_or(Outcome::Done(model.value(address, 8)), Outcome::Fault);
             prop_assert_eq!(outcome, expected);
             if refusing.is_none() {

@@ -1,0 +1,110 @@
+//! What a system call answers: a value, an error number, and what the node has to do.
+
+use crate::linux::address_space::Refusal;
+use serde::{Deserialize, Serialize};
+
+/// The answer to a system call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallResult {
+    /// What register a0 receives.
+    pub value: i64,
+    /// What the node has to carry out.
+    pub effect: Option<Effect>,
+}
+
+/// What a call does to the world outside of its node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The program writes to one of its streams.
+    Output {
+        /// Which one.
+        stream: OutputStream,
+        /// What, which need not be text.
+        bytes: Vec<u8>,
+    },
+    /// The program ends with this code, 0 for success.
+    Exit(u8),
+    /// The program ended itself by a signal, as `abort` does.
+    Killed {
+        /// The number.
+        signal: u64,
+        /// The signal's name.
+        name: &'static str,
+    },
+    /// The program speaks to the simulator.
+    Narthex(NarthexCall),
+    /// The user should know, once, that the program asks for something that
+    /// nodes do not have.
+    Notice(String),
+}
+
+/// A program's output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum OutputStream {
+    /// File descriptor 1.
+    Output,
+    /// File descriptor 2.
+    Error,
+}
+
+/// A call to the simulator, not to Linux.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NarthexCall {
+    /// A result of the program's for the report.
+    Report {
+        /// What was measured.
+        name: String,
+        /// How much.
+        value: f64,
+        /// In which unit.
+        unit: String,
+    },
+    /// A check in the program failed: the run ends as a failure.
+    Fail(String),
+    /// A measured region begins or ends on this node.
+    Region {
+        /// The region's name.
+        name: String,
+        /// Whether it begins.
+        begin: bool,
+    },
+}
+
+impl From<i64> for CallResult {
+    fn from(value: i64) -> Self {
+        CallResult { value, effect: None }
+    }
+}
+
+impl From<Effect> for CallResult {
+    fn from(effect: Effect) -> Self {
+        CallResult { value: 0, effect: Some(effect) }
+    }
+}
+
+/// A Linux error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Error(pub(super) i64);
+
+pub(super) const ENOENT: Error = Error(2);
+pub(super) const EBADF: Error = Error(9);
+pub(super) const EAGAIN: Error = Error(11);
+pub(super) const ENOMEM: Error = Error(12);
+pub(super) const EFAULT: Error = Error(14);
+pub(super) const EEXIST: Error = Error(17);
+pub(super) const ENODEV: Error = Error(19);
+pub(super) const EINVAL: Error = Error(22);
+pub(super) const ENOTTY: Error = Error(25);
+pub(super) const ESPIPE: Error = Error(29);
+pub(super) const ESRCH: Error = Error(3);
+pub(super) const ENOSYS: Error = Error(38);
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid => EINVAL,
+            Refusal::NoMemory => ENOMEM,
+            Refusal::Exists => EEXIST,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Guest programs for tests, compiled from C: by `narthex cc` of the checkout's
+//! .venv, or else of the PATH.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The ELF file of guest/programs/`source`, a C file.
+///
+/// # Panics
+/// With the remedy, if there is no `narthex` or it cannot compile the file.
+pub fn compiled_guest(source: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let file = root.join("guest/programs").join(source);
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = scratch.join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
+    let own = root.join(".venv/bin/narthex");
+    let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
+    let done = Command::new(&narthex).arg("cc").arg(&file).arg("-o").arg(&program).output();
+    let done = done.unwrap_or_else(|error| panic!("{}: {error}; run `make setup` first", narthex.display()));
+    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+    let elf = std::fs::read(&program).expect("it has just been written");
+    std::fs::remove_file(&program).expect("it is there");
+    elf
+}

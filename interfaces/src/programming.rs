@@ -1,0 +1,152 @@
+//! What a program sees of a model: its driver, its registers, the facts that the
+//! driver has to know, and what else the model needs of its node.
+//!
+//! Models that are programmed alike share one [`Programming`], as the FIFOs do.
+//! Nothing lists them: everything is found by way of the models. The guest's C
+//! header ([`crate::registers::c_header`]) is generated from what is found.
+
+use crate::models::MODELS;
+
+/// How a kind of interface is programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Programming {
+    /// The driver in guest/messaging.
+    pub driver: Driver,
+    /// Its registers, in lists that ways of programming share.
+    pub registers: &'static [&'static [Register]],
+    /// Numbers that driver and interface agree on.
+    pub constants: &'static [Constant],
+    /// What the driver reads on the information page that other drivers do not.
+    pub facts: &'static [Fact],
+    /// What it takes.
+    pub requirements: &'static [Requirement],
+}
+
+/// A driver of the messaging library: `guest/messaging/driver_NAME.c`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Driver {
+    /// Its file's NAME.
+    pub name: &'static str,
+    /// The number by which the information page shows it.
+    pub number: u64,
+    /// What it drives.
+    pub meaning: &'static str,
+}
+
+impl Driver {
+    /// A driver whose number follows from its name.
+    pub const fn new(name: &'static str, meaning: &'static str) -> Self {
+        Driver { name, number: fnv_1a(name.as_bytes()), meaning }
+    }
+
+    /// A driver with a number of its own, which compiled programs know.
+    pub const fn numbered(number: u64, name: &'static str, meaning: &'static str) -> Self {
+        Driver { name, number, meaning }
+    }
+
+    /// The name of its number in C.
+    pub fn constant(&self) -> String {
+        format!("DRIVER_{}", self.name.to_uppercase())
+    }
+}
+
+/// The 64-bit FNV-1a hash: the same for a name in every version.
+const fn fnv_1a(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    let mut place = 0;
+    while place < bytes.len() {
+        hash = (hash ^ bytes[place] as u64).wrapping_mul(0x100_0000_01b3);
+        place += 1;
+    }
+    hash
+}
+
+/// A register: its name, its offset in the page, and what it is for.
+pub type Register = (&'static str, u64, &'static str);
+
+/// A number: its name in C, its value, and what it means.
+pub type Constant = (&'static str, u64, &'static str);
+
+/// Something that the information page tells a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// The field's name in C.
+    pub name: &'static str,
+    /// What its value means.
+    pub meaning: &'static str,
+}
+
+/// What a half takes beyond what every node has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Requirement {
+    /// The processor has block buffers.
+    BlockBuffers,
+    /// A packet's header is one doubleword: the rest of it is the payload alone.
+    PlainHeader,
+    /// The node runs one process; says why.
+    OneProcess(&'static str),
+}
+
+/// Each way of programming that a model has, once, in the order of their drivers' numbers.
+pub fn all() -> Vec<&'static Programming> {
+    let mut all: Vec<&'static Programming> = MODELS.iter().map(|model| model.programming).collect();
+    all.sort_by_key(|programming| programming.driver.number);
+    all.dedup();
+    all
+}
+
+/// Each of the things that the ways of programming have, once.
+pub(crate) fn gathered<T: Copy + PartialEq + 'static>(part: impl Fn(&Programming) -> &'static [T]) -> Vec<T> {
+    let mut gathered = Vec::new();
+    for &each in all().into_iter().flat_map(part) {
+        if !gathered.contains(&each) {
+            gathered.push(each);
+        }
+    }
+    gathered
+}
+
+/// The registers of all models, by their offsets.
+pub fn registers() -> Vec<Register> {
+    let lists = gathered(|programming| programming.registers);
+    let mut registers: Vec<Register> = lists.into_iter().flatten().copied().collect();
+    registers.sort_by_key(|&(name, offset, _)| (offset, name));
+    registers.dedup();
+    registers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn is_once<T: Ord>(names: impl IntoIterator<Item = T>) -> bool {
+        let names: Vec<T> = names.into_iter().collect();
+        let count = names.len();
+        names.into_iter().collect::<BTreeSet<T>>().len() == count
+    }
+
+    #[test]
+    fn a_drivers_name_and_number_are_its_own_and_its_file_is_there() {
+        assert!(is_once(all().iter().map(|programming| programming.driver.name)));
+        assert!(is_once(all().iter().map(|programming| programming.driver.number)));
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest/messaging");
+        for programming in all() {
+            let file = format!("{folder}/driver_{}.c", programming.driver.name);
+            assert!(std::path::Path::new(&file).exists(), "there is no {file}");
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_thing_to_all_models() {
+        assert!(is_once(registers().iter().map(|(name, ..)| name)));
+        assert!(is_once(gathered(|programming| programming.constants).iter().map(|(name, ..)| name)));
+        assert!(is_once(gathered(|programming| programming.facts).iter().map(|fact| fact.name)));
+    }
+
+    #[test]
+    fn a_new_drivers_number_is_none_of_the_small_ones() {
+        assert!(Driver::new("eager", "").number > u64::from(u32::MAX));
+        assert_ne!(Driver::new("eager", "").number, Driver::new("eager2", "").number);
+    }
+}

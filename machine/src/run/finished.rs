@@ -1,0 +1,117 @@
+//! A run at its end, and its result as a document.
+
+use narthex_fabrics::MessageSizes;
+use narthex_interfaces::Attached;
+use narthex_kernel::Time;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::number::number;
+use super::written::Written;
+use crate::config::Machine;
+use crate::node::counts::sizes_json;
+use crate::node::{Node, Process, Region, Report};
+use crate::request::RunRequest;
+use crate::sha256::sha256;
+
+/// The version of the results' layout.
+pub const SCHEMA_VERSION: u32 = 3;
+
+/// What a run cost the host. It is no part of the run's document, which is the
+/// same at any cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Effort {
+    /// Windows in which nodes advanced.
+    pub windows: u64,
+    /// Instructions that all processors retired.
+    pub instructions: u64,
+    /// Those among them that were computed, in wait loops, instead of executed.
+    pub skipped_instructions: u64,
+    /// Events that happened at all nodes: grants and releases of buses, frames, timers.
+    pub events: u64,
+    /// Checkpoints that were written.
+    pub checkpoints: u64,
+    /// Host threads, at most.
+    pub threads: usize,
+}
+
+/// A run that has come to its end.
+pub struct Finished {
+    /// The machine, with the request's changes.
+    pub machine: Machine,
+    /// Its interface.
+    pub interface: Attached,
+    /// Its nodes, their ledgers closed.
+    pub nodes: Vec<Node>,
+    /// What it cost the host.
+    pub effort: Effort,
+    /// The instant of its end.
+    pub(super) end: Time,
+    pub(super) written: Written,
+}
+
+impl Finished {
+    /// The result document: everything that is needed to run it again, and all that was counted.
+    pub fn document(&self, request: &RunRequest, elf: &[u8]) -> Value {
+        let Finished { machine, interface, nodes, end, written, effort: _ } = self;
+        let mut message_sizes = MessageSizes::default();
+        nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
+        json!({
+            "schema": SCHEMA_VERSION,
+            "version": env!("CARGO_PKG_VERSION"),
+            "program": request.program,
+            "arguments": request.args,
+            "binary_sha256": sha256(elf),
+            "interface": interface.to_string(),
+            "machine": machine.resolved(),
+            "warnings": warnings(machine, interface),
+            "ending": "finished",
+            "simulated_ps": end.as_ps(),
+            "reports": of_processes(nodes, reports_of),
+            "regions": of_processes(nodes, regions_of),
+            "message_sizes": sizes_json(&message_sizes),
+            "statistics": nodes[0].statistics_described(),
+            "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
+            "output": written.to_json(),
+        })
+    }
+}
+
+/// What was set and changes nothing with the interface.
+fn warnings(machine: &Machine, interface: &Attached) -> Vec<String> {
+    let told = machine.settings_with(interface).expect("the machine has had the interface");
+    told.warnings.iter().map(ToString::to_string).collect()
+}
+
+/// What every process has of something, with whose it is.
+fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (node, partition) in nodes.iter().enumerate() {
+        for (number, process) in partition.processes.iter().enumerate() {
+            for mut entry in what(process) {
+                entry["node"] = node.into();
+                entry["process"] = number.into();
+                all.push(entry);
+            }
+        }
+    }
+    all
+}
+
+fn reports_of(process: &Process) -> Vec<Value> {
+    let report =
+        |report: &Report| json!({ "name": report.name, "value": number(report.value), "unit": report.unit });
+    process.reports.iter().map(report).collect()
+}
+
+fn regions_of(process: &Process) -> Vec<Value> {
+    let region = |region: &Region| {
+        let mut entry = json!({ "name": region.name, "begin_ps": region.begin.as_ps(), "end_ps": null });
+        if let (Some((end, counts)), Some(fields)) = (&region.end, entry.as_object_mut()) {
+            fields.insert("end_ps".into(), end.as_ps().into());
+            fields.extend(counts.to_json());
+        }
+        entry
+    };
+    process.regions.iter().map(region).collect()
+}

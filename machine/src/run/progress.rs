@@ -1,0 +1,25 @@
+//! What the caller of a run sees while it goes on.
+
+use narthex_cores::linux::OutputStream;
+use narthex_kernel::Time;
+
+/// What the caller of a run sees while it goes on.
+pub enum Progress<'a> {
+    /// A node's program wrote something.
+    Output {
+        /// Which node.
+        node: usize,
+        /// Which of its processes.
+        process: usize,
+        /// To which stream.
+        stream: OutputStream,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// Something about the run that its result does not tell, but its user should know.
+    Notice(&'a str),
+    /// Something that was asked for besides the result, and is not there.
+    Loss(&'a str),
+    /// The simulated time so far; comes several times a second.
+    Time(Time),
+}
