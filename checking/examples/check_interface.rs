@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         |place: usize, otherwise| options.get(place).and_then(|text| text.parse().ok()).unwrap_or(otherwise);
     let request = InterfaceCheck {
         interface: interface.clone(),
-        machine: "hpca98".into(),
+        machine: std::env::var("MACHINE").unwrap_or_else(|_| "hpca98".into()),
         set: std::env::var("SET")
             .map(|sets| sets.split(',').map(str::to_owned).collect())
             .unwrap_or_default(),

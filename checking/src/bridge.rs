@@ -5,21 +5,30 @@
 //!   processor: stores, loads ──── memory bus ── bridge ── I/O bus ──── device: reads, invalidations
 //! ```
 //!
-//! The bridge is the simulator's own. Whoever asks for a bus may be granted it,
-//! except that the bridge comes first where it says so; how long anything takes
-//! is a free choice. The paper's fairness is a property of its own: "Fairness is
-//! preserved by ensuring that the next I/O bus transaction succeeds" (isca96,
-//! Section 4.1). Without it, a processor that is quick enough has the device
-//! refused for ever.
+//! Both buses, the bridge and their rules are the simulator's own; the processor
+//! and the device do nothing but use them, in any order. What they do to each
+//! other's data is explored with the interfaces ([`crate::interface`]). The paper's
+//! fairness is a property of its own: "Fairness is preserved by ensuring that the
+//! next I/O bus transaction succeeds" (isca96, Section 4.1). Without it, a
+//! processor that is quick enough has the device refused for ever.
 
 use std::hash::Hash;
 use std::time::Instant;
 
 use narthex_kernel::digest::Digest;
+use narthex_kernel::{Duration, Time};
 use narthex_machine::config;
-use narthex_memory::bridge::{Bridge, Config, End, OnMemory, Start, Turn};
-use narthex_memory::{AgentId, Kind, Transaction};
+use narthex_memory::bridge::{Bridge, Config, Timing};
+use narthex_memory::bus::Bus;
+use narthex_memory::interconnects::bridged_bus::BridgedBus;
+use narthex_memory::interconnects::snooping_bus::SnoopingBus;
+use narthex_memory::interconnects::{
+    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Seat, Seats,
+    Step,
+};
+use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
+use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, explore};
 use crate::report::Report;
 
@@ -43,49 +52,19 @@ pub const TRAFFIC: &str = "5 accesses of a processor and 3 transactions of a dev
 /// What the user calls the rule that can be left out.
 pub const FAIRNESS: &str = "fairness";
 
+const MEMORY_BUS: InterconnectId = InterconnectId(0);
+const IO_BUS: InterconnectId = InterconnectId(1);
 const PROCESSOR: AgentId = AgentId(0);
 const DEVICE: AgentId = AgentId(1);
+const BRIDGE: AgentId = AgentId(2);
 const REGISTER: u64 = 0x1000;
 const BLOCK: u64 = 0x2000;
-
-/// Who has the memory bus, and what for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Memory {
-    Free,
-    /// A store of the processor crosses to the bridge, or waits for room there.
-    Store {
-        stalled: bool,
-    },
-    /// The address of a load crosses to the bridge.
-    Address,
-    /// The load waits for the I/O bus, and crosses it.
-    Load,
-    /// The answer is on its way; so many invalidations were taken before it.
-    Answer {
-        taken: u64,
-    },
-    /// The bridge carries a device's invalidation, or a device's read.
-    Bridge {
-        writes: bool,
-    },
-    /// The bridge keeps it for a device.
-    Kept,
-}
-
-/// Who has the I/O bus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Io {
-    Free,
-    Bridge(Kind),
-    Device { kind: Kind, ends: bool },
-}
+const BLOCK_BYTES: usize = 64;
 
 /// A state of both buses.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Debug)]
 pub struct Buses {
-    bridge: Bridge,
-    memory: Memory,
-    io: Io,
+    interconnects: Interconnects,
     /// The access that the processor asks for.
     asks: Option<Kind>,
     /// Accesses that the processor has begun, and that have reached the device.
@@ -96,6 +75,8 @@ pub struct Buses {
     /// Invalidations that the bridge has taken, and that have been seen.
     taken: u64,
     seen: u64,
+    /// Those taken when the device answered the load that is under way.
+    taken_before: u64,
     /// Refusals of the device's transaction so far.
     refusals: u64,
 }
@@ -105,25 +86,17 @@ pub struct Buses {
 pub enum Event {
     /// The processor begins an access of this kind.
     Ask(Kind),
-    /// The memory bus is granted to the processor.
-    Processor,
-    /// The memory bus is granted to the bridge.
-    Bridge,
-    /// What is on the memory bus goes on.
-    Memory,
-    /// The I/O bus is granted to the bridge.
-    IoBridge,
-    /// The I/O bus is granted to the device, for a transaction of this kind.
-    IoDevice(Kind),
-    /// What is on the I/O bus is over.
-    IoOver,
+    /// Something happens at a bus. A device that gets its bus for a new transaction
+    /// issues one of this kind.
+    Bus(Choice, Kind),
 }
 
 /// Explores every interleaving at the bridge to an I/O bus. `fair` says whether
 /// it has its fairness.
 pub fn check(fair: bool) -> Report {
     let started = Instant::now();
-    let exploration = explore(&mut CheckedBridge { fair }, usize::MAX, &mut |_| true);
+    let mut checked = CheckedBridge { fair, ..CheckedBridge::default() };
+    let exploration = explore(&mut checked, usize::MAX, &mut |_| true);
     let what = ("I/O bridge", "room for one transaction each way".into(), TRAFFIC);
     let report = Report::of(what, exploration, &PROPERTIES, started);
     Report { without: (!fair).then(|| FAIRNESS.into()), ..report }
@@ -133,210 +106,247 @@ pub fn check(fair: bool) -> Report {
 pub struct CheckedBridge {
     /// Without it, refusals are forgotten.
     pub fair: bool,
+    /// What the processor snoops.
+    concern: std::ops::Range<u64>,
 }
 
-/// A bridge with room for one transaction each way, so that it is often full.
-fn bridge(fair: bool) -> Bridge {
-    let bus = config::load("isca96").expect("a built-in machine").config;
-    let io = bus.io_bus.expect("the 1996 machine has an I/O bus");
-    let bridge = Bridge::new(&Config { downward_entries: 1, upward_entries: 1, ..io });
-    if fair { bridge } else { bridge.unfair() }
+impl Default for CheckedBridge {
+    fn default() -> Self {
+        CheckedBridge { fair: true, concern: 0..u64::MAX }
+    }
+}
+
+impl CheckedBridge {
+    /// The buses of the 1996 machine, whose bridge has room for one transaction
+    /// each way, so that it is often full.
+    fn interconnects(&self) -> Vec<Interconnect> {
+        let machine = config::load("isca96").expect("a built-in machine").config;
+        let io = machine.io_bus.expect("the 1996 machine has an I/O bus");
+        let bridge = Bridge::new(&Config { downward_entries: 1, upward_entries: 1, ..io.clone() });
+        let bridge = if self.fair { bridge } else { bridge.unfair() };
+        let registers = REGISTER..REGISTER + 8;
+        let homes = |home, rest: AddressMap| {
+            let mut map = rest;
+            map.add(registers.clone(), home).expect("it is the only range");
+            map
+        };
+        let above = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
+        let processor = Seat { concern: self.concern.clone(), ..Seat::of_processor(PROCESSOR) };
+        let memory_bus = SnoopingBus::new(
+            Names { name: "memory bus", prefix: "" },
+            Bus::new(&machine.bus, BLOCK_BYTES),
+            Seats::new(vec![processor]),
+            homes(Home::Beyond(IO_BUS), above),
+        );
+        let io_bus = BridgedBus::new(
+            Names { name: "I/O bus", prefix: "io_" },
+            (MEMORY_BUS, BRIDGE),
+            (bridge, Timing::new(&machine.bus, &io, BLOCK_BYTES)),
+            Seats::new(vec![Seat::of_device(DEVICE, 0..0)]),
+            homes(Home::Agent(DEVICE), AddressMap::default()),
+        );
+        vec![memory_bus.with_bridge(BRIDGE, IO_BUS).into(), io_bus.into()]
+    }
 }
 
 impl Buses {
+    fn wants(&self, agent: AgentId) -> bool {
+        match agent {
+            PROCESSOR => self.asks.is_some(),
+            _ => self.done < TRANSACTIONS,
+        }
+    }
+
+    /// Whether an access of the processor has the memory bus.
+    fn is_accessing(&self) -> bool {
+        let occupant = self.interconnects.get(MEMORY_BUS).occupant();
+        occupant.is_some_and(|transaction| transaction.agent == PROCESSOR)
+    }
+
     fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        let is_idle =
-            self.asks.is_none() && matches!(self.memory, Memory::Free | Memory::Bridge { .. } | Memory::Kept);
-        if is_idle && self.begun < ACCESSES {
+        if self.asks.is_none() && !self.is_accessing() && self.begun < ACCESSES {
             events.extend([Event::Ask(Kind::UncachedStore), Event::Ask(Kind::UncachedLoad)]);
         }
-        match (self.memory, self.bridge.wants_memory()) {
-            (Memory::Free, Some(Turn::First)) => events.push(Event::Bridge),
-            (Memory::Free, turn) => {
-                events.extend(self.asks.map(|_| Event::Processor));
-                events.extend(turn.map(|_| Event::Bridge));
+        for choice in self.interconnects.choices(|agent, _| self.wants(agent)) {
+            events.push(Event::Bus(choice, Kind::ReadOnce));
+            if choice == Choice::Grant(IO_BUS, DEVICE) {
+                events.push(Event::Bus(choice, Kind::Invalidate));
             }
-            (Memory::Store { stalled: true } | Memory::Load | Memory::Kept, _) => {}
-            _ => events.push(Event::Memory),
-        }
-        match self.io {
-            Io::Free if self.bridge.wants_io() => events.push(Event::IoBridge),
-            Io::Free if self.bridge.has_refused(DEVICE) && self.bridge.admits_devices() => {
-                events.push(Event::IoDevice(Kind::ReadOnce));
-            }
-            Io::Free if self.done < TRANSACTIONS && self.bridge.admits_devices() => {
-                events.extend([Event::IoDevice(Kind::ReadOnce), Event::IoDevice(Kind::Invalidate)]);
-            }
-            Io::Bridge(_) | Io::Device { ends: true, .. } => events.push(Event::IoOver),
-            _ => {}
         }
         events
     }
 
     fn is_over(&self) -> bool {
+        let is_free = |on, agent| self.interconnects.admits(on, agent);
         self.begun == ACCESSES
             && self.reached == ACCESSES
             && self.done == TRANSACTIONS
             && self.taken == self.seen
-            && self.memory == Memory::Free
-            && self.io == Io::Free
+            && is_free(MEMORY_BUS, PROCESSOR)
+            && is_free(IO_BUS, DEVICE)
+    }
+}
+
+/// One event as it happens.
+struct Move<'a> {
+    buses: Buses,
+    /// What the device issues, if anything new.
+    kind: Kind,
+    violation: Option<Violation>,
+    story: Option<&'a mut String>,
+}
+
+impl Move<'_> {
+    fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push_str(&words());
+        }
     }
 
-    fn happen(&mut self, event: Event, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
+    fn expect(&mut self, holds: bool, property: &'static str, words: impl FnOnce() -> String) {
+        if !holds && self.violation.is_none() {
+            self.violation = Some(Violation { property, words: words() });
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
         match event {
             Event::Ask(kind) => {
-                say(format!("the processor asks for the memory bus ({})", kind.name()));
-                self.asks = Some(kind);
-                self.begun += 1;
+                self.say(|| format!("the processor asks for the memory bus ({})", kind.name()));
+                self.buses.asks = Some(kind);
+                self.buses.begun += 1;
             }
-            Event::Processor => self.start(say),
-            Event::Bridge => self.use_memory(say),
-            Event::Memory => return self.advance_memory(say),
-            Event::IoBridge => return self.start_for_bridge(say),
-            Event::IoDevice(kind) => self.start_for_device(kind, say),
-            Event::IoOver => return self.end_io(say),
+            Event::Bus(choice, kind) => {
+                self.kind = kind;
+                self.tell(choice);
+                self.choose(choice);
+            }
         }
-        Ok(())
     }
 
-    fn start(&mut self, say: &mut dyn FnMut(String)) {
-        let kind = self.asks.take().expect("the processor asks");
-        let access = Transaction::uncached(PROCESSOR, kind, REGISTER, 8, self.begun);
-        self.memory = match self.bridge.start(access) {
-            Start::Posts => Memory::Store { stalled: false },
-            Start::Stalls => Memory::Store { stalled: true },
-            Start::Reads => Memory::Address,
+    fn tell(&mut self, choice: Choice) {
+        let (Choice::Grant(on, _) | Choice::Step(on, _)) = choice;
+        let bus = self.buses.interconnects.get(on);
+        let (name, occupant) = (bus.name(), bus.occupant().map(|occupant| occupant.kind.name()));
+        self.say(|| match (choice, occupant) {
+            (Choice::Grant(_, agent), _) => format!("the {name} is granted to {}", who(agent)),
+            (Choice::Step(_, Step::Address), _) => "the load's address is at the bridge".into(),
+            (Choice::Step(..), Some(kind)) => format!("{kind} is over on the {name}"),
+            (Choice::Step(..), None) => format!("the bridge's part on the {name} is over"),
+        });
+    }
+}
+
+fn who(agent: AgentId) -> &'static str {
+    ["the processor", "the device", "the bridge"][usize::from(agent.0)]
+}
+
+impl Choosing for Move<'_> {
+    fn interconnects(&mut self) -> &mut Interconnects {
+        &mut self.buses.interconnects
+    }
+}
+
+impl Composition for Move<'_> {
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.buses.interconnects.get_mut(on)
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
+        self.buses.interconnects.schedule(on, step);
+    }
+
+    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
+        self.buses.wants(agent)
+    }
+
+    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
+        let issued = match agent {
+            PROCESSOR => {
+                Transaction::uncached(PROCESSOR, self.buses.asks.take()?, REGISTER, 8, self.buses.begun)
+            }
+            _ => Transaction::block(DEVICE, self.kind, BLOCK),
         };
-        say(format!("the memory bus is granted to the processor: {} {}", kind.name(), self.begun));
-        if let Io::Device { ends, .. } = &mut self.io
-            && self.bridge.is_refused()
-        {
-            say("; the device's transaction is refused".into());
-            *ends = true;
+        self.say(|| match agent {
+            PROCESSOR => format!(": {} {}", issued.kind.name(), issued.value),
+            _ => format!(": {}", issued.kind.name()),
+        });
+        Some(issued)
+    }
+
+    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        if agent == PROCESSOR && transaction.kind == Kind::Invalidate {
+            self.say(|| "; the processor sees an invalidation".into());
+            self.buses.seen += 1;
+        }
+        SnoopReply::default()
+    }
+
+    fn home(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction) -> HomeReply {
+        unreachable!("the device has registers only")
+    }
+
+    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        let data = transaction.kind.fetches_block().then(|| BlockData::zeroed(BLOCK_BYTES));
+        HomeReply { data, delay: Duration::ZERO }
+    }
+
+    fn write_memory(&mut self, _memory: MemoryId, _address: u64, _data: &BlockData) {
+        unreachable!("no cache supplies anything")
+    }
+
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::ZERO
+    }
+
+    fn access(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction, _response: &mut Response) {
+        let value = transaction.value;
+        self.buses.reached += 1;
+        self.say(|| format!("; access {value} reaches the device"));
+        self.expect(value == self.buses.reached, IN_ORDER, || "an earlier one has not".into());
+        if transaction.kind == Kind::UncachedLoad {
+            self.buses.taken_before = self.buses.taken;
         }
     }
 
-    fn use_memory(&mut self, say: &mut dyn FnMut(String)) {
-        say("the bridge has the memory bus".into());
-        self.memory = match self.bridge.next_on_memory() {
-            OnMemory::Write(_) => Memory::Bridge { writes: true },
-            OnMemory::Read(_) => {
-                if let Io::Device { ends, .. } = &mut self.io {
-                    *ends = true;
-                }
-                Memory::Bridge { writes: false }
-            }
-            OnMemory::Keep => Memory::Kept,
-            OnMemory::Nothing => Memory::Free,
-        };
+    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
+        false
     }
 
-    fn advance_memory(&mut self, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
-        match self.memory {
-            Memory::Store { .. } => {
-                say("the store has crossed the memory bus".into());
-                self.bridge.post();
-                self.memory = Memory::Free;
+    fn complete(
+        &mut self,
+        _now: Time,
+        agent: AgentId,
+        _on: InterconnectId,
+        transaction: &Transaction,
+        _response: &Response,
+    ) {
+        let buses = &mut self.buses;
+        match (agent, transaction.kind) {
+            (PROCESSOR, Kind::UncachedLoad) => {
+                let has_seen = buses.seen >= std::mem::take(&mut buses.taken_before);
+                self.expect(has_seen, SEEN, || "an invalidation is still on its way".into());
             }
-            Memory::Address => {
-                say("the load's address is at the bridge".into());
-                self.bridge.read_arrives();
-                self.memory = Memory::Load;
+            (PROCESSOR, _) => {}
+            (_, kind) => {
+                buses.taken += u64::from(kind == Kind::Invalidate);
+                buses.done += 1;
+                buses.refusals = 0;
             }
-            Memory::Answer { taken } => {
-                say("the load is answered".into());
-                self.memory = Memory::Free;
-                if self.seen < taken {
-                    return Err(Violation {
-                        property: SEEN,
-                        words: "an invalidation is still on its way".into(),
-                    });
-                }
-            }
-            Memory::Bridge { writes } => {
-                say("the bridge's transaction on the memory bus is over".into());
-                self.seen += u64::from(writes);
-                if self.bridge.memory_over()
-                    && let Io::Device { ends, .. } = &mut self.io
-                {
-                    *ends = true;
-                }
-                self.memory = Memory::Free;
-            }
-            Memory::Free | Memory::Load | Memory::Kept => unreachable!("nothing goes on by itself"),
-        }
-        Ok(())
-    }
-
-    fn start_for_bridge(&mut self, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
-        let Some(access) = self.bridge.next_on_io() else { return Ok(()) };
-        say(format!("the I/O bus is granted to the bridge: {} {}", access.kind.name(), self.reached + 1));
-        self.io = Io::Bridge(access.kind);
-        self.reached += 1;
-        match access.value == self.reached {
-            true => Ok(()),
-            false => Err(Violation { property: IN_ORDER, words: format!("it is access {}", access.value) }),
         }
     }
 
-    fn start_for_device(&mut self, kind: Kind, say: &mut dyn FnMut(String)) {
-        let again = self.bridge.take_refused(DEVICE);
-        let transaction = again.unwrap_or_else(|| Transaction::block(DEVICE, kind, BLOCK));
-        say(format!("the I/O bus is granted to the device: {}", transaction.kind.name()));
-        let kind = transaction.kind;
-        let goes_on = self.bridge.device_starts(transaction);
-        if !goes_on {
-            say(", which is refused".into());
-        }
-        self.io = Io::Device { kind, ends: !goes_on || kind.is_posted() };
-        self.use_kept(say);
-    }
-
-    fn use_kept(&mut self, say: &mut dyn FnMut(String)) {
-        if self.memory == Memory::Kept {
-            say("; ".into());
-            self.use_memory(say);
-        }
-    }
-
-    fn end_io(&mut self, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
-        let tenure = std::mem::replace(&mut self.io, Io::Free);
-        match tenure {
-            Io::Bridge(kind) => {
-                say(format!("{} is over on the I/O bus", kind.name()));
-                if self.bridge.io_over() {
-                    self.memory = Memory::Store { stalled: false };
-                }
-                if !kind.is_posted() {
-                    self.memory = Memory::Answer { taken: self.taken };
-                }
-                Ok(())
+    fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
+        match seen {
+            Observation::Released if on == IO_BUS => {
+                self.say(|| "; it was refused".into());
+                self.buses.refusals += 1;
+                self.expect(self.buses.refusals == 1, FAIR, || "it was refused before".into());
             }
-            Io::Device { kind, .. } => self.end_for_device(kind, say),
-            Io::Free => unreachable!("somebody has the I/O bus"),
+            Observation::Kept => self.say(|| ", which keeps it for the device".into()),
+            _ => {}
         }
-    }
-
-    fn end_for_device(&mut self, kind: Kind, say: &mut dyn FnMut(String)) -> Result<(), Violation> {
-        let end = self.bridge.device_ends();
-        say(format!("the device's {} leaves the I/O bus: {end:?}", kind.name()));
-        match end {
-            End::Stalled => self.io = Io::Device { kind, ends: false },
-            End::Refused => {
-                self.refusals += 1;
-                if self.refusals > 1 {
-                    return Err(Violation { property: FAIR, words: "it was refused before".into() });
-                }
-            }
-            End::Buffered | End::Read => {
-                self.taken += u64::from(end == End::Buffered);
-                self.done += 1;
-                self.refusals = 0;
-                self.use_kept(say);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -346,15 +356,14 @@ impl System for CheckedBridge {
 
     fn start(&mut self) -> Result<Buses, Violation> {
         Ok(Buses {
-            bridge: bridge(self.fair),
-            memory: Memory::Free,
-            io: Io::Free,
+            interconnects: Interconnects::new(self.interconnects()),
             asks: None,
             begun: 0,
             reached: 0,
             done: 0,
             taken: 0,
             seen: 0,
+            taken_before: 0,
             refusals: 0,
         })
     }
@@ -364,17 +373,19 @@ impl System for CheckedBridge {
     }
 
     fn next(&mut self, state: &Buses, event: Event, story: Option<&mut String>) -> Result<Buses, Violation> {
-        let mut next = state.clone();
-        match story {
-            Some(story) => next.happen(event, &mut |words| story.push_str(&words))?,
-            None => next.happen(event, &mut |_| {})?,
+        let mut step = Move { buses: state.clone(), kind: Kind::ReadOnce, violation: None, story };
+        step.happen(event);
+        match step.violation {
+            None => Ok(step.buses),
+            Some(violation) => Err(violation),
         }
-        Ok(next)
     }
 
     fn digest(&self, state: &Buses) -> u128 {
         let mut digest = Digest::default();
-        state.hash(&mut digest);
+        let Buses { interconnects, asks, begun, reached, done, taken, seen, taken_before, refusals } = state;
+        interconnects.hash_state(&mut digest);
+        (asks, begun, reached, done, taken, seen, taken_before, refusals).hash(&mut digest);
         digest.value()
     }
 
@@ -387,27 +398,39 @@ impl System for CheckedBridge {
     }
 
     fn describe(&self, state: &Buses) -> String {
-        format!("{} accesses have reached the device; {}", state.reached, state.bridge.describe())
+        format!("{} accesses have reached the device{}", state.reached, state.interconnects.describe())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explore::Exploration;
+
+    fn explored(mut checked: CheckedBridge) -> Exploration {
+        explore(&mut checked, 1_000_000, &mut |_| true)
+    }
 
     #[test]
     fn every_interleaving_at_the_bridge_is_fair_and_in_order() {
-        let found = explore(&mut CheckedBridge { fair: true }, 1_000_000, &mut |_| true);
+        let found = explored(CheckedBridge::default());
         assert!(found.complete && found.counter_example.is_none(), "{:#?}", found.counter_example);
         assert!(found.states > 1_000, "{} states", found.states);
     }
 
     #[test]
     fn without_fairness_a_device_is_refused_again() {
-        let found = explore(&mut CheckedBridge { fair: false }, 1_000_000, &mut |_| true);
+        let found = explored(CheckedBridge { fair: false, ..CheckedBridge::default() });
         let example = found.counter_example.expect("the starvation is found");
         assert_eq!(example.violated, FAIR);
         let refusals = example.steps.iter().filter(|step| step.contains("refused")).count();
         assert!(refusals >= 2, "{:#?}", example.steps);
+    }
+
+    #[test]
+    fn a_bus_that_does_not_show_invalidations_to_the_processor_is_found() {
+        let found = explored(CheckedBridge { concern: 0..BLOCK, ..CheckedBridge::default() });
+        let example = found.counter_example.expect("the unseen invalidation is found");
+        assert_eq!(example.violated, SEEN);
     }
 }

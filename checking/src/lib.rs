@@ -3,9 +3,10 @@
 //! | module | what is explored |
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
-//! | [`bridge`] | the bridge to an I/O bus |
+//! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
 //! | [`explore`] | the explorer itself: it visits every state of a system |
+//! | [`clock`] | interconnects whose steps happen at any time |
 //! | [`report`] | what a check has found |
 //!
 //! Coherence protocols are explored by [`narthex_memory::check`], beside their tables.
@@ -15,6 +16,7 @@
 //! the document of a report, with its text for people.
 
 pub mod bridge;
+pub mod clock;
 pub mod explore;
 pub mod interface;
 pub mod report;

@@ -155,7 +155,7 @@ impl std::fmt::Debug for dyn Device {
 impl Device for Interface {
     fn seats(&self) -> Vec<DeviceSeat> {
         let concern = self.concern();
-        let seat = |(number, half): (usize, &Box<dyn crate::Side>)| {
+        let seat = |(number, half): (usize, &dyn crate::Side)| {
             let process = Interface::process_of(number);
             let is_sender = number == Interface::send_half(process);
             let registers = Addresses::of_process(process).register_page();
@@ -171,7 +171,7 @@ impl Device for Interface {
                 concern,
             }
         };
-        self.sides.iter().enumerate().map(seat).collect()
+        self.sides.iter().map(|half| &**half).enumerate().map(seat).collect()
     }
 
     fn seats_beside(&self, seat: usize) -> Range<usize> {

@@ -305,6 +305,12 @@ impl Bridge {
         }
     }
 
+    /// Whether the bridge has the memory bus, for a transaction of a device or to
+    /// keep it for one.
+    pub fn has_memory(&self) -> bool {
+        self.holding.is_some()
+    }
+
     fn is_read_asking(&self) -> bool {
         let asks =
             |upward: &Upward| upward.stage == UpwardStage::Asking && !upward.transaction.kind.is_posted();

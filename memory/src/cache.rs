@@ -417,8 +417,12 @@ impl Cache {
 
     /// Feeds the blocks to `hasher` in the order of their addresses, without
     /// where they are and when they were used. Two caches that agree in this
-    /// behave alike as long as no set is full.
+    /// behave alike as long as no set is full. Of one that snarfs it counts too
+    /// which lines have lost which blocks.
     pub fn hash_blocks<H: Hasher>(&self, hasher: &mut H) {
+        if !self.lost.is_empty() {
+            (&self.lost, &self.tags).hash(hasher);
+        }
         let mut lines: Vec<Line> = self.present().collect();
         lines.sort_unstable_by_key(|&line| self.tags[line]);
         for line in lines {

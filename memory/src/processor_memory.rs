@@ -426,22 +426,25 @@ impl ProcessorMemory {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
-    /// Another agent's transaction is over, whose bytes the caches may take.
-    pub fn snarf(&mut self, transaction: &Transaction) {
+    /// Another agent's transaction is over, whose bytes the caches may take. Says
+    /// whether one did.
+    pub fn snarf(&mut self, transaction: &Transaction) -> bool {
         let (Some(snoop), Some(data), Some(address)) =
             (transaction.kind.snoop(), &transaction.data, self.translation.to_process(transaction.address))
         else {
-            return;
+            return false;
         };
-        if self.data.snarf(snoop, address, data) {
+        let by_data = self.data.snarf(snoop, address, data);
+        if by_data {
             self.statistics.snarfed.increment();
             self.allow(address, Tag::Write);
         }
-        if let Some(instructions) = &mut self.instructions
-            && instructions.snarf(snoop, address, data)
-        {
+        let by_instructions =
+            self.instructions.as_mut().is_some_and(|instructions| instructions.snarf(snoop, address, data));
+        if by_instructions {
             self.statistics.snarfed.increment();
         }
+        by_data || by_instructions
     }
 
     fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {

@@ -51,6 +51,7 @@ def test_a_queue_holds_when_the_cache_loses_any_block_at_any_moment(interface, s
         "interfaces.cni_iqm.message_ready=cachable-store",
         "store_buffer.uncached_stores=posted",
         "data_cache.protocol=MESI",
+        "data_cache.snarfing=true",
     ],
 )
 def test_cached_queues_hold_however_the_machine_is_set(setting):
@@ -120,14 +121,36 @@ def test_a_rule_that_no_interface_has_is_no_check_of_all(capsys):
     )
 
 
-def test_a_place_that_is_not_explored_is_refused():
-    with pytest.raises(Exception, match="name the interface without its place"):
-        check("NI2w on cache-bus")
+@pytest.mark.parametrize(
+    ("machine", "interface", "states"),
+    [
+        ("hpca98", "NI2w on register", 4_000),
+        ("isca96", "NI2w on cache-bus", 5_000),
+        ("isca96", "NI2w on io-bus", 10_000),
+        ("isca96", "CNI0Qm on io-bus", 90_000),
+    ],
+)
+def test_an_interface_holds_wherever_it_is_attached(machine, interface, states):
+    report = check(interface, machine=machine)
+    assert report["proven"], report["text"]
+    assert report["states"] > states
+
+
+def test_behind_a_bridge_an_interface_without_one_of_its_rules_is_caught():
+    report = check("CNI0Qm on io-bus", machine="isca96", without="header-last")
+    assert report["counter_example"]["violated"] == WHOLE, report["text"]
+    assert "the memory bus is granted to the bridge; write_block receive queue" in report["text"]
+
+
+def test_a_place_that_the_machine_lacks_is_refused():
+    with pytest.raises(Exception, match=r"no \[io_bus\], which 'NI2w on io-bus' needs"):
+        check("NI2w on io-bus")
 
 
 def test_the_bridge_is_fair_and_a_device_starves_without_that():
     fair = json.loads(_native.check_bridge())
     assert fair["proven"], fair["text"]
+    assert fair["states"] > 4_000
     assert fair["complete"]
     unfair = json.loads(_native.check_bridge("fairness"))
     refused = "a device's transaction that was refused is not refused again"

@@ -10,12 +10,9 @@
 //! [`super::world`].
 
 use narthex_fabrics::Header;
-use narthex_interfaces::interface::Node;
-use narthex_interfaces::{Attachment, HalfName, Interface, Name};
+use narthex_interfaces::{Attached, HalfName, Name};
 use narthex_kernel::{Bytes, Duration};
 use narthex_machine::config::MachineConfig;
-use narthex_machine::request::Failure;
-use narthex_memory::{AgentId, protocols};
 use serde_json::{Value, json};
 
 /// Bytes of a coherence block, the smallest that a cache supports.
@@ -28,9 +25,20 @@ const ENTRIES: u64 = 2;
 /// Longer than any number of steps that a half can make meanwhile.
 const LONG: Duration = Duration::from_ps(1 << 32);
 
-/// The name and the machine of the small form.
-pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig), Failure> {
+/// Entries of each of a bridge's buffers, so that it is often full.
+const BRIDGE_ENTRIES: u32 = 1;
+
+/// The interface and the machine of the small form.
+///
+/// # Errors
+/// Why the machine cannot have the interface.
+pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, MachineConfig), String> {
+    let Attached { name, attachment } = *asked;
     let mut config = machine.clone();
+    config.machine.processors_per_node = 1;
+    if let Some(bridge) = &mut config.io_bus {
+        (bridge.downward_entries, bridge.upward_entries) = (BRIDGE_ENTRIES, BRIDGE_ENTRIES);
+    }
     config.data_cache.block = Bytes::new(BLOCK_BYTES);
     // Two sets of sixteen lines: more blocks than any interface shares, so
     // that which block leaves is the checker's choice alone.
@@ -39,72 +47,73 @@ pub fn small(name: Name, machine: &MachineConfig) -> Result<(Name, MachineConfig
     // What a larger header has beyond a doubleword is payload to an interface.
     config.messages.header = Bytes::new(Header::BYTES as u64);
     let models = [name.send.model, name.receive.model];
+    let sections = machine.interfaces_at(attachment);
+    for path in [&mut config.cache_bus, &mut config.register_file].into_iter().flatten() {
+        path.interfaces.clear();
+    }
     let forms = PACKET_BLOCKS.iter().filter_map(|blocks| {
         config.messages.packet = Bytes::new(blocks * BLOCK_BYTES);
         for model in models {
-            let section = machine.interfaces.get(model.section).cloned();
+            let section = sections.get(model.section).cloned();
             let mut section = section.unwrap_or_else(model.sample);
             let values = section.as_object_mut().into_iter().flat_map(|table| table.values_mut());
             values.for_each(|value| adapt(value, machine.messages.packet, config.messages.packet));
             config.interfaces.insert(model.section.into(), section);
         }
-        smallest(name, &config)
+        smallest(*asked, &config)
     });
-    let least = forms.min_by_key(|(name, config)| most_entries(*name, config));
-    least.ok_or_else(|| Failure::usage(format!("'{name}' has no form that is small enough to be checked")))
+    let least = forms.min_by_key(|(interface, config)| most_entries(interface, config));
+    least.ok_or_else(|| {
+        let mut full = machine.clone();
+        full.machine.processors_per_node = 1;
+        for model in models {
+            full.interfaces.entry(model.section).or_insert_with(model.sample);
+        }
+        let small = || format!("'{asked}' has no form that is small enough to be checked");
+        full.build_interface(asked).err().unwrap_or_else(small)
+    })
 }
 
 /// The smallest form with packets of this size.
-fn smallest(name: Name, config: &MachineConfig) -> Option<(Name, MachineConfig)> {
+fn smallest(asked: Attached, config: &MachineConfig) -> Option<(Attached, MachineConfig)> {
+    let Attached { name, attachment } = asked;
     (0..=name.send.size.max(name.receive.size)).find_map(|size| {
         let at_most = |half: HalfName| half.with_size(half.size.min(size));
         let small = Name { send: at_most(name.send)?, receive: at_most(name.receive)? };
-        with_least_numbers(small, config).map(|config| (small, config))
+        let small = Attached { name: small, attachment };
+        with_least_numbers(&small, config).map(|config| (small, config))
     })
 }
 
 /// The machine in which each whole number among the parameters of the
 /// interface's models is the least that will do, if any will.
-fn with_least_numbers(name: Name, config: &MachineConfig) -> Option<MachineConfig> {
+fn with_least_numbers(interface: &Attached, config: &MachineConfig) -> Option<MachineConfig> {
     let mut config = config.clone();
-    for half in [name.send, name.receive] {
+    for half in [interface.name.send, interface.name.receive] {
         let section = half.model.section;
         let table = config.interfaces[section].as_object()?.clone();
         for (key, value) in table {
             let Some(most) = value.as_u64() else { continue };
             (1..=most).find(|least| {
                 config.interfaces[section][&key] = json!(least);
-                will_do(name, &config)
+                will_do(interface, &config)
             })?;
         }
     }
-    will_do(name, &config).then_some(config)
+    will_do(interface, &config).then_some(config)
 }
 
 /// Whether the interface can be built and its queues have enough entries.
-fn will_do(name: Name, config: &MachineConfig) -> bool {
-    build(name, config).is_some_and(|interface| {
+fn will_do(interface: &Attached, config: &MachineConfig) -> bool {
+    config.build_interface(interface).is_ok_and(|interface| {
         interface.layouts(0).iter().all(|layout| matches!(layout.entries, 0 | ENTRIES..))
     })
 }
 
 /// The entries of the longer queue.
-pub fn most_entries(name: Name, config: &MachineConfig) -> u64 {
-    let interface = build(name, config).expect("it has been built before");
+pub fn most_entries(interface: &Attached, config: &MachineConfig) -> u64 {
+    let interface = config.build_interface(interface).expect("it has been built before");
     interface.layouts(0).iter().map(|layout| layout.entries).max().unwrap_or(0)
-}
-
-fn build(name: Name, config: &MachineConfig) -> Option<Interface> {
-    let node = Node {
-        sections: &config.interfaces,
-        processes: 1,
-        first_agent: AgentId(1),
-        attachment: Attachment::MemoryBus,
-        protocol: protocols::by_name(&config.data_cache.protocol).expect("checked with the machine"),
-        block_bytes: BLOCK_BYTES,
-        packet_bytes: config.messages.packet.as_u64(),
-    };
-    Interface::build(name, &node).ok()
 }
 
 /// Makes a duration too long for anything to wait for it, and shrinks a
@@ -126,8 +135,8 @@ mod tests {
 
     fn small_of(name: &str) -> (String, MachineConfig) {
         let machine = config::load("hpca98").unwrap();
-        let (name, config) = small(name.parse().unwrap(), &machine.config).unwrap();
-        (name.to_string(), config)
+        let (interface, config) = small(&name.parse().unwrap(), &machine.config).unwrap();
+        (interface.to_string(), config)
     }
 
     #[test]

@@ -6,18 +6,19 @@
 //!        │                                             is a step of its own
 //!   cache, store buffer (the simulator's own)
 //!        │
-//!   bus: one transaction at a time ── interface: both halves, the simulator's own
+//!   interconnects, with their rules ── interface: both halves, the simulator's own
 //!        │                                  │
 //!   main memory                          network: has room, brings packets, when it chooses
 //! ```
 //!
 //! A program sends or receives numbered messages over a queue of two entries
 //! until the queue has been gone round more than twice. From each state
-//! everything happens that can happen next: the processor's next access, a bus
-//! grant to any agent that asks, the end of a transaction, an awaited instant, a
-//! packet, room in the network, and the loss of any block from the processor's
-//! cache. [`explore`](crate::explore) visits all states; [`messages`], [`processor`] and [`step`]
-//! name the properties. docs/checking.md says what a proof covers.
+//! everything happens that can happen next: the processor's next access, the grant
+//! of an interconnect to any agent that asks, the end of a transaction, an awaited
+//! instant, a packet, room in the network, and the loss of any block from the
+//! processor's cache. [`explore`](crate::explore) visits all states; [`messages`],
+//! [`processor`] and [`step`] name the properties. docs/checking.md says what a
+//! proof covers.
 
 pub mod environment;
 pub mod form;
@@ -34,14 +35,17 @@ use std::time::Instant;
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Attachment, Interface, Name};
+use narthex_interfaces::{Attached, Device, Interface};
 use narthex_machine::compose::{Blueprint, Place};
 use narthex_machine::config::{self, MachineConfig};
+use narthex_machine::node::ProcessorSeats;
 use narthex_machine::request::{Failure, RunRequest};
+use narthex_memory::interconnects::Interconnect;
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::PageTable;
 use serde::Deserialize;
 
+use crate::clock::Interconnects;
 use crate::explore::{self, System, Violation, explore};
 use crate::report::{Explored, Report};
 use environment::Environment;
@@ -56,7 +60,7 @@ use world::{Event, Numbers, World};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceCheck {
-    /// The interface, in the taxonomy's notation.
+    /// The interface, in the taxonomy's notation, and where it is attached.
     pub interface: String,
     /// The machine whose protocol, store buffer and interface parameters count.
     pub machine: String,
@@ -84,7 +88,7 @@ const PROPERTIES: [&str; 6] = [
 
 /// The interface of a node that is checked, with its program.
 struct Checked<'a> {
-    name: Name,
+    interface: Attached,
     machine: &'a str,
     config: &'a MachineConfig,
     program: &'a [u8],
@@ -110,11 +114,8 @@ pub fn check(
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
     let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
-    if asked.attachment != Attachment::MemoryBus {
-        let problem = "the checker has a memory bus only: name the interface without its place";
-        return Err(Failure::usage(format!("'{asked}' cannot be checked there; {problem}")));
-    }
-    let (name, config) = form::small(asked.name, &machine.config)?;
+    let (interface, config) = form::small(&asked, &machine.config)
+        .map_err(|problem| Failure::usage(format!("{}: {problem}", request.machine)))?;
     let mut report = Report {
         interface: asked.to_string(),
         form: String::new(),
@@ -126,9 +127,9 @@ pub fn check(
         counter_example: None,
         elapsed_us: 0,
     };
-    for (numbers, words) in traffics(form::most_entries(name, &config)) {
+    for (numbers, words) in traffics(form::most_entries(&interface, &config)) {
         let mut checked = Checked {
-            name,
+            interface,
             machine: &request.machine,
             config: &config,
             program: elf,
@@ -178,7 +179,7 @@ impl Checked<'_> {
             program: "interface".into(),
             args: vec![sends.to_string(), receives.to_string()],
             machine: self.machine.to_owned(),
-            interface: self.name.to_string(),
+            interface: self.interface.to_string(),
             nodes: Some(2),
             set: Vec::new(),
             threads: 1,
@@ -189,7 +190,9 @@ impl Checked<'_> {
     }
 
     fn describe(&self) -> Result<String, Failure> {
-        let queues = match self.interface()?.layouts(0).map(|layout| layout.entries) {
+        let interface = self.interface()?;
+        self.wired(&interface)?;
+        let queues = match interface.layouts(0).map(|layout| layout.entries) {
             [0, 0] => "no queues".into(),
             [send, 0] => format!("a send queue of {send} entries"),
             [0, receive] => format!("a receive queue of {receive} entries"),
@@ -197,17 +200,17 @@ impl Checked<'_> {
         };
         let MachineConfig { data_cache, messages, .. } = self.config;
         let (block, packet, protocol) = (data_cache.block, messages.packet, &data_cache.protocol);
-        let evictions = self.evictions;
+        let snarfs = if data_cache.snarfing { " with snarfing" } else { "" };
+        let Checked { interface, evictions, .. } = self;
         Ok(format!(
-            "as {}, {queues}, blocks of {block}, packets of {packet}, {protocol}, evictions up to {evictions}",
-            self.name
+            "as {interface}, {queues}, blocks of {block}, packets of {packet}, {protocol}{snarfs}, \
+             evictions up to {evictions}"
         ))
     }
 
     fn blueprint(&self) -> Result<Blueprint<'_>, Failure> {
-        let attached = Attached { name: self.name, attachment: Attachment::MemoryBus };
         let program = Program::parse("interface", self.program).map_err(Failure::usage)?;
-        Ok(Blueprint::new(self.config, attached, program, &self.request()))
+        Ok(Blueprint::new(self.config, self.interface, program, &self.request()))
     }
 
     /// The interface, without what is to be left out.
@@ -217,6 +220,21 @@ impl Checked<'_> {
             Some(rule) => interface.without(rule).map_err(Failure::usage),
             None => Ok(interface),
         }
+    }
+
+    /// The interconnects of the node, and where its processor sits.
+    fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
+        let attachment = self.interface.attachment;
+        let shape = self.config.shape(attachment, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let [on] = &shape.processors[..] else {
+            let number = shape.processors.len();
+            let machine = self.machine;
+            return Err(Failure::usage(format!(
+                "{machine}: a node has {number} processors; the checker explores nodes of one"
+            )));
+        };
+        let wired = shape.wire(&[interface as &dyn Device]).map_err(Failure::usage)?;
+        Ok((shape.seats_of_processor(on), wired))
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -241,26 +259,32 @@ impl Checked<'_> {
         let block_bytes = self.config.data_cache.block.as_u64();
         let payload_bytes = self.config.payload_bytes();
         let places = Places::new(interface.address_names(block_bytes), block_bytes);
+        let (seats, wired) = self.wired(&interface)?;
         self.rules = Some(Rules {
+            seats,
             executor,
             lengths: Lengths { block_bytes, payload_bytes },
             numbers: self.numbers,
             places,
         });
-        Ok(begun.map(|guest| first_world(guest, interface)))
+        Ok(begun.map(|guest| first_world(guest, interface, wired)))
     }
 
     fn rules(&mut self) -> &mut Rules {
         self.rules.as_mut().expect("the program has been started")
     }
+
+    fn seats(&self) -> &ProcessorSeats {
+        &self.rules.as_ref().expect("the program has been started").seats
+    }
 }
 
-fn first_world(guest: processor::Guest, interface: Interface) -> World {
+fn first_world(guest: processor::Guest, interface: Interface, wired: Vec<Interconnect>) -> World {
     World {
         guest,
         interface,
         clocks: Default::default(),
-        underway: None,
+        interconnects: Interconnects::new(wired),
         network: Environment::default(),
         received: 0,
         evicted: 0,
@@ -276,7 +300,7 @@ impl System for Checked<'_> {
     }
 
     fn events(&self, world: &World) -> Vec<Event> {
-        world.events(self.numbers, self.evictions)
+        world.events(self.seats(), self.numbers, self.evictions)
     }
 
     fn next(&mut self, world: &World, event: Event, story: Option<&mut String>) -> Result<World, Violation> {

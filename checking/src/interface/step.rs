@@ -1,16 +1,21 @@
-//! What one event does to a node: the rules of the bus, with the models, the
-//! cache and the program under test as they are.
+//! What one event does to a node: a composition whose interconnects follow the
+//! simulator's rules, with the models, the cache and the program under test as
+//! they are.
 
 use std::fmt::Write as _;
 
+use narthex_interfaces::Device;
 use narthex_interfaces::side::{Context, RegisterFault, Side};
-use narthex_memory::processor_memory::Traffic;
-use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_kernel::{Duration, Time};
+use narthex_machine::node::ProcessorSeats;
+use narthex_memory::interconnects::{self, Composition, Interconnect, InterconnectId, MemoryId, Observation};
+use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::messages::Lengths;
 use super::places::Places;
-use super::processor::{Executor, NO_FAULT};
-use super::world::{Agent, Event, Numbers, Underway, World};
+use super::processor::{Executor, NO_FAULT, ProcessorState};
+use super::world::{Event, Numbers, PROCESSOR, World, half_of};
+use crate::clock::{Choice, Choosing, Interconnects, NOW};
 use crate::explore::Violation;
 
 /// At most one owner.
@@ -18,6 +23,8 @@ pub const ONE_OWNER: &str = "a block has at most one owner that supplies it";
 
 /// What every step of a check needs.
 pub struct Rules {
+    /// Where the processor sits.
+    pub seats: ProcessorSeats,
     /// Runs the program.
     pub executor: Executor,
     /// The messages.
@@ -32,11 +39,13 @@ pub struct Rules {
 pub struct Step<'a> {
     rules: &'a mut Rules,
     world: World,
+    /// A block that the cache gives up and that the processor writes back.
+    write_back: Option<Transaction>,
+    /// Where the transaction is that the story has told of.
+    told_on: Option<InterconnectId>,
+    /// The first property that was violated.
+    violation: Option<Violation>,
     story: Option<&'a mut String>,
-}
-
-fn refused(fault: &RegisterFault) -> Violation {
-    Violation { property: NO_FAULT, words: format!("the interface refuses it: {}", fault.0) }
 }
 
 impl<'a> Step<'a> {
@@ -47,9 +56,13 @@ impl<'a> Step<'a> {
         event: Event,
         story: Option<&'a mut String>,
     ) -> Result<World, Violation> {
-        let mut step = Step { rules, world: world.clone(), story };
-        step.happen(event)?;
-        Ok(step.world)
+        let world = world.clone();
+        let mut step = Step { rules, world, write_back: None, told_on: None, violation: None, story };
+        step.happen(event);
+        match step.violation {
+            None => Ok(step.world),
+            Some(violation) => Err(violation),
+        }
     }
 
     fn say(&mut self, words: impl FnOnce(&Places) -> String) {
@@ -58,62 +71,78 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), Violation> {
+    /// Takes note of a violation; the first one is told.
+    fn judge<T>(&mut self, judged: Result<T, Violation>) -> Option<T> {
+        match judged {
+            Ok(value) => Some(value),
+            Err(violation) => {
+                self.violation.get_or_insert(violation);
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, fault: &RegisterFault) {
+        let words = format!("the interface refuses it: {}", fault.0);
+        self.judge::<()>(Err(Violation { property: NO_FAULT, words }));
+    }
+
+    fn happen(&mut self, event: Event) {
         match event {
             Event::Step => self.processor(),
-            Event::Grant(agent) => self.grant(agent),
-            Event::Release => self.release(),
-            Event::Timer(side) => {
-                self.say(|_| format!("{}: the time it waited for has passed", name_of(side)));
-                self.world.clocks[side].come();
-                self.with_side(side, |side, context| side.timer(context))
+            Event::Interconnect(choice) => self.interconnect(choice),
+            Event::Timer(half) => {
+                self.say(|_| format!("{}: the time it waited for has passed", name_of(half)));
+                self.world.clocks[half].come();
+                self.with_half(half, |half, context| half.timer(context));
             }
             Event::Room => {
                 self.say(|_| "the network has room for a packet".into());
                 self.world.network.make_room();
-                self.with_side(0, |side, context| side.network(context))
+                self.with_half(0, |half, context| half.network(context));
             }
             Event::Arrival => {
                 let number = self.world.network.arrived;
                 self.say(|_| format!("message {number} arrives from the network"));
                 self.world.network.arrive(self.rules.lengths.message(number));
-                self.with_side(1, |side, context| side.network(context))
+                self.with_half(1, |half, context| half.network(context));
             }
             Event::Evict(block) => self.evict(block),
         }
     }
 
     /// The processor makes its next access and runs on to the one after it.
-    fn processor(&mut self) -> Result<(), Violation> {
+    fn processor(&mut self) {
         let stepped = self.rules.executor.step(&mut self.world.guest);
-        if let Ok(stepped) = &stepped
-            && let Some(access) = stepped.access
-        {
+        let Some(stepped) = self.judge(stepped) else { return };
+        if let Some(access) = stepped.access {
             self.say(|places| format!("the processor {}", places.access(&access)));
         }
-        for payload in stepped?.received {
+        for payload in stepped.received {
             let number = self.world.received;
             let count = self.rules.numbers.receives;
             self.say(|_| format!("; it has received message {number}"));
-            self.rules.lengths.judge(number, count, &payload, "the program receives")?;
+            let judged = self.rules.lengths.judge(number, count, &payload, "the program receives");
+            self.judge(judged);
             self.world.received += 1;
         }
-        Ok(())
+    }
+
+    /// The processor goes on, whose access needs the interconnect no longer.
+    fn wake(&mut self) {
+        self.say(|_| "; ".into());
+        self.processor();
     }
 
     /// Calls a half and carries out what it did with the network.
-    fn with_side<R>(
-        &mut self,
-        side: usize,
-        call: impl FnOnce(&mut dyn Side, &mut Context<'_>) -> R,
-    ) -> Result<R, Violation> {
+    fn with_half<R>(&mut self, half: usize, call: impl FnOnce(&mut dyn Side, &mut Context<'_>) -> R) -> R {
         let world = &mut self.world;
         let (mut network, mut timers, mut faults) = (world.network.port(), Vec::new(), Vec::new());
-        let now = world.clocks[side].tick();
+        let now = world.clocks[half].tick();
         let mut context =
             Context { now, network: network.of_process(0), timers: &mut timers, faults: &mut faults };
-        let result = call(&mut *world.interface.sides[side], &mut context);
-        world.clocks[side].await_all(timers);
+        let result = call(&mut *world.interface.sides[half], &mut context);
+        world.clocks[half].await_all(timers);
         let before = world.network.taken;
         let (lengths, count) = (self.rules.lengths, self.rules.numbers.sends);
         let judged = world
@@ -122,180 +151,229 @@ impl<'a> Step<'a> {
         for number in before..self.world.network.taken {
             self.say(|_| format!("; it sends message {number}"));
         }
-        judged?;
-        match faults.first() {
-            Some(fault) => Err(refused(fault)),
-            None => Ok(result),
+        self.judge(judged);
+        if let Some(fault) = faults.first() {
+            self.refuse(fault);
         }
+        result
     }
 
-    /// The bus is granted: the agent issues, everybody else snoops.
-    fn grant(&mut self, agent: Agent) -> Result<(), Violation> {
-        self.say(|_| format!("the bus is granted to {}", who(agent)));
-        let issued = match agent {
-            Agent::Processor => self.world.guest.caches.issue(Traffic::All),
-            Agent::Side(side) => self.with_side(side, |side, context| side.issue(context))?,
-        };
-        let Some(transaction) = issued else {
-            self.say(|_| ", which does not need it any more".into());
-            return Ok(());
-        };
-        self.transact(transaction, agent)
-    }
-
-    /// Puts a transaction on the bus.
-    fn transact(&mut self, transaction: Transaction, agent: Agent) -> Result<(), Violation> {
-        self.say(|places| format!(": {} {}", transaction.kind.name(), places.name(transaction.address)));
-        let response = match transaction.kind {
-            kind if kind.is_uncached() => Response::default(),
-            _ => self.block_transaction(&transaction)?,
-        };
-        self.world.underway = Some(Underway { transaction, response, agent });
-        Ok(())
-    }
-
-    /// Lets everybody snoop a block transaction and finds who supplies.
-    fn block_transaction(&mut self, transaction: &Transaction) -> Result<Response, Violation> {
-        let snooped = self.snoop(transaction)?;
-        if let (Some(data), true) = (&snooped.supplies, snooped.updates_home) {
-            let data = data.clone();
-            let write = Transaction::carrying(transaction.agent, Kind::WriteBack, transaction.address, data);
-            self.home(&write)?;
-        }
-        let data = match snooped.supplies {
-            Some(data) => Some(data),
-            None => self.home(transaction)?,
-        };
-        Ok(Response { data, value: 0, shared: snooped.shares })
-    }
-
-    fn snoop(&mut self, transaction: &Transaction) -> Result<SnoopReply, Violation> {
-        let mut joined = SnoopReply::default();
-        for (number, agent) in Agent::ALL.into_iter().enumerate() {
-            if AgentId(number as u8) == transaction.agent {
-                continue;
+    fn interconnect(&mut self, choice: Choice) {
+        let (Choice::Grant(on, _) | Choice::Step(on, _)) = choice;
+        let interconnect = self.world.interconnects.get(on);
+        let (name, occupant) = (interconnect.name(), interconnect.occupant().cloned());
+        match (choice, occupant) {
+            (Choice::Grant(_, agent), _) => {
+                self.say(|_| format!("the {name} is granted to {}", who(agent)));
             }
-            let reply = match agent {
-                Agent::Processor => self.world.guest.caches.snoop(transaction),
-                Agent::Side(side) => {
-                    self.with_side(side, |side, context| side.snoop(context, transaction))?
-                }
-            };
-            if reply.supplies.is_some() {
-                self.say(|_| format!("; {} supplies it", who(agent)));
-                if joined.supplies.is_some() {
-                    return Err(Violation {
-                        property: ONE_OWNER,
-                        words: "another one has supplied it".into(),
-                    });
-                }
-                joined = SnoopReply { shares: joined.shares, ..reply };
+            (Choice::Step(_, interconnects::Step::Address), _) => {
+                self.say(|_| "the address is at the bridge".into());
             }
-            joined.shares |= reply.shares;
+            (Choice::Step(..), Some(Transaction { kind, address, .. })) => {
+                self.told_on = Some(on);
+                self.say(|places| format!("{} {} is over on the {name}", kind.name(), places.name(address)));
+            }
+            (Choice::Step(..), None) => self.say(|_| format!("the bridge's part on the {name} is over")),
         }
-        Ok(joined)
+        self.choose(choice);
     }
 
-    /// The home's part in a transaction that nobody supplied.
-    fn home(&mut self, transaction: &Transaction) -> Result<Option<BlockData>, Violation> {
-        if let Some(side) = self.world.interface.home_of(transaction.address) {
-            return Ok(self.with_side(side, |side, context| side.home(context, transaction))?.data);
+    /// The cache gives up a block; a dirty one goes home over the bus. How long it
+    /// keeps the bus only decides what comes next: it has crossed at once, if the
+    /// bus lets it.
+    fn evict(&mut self, block: u64) {
+        self.say(|places| format!("the cache evicts {}", places.name(block)));
+        self.world.evicted += 1;
+        self.write_back = self.world.guest.caches.evict(block);
+        if self.write_back.is_none() {
+            return;
         }
+        let bus = self.rules.seats.caches.0;
+        interconnects::grant_to(self, NOW, bus, PROCESSOR);
+        if self.world.interconnects.is_due(bus, interconnects::Step::Release) {
+            self.choose(Choice::Step(bus, interconnects::Step::Release));
+        }
+    }
+
+    /// Carries out an uncached access at one half: its answer, if it has the
+    /// register or block.
+    fn access_half(&mut self, half: usize, transaction: &Transaction, response: &mut Response) -> bool {
+        let offset = transaction.address.wrapping_sub(self.rules.places.register_page());
+        let answer = self.with_half(half, |half, context| match (transaction.kind, &transaction.data) {
+            (Kind::UncachedLoad, _) => Some(half.load(context, offset)?.map(|value| response.value |= value)),
+            (Kind::BlockLoad, _) => {
+                Some(half.load_block(context, offset)?.map(|block| response.data = Some(block)))
+            }
+            (Kind::BlockStore, Some(block)) => half.store_block(context, offset, block),
+            _ => half.store(context, offset, transaction.value),
+        });
+        if let Some(Err(fault)) = &answer {
+            self.refuse(fault);
+        }
+        answer.is_some()
+    }
+}
+
+impl Choosing for Step<'_> {
+    fn interconnects(&mut self) -> &mut Interconnects {
+        &mut self.world.interconnects
+    }
+}
+
+impl Composition for Step<'_> {
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.world.interconnects.get_mut(on)
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: interconnects::Step) {
+        self.world.interconnects.schedule(on, step);
+    }
+
+    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
+        self.world.wants(&self.rules.seats, agent, on)
+    }
+
+    fn issue(&mut self, _now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {
+        self.told_on = Some(on);
+        if let Some(write_back) = self.write_back.take() {
+            return Some(write_back);
+        }
+        let issued = match half_of(agent) {
+            None => self.world.guest.caches.issue(self.rules.seats.traffic(on)),
+            Some(half) => self.with_half(half, |half, context| half.issue(context)),
+        };
+        match &issued {
+            Some(transaction) => {
+                let Transaction { kind, address, .. } = *transaction;
+                self.say(|places| format!(": {} {}", kind.name(), places.name(address)));
+            }
+            None => {
+                self.say(|_| ", which does not need it any more".into());
+                let guest = &self.world.guest;
+                let is_served =
+                    guest.doing == ProcessorState::Waiting && guest.caches.wait_reason().is_none();
+                if agent == PROCESSOR && is_served {
+                    self.wake();
+                }
+            }
+        }
+        issued
+    }
+
+    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        let reply = match half_of(agent) {
+            None => self.world.guest.caches.snoop(transaction),
+            Some(half) => self.with_half(half, |half, context| half.snoop(context, transaction)),
+        };
+        if reply.supplies.is_some() {
+            self.say(|_| format!("; {} supplies it", who(agent)));
+        }
+        reply
+    }
+
+    fn home(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
+        let half = half_of(agent).expect("a half is the home");
+        self.with_half(half, |half, context| half.home(context, transaction))
+    }
+
+    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
         let memory = &mut self.world.guest.memory;
         if let Some(data) = &transaction.data {
             memory.write_bytes(transaction.address, data);
         }
         let length = self.rules.lengths.block_bytes as usize;
-        Ok(transaction.kind.fetches_block().then(|| memory.read_block(transaction.address, length)))
+        let fetches = transaction.kind.fetches_block();
+        let data = fetches.then(|| memory.read_block(transaction.address, length));
+        HomeReply { data, delay: Duration::ZERO }
     }
 
-    /// The transaction on the bus is over: its agent gets the answer. A
-    /// processor makes its access before anything else can happen.
-    fn release(&mut self) -> Result<(), Violation> {
-        let Underway { transaction, mut response, agent } =
-            self.world.underway.take().expect("a transaction is under way");
-        self.say(|places| {
-            format!("{} {} is over", transaction.kind.name(), places.name(transaction.address))
-        });
-        self.access_register(&transaction, &mut response)?;
-        match agent {
-            Agent::Side(side) => {
-                self.with_side(side, |side, context| side.complete(context, &transaction, &response))
+    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
+        self.world.guest.memory.write_bytes(address, data);
+    }
+
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Each half of the seat's process has a clock of its own, so they are asked
+    /// one by one; see [`narthex_interfaces::Device::access`].
+    fn access(&mut self, _now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
+        let seat = half_of(agent).expect("registers are the interface's");
+        let beside = self.world.interface.seats_beside(seat);
+        let answered = beside.filter(|&half| self.access_half(half, transaction, response)).count();
+        if answered == 0 {
+            let name = self.rules.places.name(transaction.address);
+            self.refuse(&RegisterFault(format!("there is no register at {name}")));
+        }
+    }
+
+    fn snarf(&mut self, _agent: AgentId, transaction: &Transaction) -> bool {
+        let takes = self.world.guest.caches.snarf(transaction);
+        if takes {
+            self.say(|_| "; the processor's cache takes it in".into());
+        }
+        takes
+    }
+
+    /// A processor makes its access before anything else can happen. Its own
+    /// caches are too large to write anything back: that is an eviction's.
+    fn complete(
+        &mut self,
+        _now: Time,
+        agent: AgentId,
+        _on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        match half_of(agent) {
+            Some(half) => {
+                self.with_half(half, |half, context| half.complete(context, transaction, response));
             }
-            Agent::Processor => {
-                if !self.world.guest.caches.complete(&transaction, &response) {
-                    return Ok(());
+            None if transaction.kind == Kind::WriteBack => {}
+            None => {
+                if self.world.guest.caches.complete(transaction, response) {
+                    self.wake();
                 }
-                self.say(|_| "; ".into());
-                self.processor()
             }
         }
     }
 
-    /// Carries out an uncached access.
-    fn access_register(
-        &mut self,
-        transaction: &Transaction,
-        response: &mut Response,
-    ) -> Result<(), Violation> {
-        let offset = transaction.address.wrapping_sub(self.rules.places.register_page());
-        match (transaction.kind, &transaction.data) {
-            (Kind::UncachedLoad, _) => {
-                let values = self.ask_halves(offset, |side, context| side.load(context, offset))?;
-                response.value = values.into_iter().fold(0, |joined, value| joined | value);
+    fn is_observed(&self) -> bool {
+        self.story.is_some()
+    }
+
+    /// Tells what goes on without an agent that issues: a bridge carries something.
+    fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
+        match seen {
+            Observation::Crossing { transaction, .. } | Observation::Held(transaction) => {
+                let is_news = self.told_on.is_none() || on == self.rules.seats.caches.0;
+                if is_news && self.told_on.replace(on) != Some(on) {
+                    let (kind, agent) = (transaction.kind.name(), who(transaction.agent));
+                    let (address, bus) = (transaction.address, self.world.interconnects.get(on).name());
+                    self.say(|places| {
+                        format!("; {kind} {} of {agent} crosses the {bus}", places.name(address))
+                    });
+                }
             }
-            (Kind::UncachedStore, _) => {
-                self.ask_halves(offset, |side, context| side.store(context, offset, transaction.value))?;
-            }
-            (Kind::BlockLoad, _) => {
-                response.data =
-                    self.ask_halves(offset, |side, context| side.load_block(context, offset))?.pop();
-            }
-            (Kind::BlockStore, Some(block)) => {
-                self.ask_halves(offset, |side, context| side.store_block(context, offset, block))?;
-            }
+            Observation::Kept => self.say(|_| ", which keeps it for a device".into()),
             _ => {}
         }
-        Ok(())
     }
 
-    /// The answers of the halves that have a register or block at `offset`.
-    fn ask_halves<T>(
-        &mut self,
-        offset: u64,
-        call: impl Fn(&mut dyn Side, &mut Context<'_>) -> Option<Result<T, RegisterFault>>,
-    ) -> Result<Vec<T>, Violation> {
-        let mut answers = Vec::new();
-        for side in 0..self.world.clocks.len() {
-            if let Some(answer) = self.with_side(side, &call)? {
-                answers.push(answer.map_err(|fault| refused(&fault))?);
-            }
-        }
-        match answers.is_empty() {
-            true => Err(refused(&RegisterFault(format!("there is no register at offset {offset:#x}")))),
-            false => Ok(answers),
-        }
-    }
-
-    /// The cache gives up a block; a dirty one goes home over the bus, at once:
-    /// how long that keeps the bus only decides what comes next.
-    fn evict(&mut self, block: u64) -> Result<(), Violation> {
-        self.say(|places| format!("the cache evicts {}", places.name(block)));
-        self.world.evicted += 1;
-        if let Some(write_back) = self.world.guest.caches.evict(block) {
-            self.block_transaction(&write_back)?;
-        }
-        Ok(())
+    fn two_owners(&mut self, _transaction: &Transaction) {
+        let words = "another one has supplied it".into();
+        self.judge::<()>(Err(Violation { property: ONE_OWNER, words }));
     }
 }
 
-fn name_of(side: usize) -> &'static str {
-    ["the send half", "the receive half"][side]
+fn name_of(half: usize) -> &'static str {
+    ["the send half", "the receive half"][half]
 }
 
-fn who(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Processor => "the processor",
-        Agent::Side(side) => name_of(side),
+fn who(agent: AgentId) -> &'static str {
+    match half_of(agent) {
+        None => "the processor",
+        Some(half @ 0..2) => name_of(half),
+        Some(_) => "the bridge",
     }
 }

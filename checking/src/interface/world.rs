@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   Guest: program, private memory ── cache, store buffer ─┐
-//!                                                          ├─ bus: one transaction, granted and
-//!   Interface: send half ── environment: has room          │  released in two steps, to the
-//!              receive half ── environment: packets arrive ┘  agents that ask, in any order
+//!                                                          ├─ interconnects: those of the machine,
+//!   Interface: send half ── environment: has room          │  granted to the agents that ask, in
+//!              receive half ── environment: packets arrive ┘  any order
 //! ```
 //!
 //! Nothing has a duration. Each half has a clock that moves only so that an
@@ -16,25 +16,22 @@ use std::collections::VecDeque;
 use narthex_interfaces::{Context, Interface};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::processor_memory::Traffic;
+use narthex_machine::node::ProcessorSeats;
+use narthex_memory::AgentId;
+use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::protocols::State;
-use narthex_memory::{Response, Transaction};
 
 use super::environment::Environment;
 use super::processor::{Guest, ProcessorState};
+use crate::clock::{Choice, Interconnects};
 
-/// An agent of the bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Agent {
-    /// The processor's cache.
-    Processor,
-    /// A half of the interface.
-    Side(usize),
-}
+/// The processor's number among the agents.
+pub const PROCESSOR: AgentId = AgentId(0);
 
-impl Agent {
-    /// All of them, in the order of their numbers on the bus.
-    pub const ALL: [Agent; 3] = [Agent::Processor, Agent::Side(0), Agent::Side(1)];
+/// The half of the interface with this number among the agents; none if that is
+/// the processor.
+pub fn half_of(agent: AgentId) -> Option<usize> {
+    usize::from(agent.0).checked_sub(1)
 }
 
 /// Something that can happen.
@@ -42,10 +39,8 @@ impl Agent {
 pub enum Event {
     /// The processor makes its next access.
     Step,
-    /// The bus is granted.
-    Grant(Agent),
-    /// The transaction on the bus is over.
-    Release,
+    /// Something happens at an interconnect.
+    Interconnect(Choice),
     /// The first instant that a half waits for comes.
     Timer(usize),
     /// The network has room for one more packet.
@@ -84,17 +79,6 @@ impl SideClock {
     }
 }
 
-/// The transaction that occupies the bus.
-#[derive(Clone, Debug)]
-pub struct Underway {
-    /// What was issued.
-    pub transaction: Transaction,
-    /// The answer that its agent will get.
-    pub response: Response,
-    /// Whose it is.
-    pub agent: Agent,
-}
-
 /// A state of the node.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -104,8 +88,8 @@ pub struct World {
     pub interface: Interface,
     /// The clocks of its halves.
     pub clocks: [SideClock; 2],
-    /// The transaction on the bus.
-    pub underway: Option<Underway>,
+    /// What is between all these.
+    pub interconnects: Interconnects,
     /// The network.
     pub network: Environment,
     /// Messages that the program has received, each of which was right.
@@ -135,8 +119,8 @@ impl World {
             awaited.hash(&mut digest);
             side.hash_state(&mut digest);
         }
-        let underway = self.underway.as_ref().map(|underway| (&underway.transaction, &underway.response));
-        (underway, &self.network, self.received, self.evicted).hash(&mut digest);
+        self.interconnects.hash_state(&mut digest);
+        (&self.network, self.received, self.evicted).hash(&mut digest);
         digest.value()
     }
 
@@ -147,19 +131,15 @@ impl World {
             && self.received == numbers.receives
     }
 
-    /// Everything that can happen.
-    pub fn events(&self, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
+    /// Everything that can happen; `seats` are the processor's.
+    pub fn events(&self, seats: &ProcessorSeats, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
         let mut events = Vec::new();
         let is_ready = self.guest.doing == ProcessorState::Ready;
         if is_ready {
             events.push(Event::Step);
         }
-        match self.underway {
-            Some(_) => events.push(Event::Release),
-            None => {
-                events.extend(Agent::ALL.into_iter().filter(|&agent| self.wants_bus(agent)).map(Event::Grant))
-            }
-        }
+        let choices = self.interconnects.choices(|agent, on| self.wants(seats, agent, on));
+        events.extend(choices.into_iter().map(Event::Interconnect));
         let waits = |side: &usize| !self.clocks[*side].awaited.is_empty();
         events.extend([0, 1].into_iter().filter(waits).map(Event::Timer));
         if self.network.can_make_room(numbers.sends) {
@@ -169,32 +149,39 @@ impl World {
             events.push(Event::Arrival);
         }
         if self.evicted < most_evictions {
-            events.extend(self.evictions().map(Event::Evict));
+            events.extend(self.evictions(seats).map(Event::Evict));
         }
         events
     }
 
     /// The blocks that the cache may lose now. The loss of a dirty one is a
-    /// transaction that every agent sees, and may come whenever the processor
-    /// runs. That of a clean one is not seen until the block is used
+    /// transaction that every agent sees, and may come whenever the processor runs
+    /// and can have the bus. That of a clean one is not seen until the block is used
     /// again, here or by the interface: it comes just before, which leaves out
     /// nothing that could be noticed.
-    fn evictions(&self) -> impl Iterator<Item = u64> {
-        let underway = self.underway.as_ref().map(|underway| underway.transaction.address);
-        let is_idle = self.guest.doing == ProcessorState::Ready && underway.is_none();
-        let wanted = self.wanted_blocks();
-        let may_go = move |&(block, state): &(u64, State)| {
-            (is_idle && state.is_dirty()) || (wanted.contains(&block) && underway != Some(block))
+    fn evictions(&self, seats: &ProcessorSeats) -> impl Iterator<Item = u64> {
+        let bus = seats.caches.0;
+        let underway = self.interconnects.get(bus).occupant().map(|transaction| transaction.address);
+        let may_write_back =
+            self.guest.doing == ProcessorState::Ready && self.interconnects.admits(bus, PROCESSOR);
+        let wanted = self.wanted_blocks(bus);
+        let may_go = move |&(block, state): &(u64, State)| match state.is_dirty() {
+            true => may_write_back,
+            false => wanted.contains(&block) && underway != Some(block),
         };
         self.guest.caches.cached_blocks().filter(may_go).map(|(block, _)| block)
     }
 
-    /// The blocks of the next access and of the next transactions.
-    fn wanted_blocks(&self) -> Vec<u64> {
+    /// The blocks of the next access, of the next transactions, and of those on
+    /// their way to the processor's bus.
+    fn wanted_blocks(&self, bus: InterconnectId) -> Vec<u64> {
         let block_of = |address| self.guest.caches.block_of(address);
         let mut wanted: Vec<u64> = self.guest.next.map(block_of).into_iter().collect();
+        let elsewhere = self.interconnects.occupants().filter(|&(on, _)| on != bus);
+        wanted.extend(elsewhere.map(|(_, transaction)| transaction.address));
+        let is_occupied = self.interconnects.get(bus).occupant().is_some();
         for (side, clock) in self.interface.sides.iter().zip(&self.clocks) {
-            if self.underway.is_none() && side.wants_bus() {
+            if !is_occupied && side.wants_bus() {
                 let mut port = self.network.port();
                 let mut context = Context {
                     now: clock.now,
@@ -208,10 +195,12 @@ impl World {
         wanted
     }
 
-    fn wants_bus(&self, agent: Agent) -> bool {
-        match agent {
-            Agent::Processor => self.guest.caches.wants(Traffic::All),
-            Agent::Side(side) => self.interface.sides[side].wants_bus(),
+    /// Whether an agent wants to issue a transaction on an interconnect; `seats`
+    /// are the processor's.
+    pub fn wants(&self, seats: &ProcessorSeats, agent: AgentId, on: InterconnectId) -> bool {
+        match half_of(agent) {
+            None => self.guest.caches.wants(seats.traffic(on)),
+            Some(half) => self.interface.sides[half].wants_bus(),
         }
     }
 
@@ -224,8 +213,9 @@ impl World {
         };
         let sides: Vec<String> = self.interface.sides.iter().map(|side| side.queue().to_string()).collect();
         format!(
-            "{doing}; {}; the network has taken {} messages, the program has received {}",
+            "{doing}; {}{}; the network has taken {} messages, the program has received {}",
             sides.join("; "),
+            self.interconnects.describe(),
             self.network.taken,
             self.received
         )

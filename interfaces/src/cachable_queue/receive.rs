@@ -27,7 +27,8 @@
 //! buffers. A store to the head, which takes the engine's copy away, tells it that
 //! there is room; but it would read the head for each message so, and waits for
 //! more: as messages are read in order, a fetch of the first block of a message
-//! says how far the processor is ([`Room`]). So the head costs two reads a pass
+//! says how far the processor is ([`Room`]); one that the processor's cache took in
+//! on its way to memory counts as fetched. So the head costs two reads a pass
 //! ("lazy pointers", isca96, Section 2.2), more often where the queue is small. An
 //! interface that sees no transactions reads the head again and again, with a pause.
 
@@ -431,6 +432,9 @@ impl Side for CachableQueueReceive {
             }
             Job::Write => {
                 self.copies.drop_block(transaction.address);
+                if response.shared {
+                    self.unread.observe_taken(transaction.address);
+                }
                 self.block_done();
             }
         }

@@ -45,7 +45,7 @@ pub struct Unread {
     tail: u64,
     /// Messages known to be consumed: never ahead of the processor's head.
     head: u64,
-    /// The last message whose first block the processor has fetched.
+    /// The last message whose first block the processor has fetched, or will not fetch.
     fetched: u64,
 }
 
@@ -93,6 +93,14 @@ impl Unread {
             && let Some(message) = self.message_at(transaction.address)
         {
             self.fetched = self.fetched.max(message);
+        }
+    }
+
+    /// A cache takes in a block of the next message while that is deposited, so
+    /// that its processor will not fetch it.
+    pub fn observe_taken(&mut self, address: u64) {
+        if self.queue.place(address).is_some_and(|(_, block)| block == 0) {
+            self.fetched = self.fetched.max(self.tail);
         }
     }
 

@@ -160,8 +160,8 @@ impl Composition for Node {
         self.access_register(now, place, transaction, response);
     }
 
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) {
-        self.processors[usize::from(agent.0)].memory.snarf(transaction);
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
+        self.processors[usize::from(agent.0)].memory.snarf(transaction)
     }
 
     fn complete(

@@ -49,7 +49,7 @@ impl ProcessorSeats {
 
     /// The transactions that cross an interconnect.
     #[inline]
-    pub(super) fn traffic(&self, on: InterconnectId) -> Traffic {
+    pub fn traffic(&self, on: InterconnectId) -> Traffic {
         let (caches, traffic) = self.caches;
         if on == caches { traffic } else { Traffic::Uncached }
     }

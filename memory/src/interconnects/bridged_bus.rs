@@ -61,9 +61,12 @@ struct Occupant {
     ends: bool,
 }
 
-/// Whether and how the bridge to `on` asks for the upper bus.
-pub(super) fn turn<C: Composition>(composition: &mut C, on: InterconnectId) -> Option<Turn> {
-    BridgedBus::of(composition, on).bridge.wants_memory()
+/// The bridge to one of these interconnects.
+pub(super) fn bridge(all: &[Interconnect], on: InterconnectId) -> &Bridge {
+    match &all[usize::from(on.0)] {
+        Interconnect::BridgedBus(bus) => &bus.bridge,
+        other => unreachable!("{} is not behind a bridge", other.name()),
+    }
 }
 
 impl BridgedBus {
@@ -469,24 +472,6 @@ impl Rules for BridgedBus {
         }
     }
 
-    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
-        let own = Self::of(composition, on);
-        if own.occupant.is_some() {
-            return Vec::new();
-        }
-        if own.needs_bus() {
-            return vec![own.agent];
-        }
-        if !own.bridge.admits_devices() {
-            return Vec::new();
-        }
-        let refused = |own: &Self, agent| own.bridge.has_refused(agent);
-        let agents: Vec<(AgentId, bool)> =
-            own.seats.iter().map(|seat| (seat.agent, refused(own, seat.agent))).collect();
-        let asks = |&(agent, is_refused): &(AgentId, bool)| is_refused || composition.wants(agent, on);
-        agents.into_iter().filter(asks).map(|(agent, _)| agent).collect()
-    }
-
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);
         if agent == own.agent {
@@ -499,6 +484,24 @@ impl Rules for BridgedBus {
         } else {
             Self::free(composition, now, on);
         }
+    }
+
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        if self.occupant.is_some() {
+            return Vec::new();
+        }
+        if self.needs_bus() {
+            return vec![self.agent];
+        }
+        if !self.bridge.admits_devices() {
+            return Vec::new();
+        }
+        let asks = |agent: &AgentId| self.bridge.has_refused(*agent) || wants(*agent);
+        self.seats.iter().map(|seat| seat.agent).filter(asks).collect()
+    }
+
+    fn occupant(&self) -> Option<&Transaction> {
+        self.occupant.as_ref().map(|occupant| &occupant.underway.transaction)
     }
 
     fn seats(&self) -> &Seats {

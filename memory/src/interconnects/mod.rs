@@ -130,9 +130,9 @@ pub trait Composition {
     /// Carries out an uncached access at its end; `agent` is the seat of the device.
     fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
 
-    /// Bytes have crossed an interconnect: the agent's cache, which lost the
-    /// block, may take them.
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction);
+    /// Bytes have crossed an interconnect: whether the agent's cache, which lost
+    /// the block, takes them.
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool;
 
     /// The transaction of an agent is over, and this is the answer.
     fn complete(
@@ -154,6 +154,12 @@ pub trait Composition {
 
     /// Takes note of what happens at an interconnect.
     fn observe(&mut self, _at: Time, _on: InterconnectId, _seen: Observation<'_>) {}
+
+    /// Two agents supply the block of a transaction, of which one alone may own it:
+    /// an error of a protocol's table or of a device.
+    fn two_owners(&mut self, transaction: &Transaction) {
+        debug_assert!(false, "two owners of {:#x}", transaction.address);
+    }
 }
 
 /// What reports call an interconnect.
@@ -178,12 +184,16 @@ pub trait Rules: Sized {
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
-    /// The agents to which it may be granted now, if its clock were a free choice;
-    /// none while it is occupied.
-    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId>;
-
-    /// Grants it to one of the contenders.
+    /// Grants it to an agent.
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+
+    /// The agents to which it may be granted now, if its clock were a free choice,
+    /// of those that want it; none while it is occupied. `all` are the
+    /// interconnects of its composition.
+    fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId>;
+
+    /// The transaction that has it, as far as agents on it know.
+    fn occupant(&self) -> Option<&Transaction>;
 
     /// The agents on it.
     fn seats(&self) -> &Seats;
@@ -229,6 +239,8 @@ pub trait Rules: Sized {
 macro_rules! interconnects {
     ($($file:ident :: $name:ident),*) => {
         /// An interconnect of any kind.
+        // A node has few of them, and they stay where they are.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
         pub enum Interconnect {
             $(#[doc = concat!("See [`", stringify!($file), "`].")] $name($file::$name),)*
@@ -253,6 +265,18 @@ macro_rules! interconnects {
             #[inline]
             pub fn seats(&self) -> &Seats {
                 match self { $(Interconnect::$name(own) => own.seats(),)* }
+            }
+
+            /// The agents to which it may be granted now, if its clock were a free
+            /// choice, of those that want it; none while it is occupied. `all` are
+            /// the interconnects of its composition.
+            pub fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+                match self { $(Interconnect::$name(own) => own.contenders(all, wants),)* }
+            }
+
+            /// The transaction that has it, as far as agents on it know.
+            pub fn occupant(&self) -> Option<&Transaction> {
+                match self { $(Interconnect::$name(own) => own.occupant(),)* }
             }
 
             /// The name in reports: "memory bus".
@@ -322,15 +346,7 @@ macro_rules! interconnects {
             }
         }
 
-        /// The agents to which an interconnect may be granted now, if its clock were
-        /// a free choice; none while it is occupied.
-        pub fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
-            match composition.interconnect(on) {
-                $(Interconnect::$name(_) => $file::$name::contenders(composition, on),)*
-            }
-        }
-
-        /// Grants an interconnect to one of its contenders.
+        /// Grants an interconnect to an agent: to one of its contenders.
         pub fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::grant_to(composition, now, on, agent),)*
@@ -378,10 +394,9 @@ pub(crate) struct Snooped {
 }
 
 impl Snooped {
-    fn join(&mut self, agent: AgentId, reply: SnoopReply, transaction: &Transaction) {
+    fn join(&mut self, agent: AgentId, reply: SnoopReply) {
         let shares = self.reply.shares | reply.shares;
         if reply.supplies.is_some() {
-            debug_assert!(self.owner.is_none(), "two owners of {:#x}", transaction.address);
             self.reply = reply;
             self.owner = Some(agent);
         }
@@ -402,7 +417,10 @@ pub(crate) fn snoop<C: Composition>(
     while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
         next = place + 1;
         let reply = composition.snoop(now, agent, transaction);
-        snooped.join(agent, reply, transaction);
+        if reply.supplies.is_some() && snooped.owner.is_some() {
+            composition.two_owners(transaction);
+        }
+        snooped.join(agent, reply);
     }
 }
 
@@ -466,7 +484,7 @@ pub(crate) fn block_transaction<C: Composition>(
 }
 
 /// A transaction is over on an interconnect: an uncached access has its effect,
-/// caches may take the bytes, and the agent gets the answer.
+/// caches may take the bytes, and the agent gets the answer, which says so.
 pub(crate) fn complete<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -480,7 +498,7 @@ pub(crate) fn complete<C: Composition>(
         let mut next = 0;
         while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, &transaction) {
             next = place + 1;
-            composition.snarf(agent, &transaction);
+            response.shared |= composition.snarf(agent, &transaction);
         }
     }
     composition.complete(now, transaction.agent, on, &transaction, &response);

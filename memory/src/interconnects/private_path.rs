@@ -19,7 +19,7 @@ use super::{
     Underway, complete,
 };
 use crate::bus::Bus;
-use crate::transaction::AgentId;
+use crate::transaction::{AgentId, Transaction};
 
 /// A path between a processor and a device.
 #[derive(Clone, Debug)]
@@ -83,15 +83,6 @@ impl Rules for PrivatePath {
         }
     }
 
-    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
-        let path = Self::of(composition, on);
-        if path.underway.is_some() {
-            return Vec::new();
-        }
-        let seats = path.seats.clone();
-        seats.iter().map(|seat| seat.agent).filter(|&agent| composition.wants(agent, on)).collect()
-    }
-
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let Some(transaction) = composition.issue(now, agent, on) else {
             composition.observe(now, on, Observation::GrantedInVain(agent));
@@ -109,6 +100,17 @@ impl Rules for PrivatePath {
         }
         Self::of(composition, on).underway = Some(Underway::unanswered(transaction));
         composition.schedule(end, on, Step::Release);
+    }
+
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        if self.underway.is_some() {
+            return Vec::new();
+        }
+        self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent)).collect()
+    }
+
+    fn occupant(&self) -> Option<&Transaction> {
+        self.underway.as_ref().map(|underway| &underway.transaction)
     }
 
     #[inline]

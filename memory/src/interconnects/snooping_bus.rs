@@ -24,6 +24,7 @@ use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
     Step, Underway, block_transaction, complete,
 };
+use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::transaction::{AgentId, Transaction};
 
@@ -150,21 +151,6 @@ impl Rules for SnoopingBus {
         }
     }
 
-    fn contenders<C: Composition>(composition: &mut C, on: InterconnectId) -> Vec<AgentId> {
-        let bus = Self::of(composition, on);
-        if bus.underway.is_some() {
-            return Vec::new();
-        }
-        let (bridge, seats) = (bus.bridge, bus.seats.clone());
-        let turn =
-            bridge.and_then(|(bridge, behind)| Some((bridge, bridged_bus::turn(composition, behind)?)));
-        if let Some((bridge, crate::bridge::Turn::First)) = turn {
-            return vec![bridge];
-        }
-        let agents = seats.iter().map(|seat| seat.agent).filter(|&agent| composition.wants(agent, on));
-        agents.chain(turn.map(|(bridge, _)| bridge)).collect()
-    }
-
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let bus = Self::of(composition, on);
         if let Some((bridge, behind)) = bus.bridge
@@ -186,6 +172,23 @@ impl Rules for SnoopingBus {
             home => block_transaction(composition, now, &[on], home, &transaction),
         };
         Self::occupy(composition, now, on, transaction, answer);
+    }
+
+    fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        let bridge = self.bridge.map(|(agent, behind)| (agent, bridged_bus::bridge(all, behind)));
+        if self.underway.is_some() || bridge.is_some_and(|(_, bridge)| bridge.has_memory()) {
+            return Vec::new();
+        }
+        let turn = bridge.and_then(|(agent, bridge)| Some((agent, bridge.wants_memory()?)));
+        if let Some((agent, Turn::First)) = turn {
+            return vec![agent];
+        }
+        let agents = self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent));
+        agents.chain(turn.map(|(agent, _)| agent)).collect()
+    }
+
+    fn occupant(&self) -> Option<&Transaction> {
+        self.underway.as_ref().map(|underway| &underway.transaction)
     }
 
     #[inline]

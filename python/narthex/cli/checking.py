@@ -125,13 +125,16 @@ def shared_memory(
         "narthex check interface CNI32Qm",
         "narthex check interface all",
         "narthex check interface CNI16Qm --set interfaces.cni_iqm.when_full=write-back",
+        "narthex check interface 'NI2w on io-bus' --machine isca96",
         "narthex check interface CNI16Q --without sense-reverse",
         "narthex check interface CNI16Q --evictions 2 --json report.json",
     )
 )
 def interface(
     name: str = typer.Argument(
-        ..., help="A network interface, or 'all'.", autocompletion=completion.interfaces
+        ...,
+        help="A network interface, also with its place ('NI2w on io-bus'), or 'all'.",
+        autocompletion=completion.interfaces,
     ),
     machine: str = typer.Option(
         "hpca98",
@@ -160,12 +163,13 @@ def interface(
     ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """Explore every interleaving of processor, interface, bus and network.
+    """Explore every interleaving of processor, interface, buses and network.
 
-    The interface's model, the processor's cache and the compiled driver are those of the
-    simulator, with queues of a few entries. Exits with 1 if a property is violated, with a shortest
-    counter-example, and if there are more states than allowed. Of 'all', those that the machine
-    cannot have, or that do not follow the rule that is left out, are named and not checked.
+    The interface's model, the processor's cache, the rules of the buses and the compiled driver are
+    those of the simulator, with queues of a few entries. Exits with 1 if a property is violated,
+    with a shortest counter-example, and if there are more states than allowed. Of 'all', those that
+    the machine cannot have, or that do not follow the rule that is left out, are named and not
+    checked.
     """
     from narthex import _native
 
