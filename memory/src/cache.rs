@@ -538,29 +538,30 @@ impl Cache {
     }
 
     fn make_most_recent(&mut self, line: Line) {
-        let set = line / self.ways;
+        let set = self.set_of(self.tags[line]);
         if let Some(order) = self.recency.get_mut(set) {
-            let way = (line % self.ways) as u64;
+            let way = (line - set * self.ways) as u64;
             *order = moved_to_front(*order, way);
         }
         self.write_front(line);
     }
 
-    /// Writes the front row of the line's set anew if it speaks of this line.
+    /// Writes the front row of the line's set anew if it speaks of this line,
+    /// which holds a block.
     fn refresh_front(&mut self, line: Line) {
-        let row = line / self.ways * FRONT_WORDS;
+        let row = self.set_of(self.tags[line]) * FRONT_WORDS;
         if self.front[row + 2] == (line * self.block_bytes) as u64 {
             self.write_front(line);
         }
     }
 
-    /// Makes the front row of the line's set speak of this line.
+    /// Makes the front row of the line's set speak of this line, which holds a block.
     fn write_front(&mut self, line: Line) {
         let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
         let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
         let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
         let answer = |is_fast| if is_fast { tag } else { 0 };
-        let row = line / self.ways * FRONT_WORDS;
+        let row = self.set_of(tag) * FRONT_WORDS;
         self.front[row..row + FRONT_WORDS].copy_from_slice(&[
             answer(fast_loads),
             answer(fast_stores),

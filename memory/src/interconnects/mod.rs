@@ -435,6 +435,8 @@ fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, addres
 
 /// A transaction on a block is shown to the agents of these interconnects, and
 /// answered by the one that owns it, or by its home.
+// Inlined, so that a bus hands transaction and answer on without moving them.
+#[inline(always)]
 pub(crate) fn block_transaction<C: Composition>(
     composition: &mut C,
     now: Time,

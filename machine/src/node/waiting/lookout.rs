@@ -108,13 +108,12 @@ impl Lookout {
         }
         let pc = processor.pc();
         if self.places.contains(&pc) {
-            let mut is_same = |place: usize| {
-                let (tell, stop) = (&mut self.tells[place], &self.stops[place]);
-                !tell.tells(processor) && stop.is_like(processor, tell)
-            };
-            let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
-            let turns = same.map(|place| {
-                let stop = &self.stops[place];
+            let kept = self.places.iter().zip(&mut self.tells).zip(&self.stops);
+            let same = kept.filter_map(|((&place, tell), stop)| {
+                let is_same = place == pc && !tell.tells(processor) && stop.is_like(processor, tell);
+                is_same.then_some(stop)
+            });
+            let turns = same.map(|stop| {
                 let instructions = processor.retired() - stop.retired;
                 Seen { instructions, takes_bus: uncached_loads != stop.uncached_loads }
             });
