@@ -285,6 +285,26 @@ impl Cache {
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// As [`Cache::access`] for a store of these bytes, which lie in one block; where
+    /// the access hits, they are stored, and the next accesses to the block may take
+    /// the fast way up to `most`.
+    pub fn store(&mut self, address: u64, bytes: &[u8], most: Tag) -> Result<(), Request> {
+        let found = self.find(address);
+        let state = found.map_or(State::Invalid, |line| self.line_state(line));
+        match (self.protocol.access(state, Access::Store), found) {
+            (AccessAction::Ask(request), _) => Err(request),
+            (AccessAction::Hit(next), Some(line)) => {
+                self.states[line] = next as u8;
+                self.allowed[line] = most as u8;
+                let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+                self.data[start..start + bytes.len()].copy_from_slice(bytes);
+                self.make_most_recent(line);
+                Ok(())
+            }
+            _ => unreachable!("a store hits or asks"),
+        }
+    }
+
     /// As [`Cache::write`] and [`Cache::allow`] for the block.
     pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
         let line = self.find(address).expect("the block is present");

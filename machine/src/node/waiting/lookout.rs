@@ -108,12 +108,14 @@ impl Lookout {
         }
         let pc = processor.pc();
         if self.places.contains(&pc) {
-            let kept = self.places.iter().zip(&mut self.tells).zip(&self.stops);
-            let same = kept.filter_map(|((&place, tell), stop)| {
-                let is_same = place == pc && !tell.tells(processor) && stop.is_like(processor, tell);
-                is_same.then_some(stop)
-            });
-            let turns = same.map(|stop| {
+            let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
+            let mut is_same = |place: usize| {
+                let tell = &mut self.tells[place];
+                !tell.tells(registers, counter_reads) && self.stops[place].is_like(processor, tell)
+            };
+            let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
+            let turns = same.map(|place| {
+                let stop = &self.stops[place];
                 let instructions = processor.retired() - stop.retired;
                 Seen { instructions, takes_bus: uncached_loads != stop.uncached_loads }
             });
@@ -173,8 +175,8 @@ impl Tell {
     }
 
     /// Whether the registers are not those of the stop, for certain.
-    fn tells(&self, processor: &Processor<InOrder>) -> bool {
-        self.counter_reads == processor.counter_reads() && self.value != processor.registers()[self.register]
+    fn tells(&self, registers: &[u64; 64], counter_reads: u64) -> bool {
+        self.counter_reads == counter_reads && self.value != registers[self.register]
     }
 }
 
