@@ -42,6 +42,8 @@ const FIRST_OWN_RANK: u64 = 1 << 63;
 /// Events ordered by time, then arrivals before own events.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
+    /// The time of the earliest event; never, if there is none.
+    next: Time,
     /// If there is one, it comes before all in the heap.
     first: Option<Entry<E>>,
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -87,7 +89,7 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue { first: None, heap: BinaryHeap::new(), scheduled: 0, taken: 0 }
+        EventQueue { next: Time::NEVER, first: None, heap: BinaryHeap::new(), scheduled: 0, taken: 0 }
     }
 }
 
@@ -106,16 +108,16 @@ impl<E> EventQueue<E> {
 
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
-        if self.earliest().is_some_and(|earliest| *earliest < entry) {
-            self.heap.push(Reverse(entry));
-        } else if let Some(second) = self.first.replace(entry) {
-            self.heap.push(Reverse(second));
+        let is_next = entry.time < self.next || self.first.as_ref().is_some_and(|first| entry < *first);
+        let later = if is_next {
+            self.next = entry.time;
+            self.first.replace(entry)
+        } else {
+            Some(entry)
+        };
+        if let Some(later) = later {
+            self.heap.push(Reverse(later));
         }
-    }
-
-    #[inline]
-    fn earliest(&self) -> Option<&Entry<E>> {
-        self.first.as_ref().or_else(|| self.heap.peek().map(|Reverse(entry)| entry))
     }
 
     /// Lets what an envelope carries arrive, as the event that `event` makes of it.
@@ -126,21 +128,28 @@ impl<E> EventQueue<E> {
         self.insert(Entry { time: arrival, rank, event: event(payload) });
     }
 
-    /// The time of the earliest event.
+    /// The time of the earliest event. One at [`Time::NEVER`] does not happen.
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        self.earliest().map(|entry| entry.time)
+        (self.next < Time::NEVER).then_some(self.next)
     }
 
     /// Takes the earliest event, if it happens strictly before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<(Time, E)> {
-        if self.next_time()? >= until {
+        if self.next >= until {
             return None;
         }
         self.taken += 1;
         let entry = self.first.take().or_else(|| self.heap.pop().map(|Reverse(entry)| entry))?;
+        self.find_next();
         Some((entry.time, entry.event))
+    }
+
+    /// All events are in the heap.
+    #[inline]
+    fn find_next(&mut self) {
+        self.next = self.heap.peek().map_or(Time::NEVER, |Reverse(entry)| entry.time);
     }
 
     /// How many events have been taken from it; no part of what is archived.
@@ -155,7 +164,7 @@ impl<E> EventQueue<E> {
 
     /// Whether nothing is waiting.
     pub fn is_empty(&self) -> bool {
-        self.earliest().is_none()
+        self.len() == 0
     }
 
     /// The waiting events in no particular order, for explanations of hangs.
@@ -169,7 +178,7 @@ impl<E> EventQueue<E> {
 /// have been have no part in it: queues that will do the same have one archive.
 impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let EventQueue { first, heap, scheduled, taken: _ } = self;
+        let EventQueue { next: _, first, heap, scheduled, taken: _ } = self;
         heap.extend(first.take().map(Reverse));
         let mut entries = std::mem::take(heap).into_sorted_vec();
         *scheduled = 0;
@@ -179,7 +188,9 @@ impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
         }
         archive.value(&mut entries)?;
         *heap = entries.into();
-        archive.value(scheduled)
+        archive.value(scheduled)?;
+        self.find_next();
+        Ok(())
     }
 }
 
@@ -253,6 +264,36 @@ mod tests {
     }
 
     proptest! {
+        /// What is scheduled between other events comes out in the same order as
+        /// what was there before.
+        #[test]
+        fn events_that_are_scheduled_meanwhile_find_their_place(
+            steps in proptest::collection::vec((0u64..6, any::<bool>(), any::<bool>()), 0..200),
+        ) {
+            let mut queue = EventQueue::new();
+            let mut reference = std::collections::BTreeMap::new();
+            let mut now = 0;
+            for (sequence, (delay, arrives, takes)) in (0..).zip(steps) {
+                let arrival = Time::from_ps(now + delay);
+                if arrives {
+                    let envelope =
+                        Envelope { arrival, source: 0, sequence, destination: 0, payload: sequence };
+                    queue.receive(envelope, |payload| payload);
+                } else {
+                    queue.schedule(arrival, sequence);
+                }
+                reference.insert((arrival, !arrives, sequence), sequence);
+                let first = reference.keys().next().copied();
+                prop_assert_eq!(queue.next_time(), first.map(|(time, ..)| time));
+                if takes && let Some(first) = first {
+                    reference.remove(&first);
+                    prop_assert_eq!(queue.pop_before(Time::NEVER), Some((first.0, first.2)));
+                    now = first.0.as_ps();
+                }
+                prop_assert_eq!(queue.len(), reference.len());
+            }
+        }
+
         /// Few distinct times make many ties; the stable sort is the reference.
         #[test]
         fn events_come_out_as_a_stable_sort_would_put_them(

@@ -285,6 +285,26 @@ impl Cache {
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// As [`Cache::access`] for a store of these bytes, which lie in one block; where
+    /// the access hits, they are stored, and the next accesses to the block may take
+    /// the fast way up to `most`.
+    pub fn store(&mut self, address: u64, bytes: &[u8], most: Tag) -> Result<(), Request> {
+        let found = self.find(address);
+        let state = found.map_or(State::Invalid, |line| self.line_state(line));
+        match (self.protocol.access(state, Access::Store), found) {
+            (AccessAction::Ask(request), _) => Err(request),
+            (AccessAction::Hit(next), Some(line)) => {
+                self.states[line] = next as u8;
+                self.allowed[line] = most as u8;
+                let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+                self.data[start..start + bytes.len()].copy_from_slice(bytes);
+                self.make_most_recent(line);
+                Ok(())
+            }
+            _ => unreachable!("a store hits or asks"),
+        }
+    }
+
     /// As [`Cache::write`] and [`Cache::allow`] for the block.
     pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
         let line = self.find(address).expect("the block is present");
@@ -552,27 +572,28 @@ impl Cache {
     }
 
     fn make_most_recent(&mut self, line: Line) {
-        let set = line / self.ways;
+        let set = self.set_of(self.tags[line]);
         if let Some(order) = self.recency.get_mut(set) {
-            let way = (line % self.ways) as u64;
+            let way = (line - set * self.ways) as u64;
             *order = moved_to_front(*order, way);
         }
         self.write_front(line);
     }
 
-    /// Where the front row of the line's set begins.
+    /// Where the front row begins of the set of a line that holds a block.
     fn front_row(&self, line: Line) -> usize {
-        line / self.ways * FRONT_WORDS
+        self.set_of(self.tags[line]) * FRONT_WORDS
     }
 
-    /// Writes the front row of the line's set anew if it describes this line.
+    /// Writes the front row of the line's set anew if it describes this line,
+    /// which holds a block.
     fn refresh_front(&mut self, line: Line) {
         if self.front[self.front_row(line) + 2] == (line * self.block_bytes) as u64 {
             self.write_front(line);
         }
     }
 
-    /// Makes the front row of the line's set describe this line.
+    /// Makes the front row of the line's set describe this line, which holds a block.
     fn write_front(&mut self, line: Line) {
         let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
         let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;

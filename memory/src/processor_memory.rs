@@ -277,6 +277,7 @@ impl ProcessorMemory {
 
     /// Whether a transaction of this traffic is needed: the node then asks for
     /// the interconnect that carries it.
+    #[inline]
     pub fn wants(&self, traffic: Traffic) -> bool {
         let is_block_free = self.issued_block.is_none();
         let is_uncached_free = self.issued_uncached.is_none();

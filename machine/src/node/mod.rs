@@ -322,14 +322,25 @@ impl Node {
         }
     }
 
-    /// Out of line, so that a processor that only runs needs none of its locals.
-    #[inline(never)]
+    #[inline]
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
         self.see(&event);
         let edge = if self.journal.is_some() { event.edge() } else { None };
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
+            rarer => self.handle_rarer(now, rarer),
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.look(now, edge, &*self.devices[0], &self.network);
+        }
+    }
+
+    /// Out of line, so that the steps of interconnects need none of its locals.
+    #[inline(never)]
+    fn handle_rarer(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Interconnect(..) => unreachable!("the steps of interconnects are handled at once"),
             Event::Timer(device, seat) => self.timer(now, device, seat),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
@@ -340,9 +351,6 @@ impl Node {
                 self.network.retry(now);
                 self.depart(now);
             }
-        }
-        if let Some(journal) = &mut self.journal {
-            journal.look(now, edge, &*self.devices[0], &self.network);
         }
     }
 

@@ -16,6 +16,8 @@
 //! each bus; here both are carried to the buses, the caches and the devices. A
 //! read is seen by all of them at the instant at which it has both buses. What the
 //! bridge buffers is seen by the agents of each bus when it is on that bus.
+//!
+//! What a snooping bus calls is out of line: most of its transactions cross no bridge.
 
 use std::hash::{Hash, Hasher};
 
@@ -142,6 +144,7 @@ impl BridgedBus {
     }
 
     /// A transaction for this side of the bridge has the upper bus.
+    #[inline(never)]
     pub(super) fn start_crossing<C: Composition>(
         composition: &mut C,
         now: Time,
@@ -187,6 +190,7 @@ impl BridgedBus {
     }
 
     /// A transaction for this side of the bridge is over on the upper bus.
+    #[inline(never)]
     pub(super) fn end_crossing<C: Composition>(
         composition: &mut C,
         now: Time,
@@ -362,6 +366,7 @@ impl BridgedBus {
     }
 
     /// The bridge has the upper bus.
+    #[inline(never)]
     pub(super) fn take_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         own.upper_since = now;
@@ -436,6 +441,7 @@ impl BridgedBus {
     }
 
     /// The bridge's part on the upper bus is over.
+    #[inline(never)]
     pub(super) fn end_on_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         if own.bridge.memory_over()
@@ -455,6 +461,7 @@ impl Rules for BridgedBus {
         Self::ask_for_all(composition, now, on);
     }
 
+    #[inline(never)]
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {

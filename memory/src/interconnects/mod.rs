@@ -405,7 +405,7 @@ impl Snooped {
 }
 
 /// The agents of an interconnect snoop, but for the one that issued.
-#[inline]
+#[inline(always)]
 pub(crate) fn snoop<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -425,7 +425,7 @@ pub(crate) fn snoop<C: Composition>(
 }
 
 /// The part of a transaction's home, where no agent supplied: bytes and time.
-#[inline]
+#[inline(always)]
 pub(crate) fn home<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -453,6 +453,9 @@ fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, addres
 
 /// A transaction on a block is shown to the agents of these interconnects, and
 /// answered by the one that owns it, or by its home.
+// Inlined, as what it calls, so that a bus hands transaction and answer on without
+// moving them.
+#[inline(always)]
 pub(crate) fn block_transaction<C: Composition>(
     composition: &mut C,
     now: Time,
@@ -485,6 +488,7 @@ pub(crate) fn block_transaction<C: Composition>(
 
 /// A transaction is over on an interconnect: an uncached access has its effect,
 /// caches may take the bytes, and the agent gets the answer, which says so.
+#[inline(always)]
 pub(crate) fn complete<C: Composition>(
     composition: &mut C,
     now: Time,

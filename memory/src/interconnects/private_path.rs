@@ -72,6 +72,7 @@ impl Rules for PrivatePath {
         }
     }
 
+    #[inline(never)]
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => match Self::of(composition, on).bus.grant() {

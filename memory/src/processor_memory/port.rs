@@ -183,13 +183,29 @@ impl ProcessorPort<'_> {
     /// counted, each of them, so that decoded instructions can be dropped.
     fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
         self.own.code_version += u64::from(page.executable);
-        let most = if page.executable { Tag::Read } else { Tag::Write };
+        let most = Self::most_fast(page);
         let bytes = value.to_le_bytes();
         let (first, _) = self.split(address, size);
         self.store_part(address, &bytes[..first], most);
         if first < size {
             self.store_part(address.wrapping_add(first as u64), &bytes[first..size], most);
         }
+    }
+
+    /// The store of bytes in one block: most stores that are not fast.
+    fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
+        let most = self.own.most_allowed(address, Self::most_fast(page));
+        if self.own.data.store(address, bytes, most).is_err() {
+            self.own.statistics.store_misses.increment();
+            return self.wait(Pending::Data { address, access: Access::Store });
+        }
+        self.own.code_version += u64::from(page.executable);
+        Outcome::Done(())
+    }
+
+    /// Each store to a page of code goes the slow way, so that it is counted.
+    fn most_fast(page: PageAttributes) -> Tag {
+        if page.executable { Tag::Read } else { Tag::Write }
     }
 
     /// Stores into one block, to which the next accesses may be fast up to `most`.
@@ -250,6 +266,9 @@ impl Port for ProcessorPort<'_> {
             PageKind::Cachable => {}
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
+        }
+        if self.split(address, size).0 == size {
+            return self.store_in_block(page, address, &value.to_le_bytes()[..size]);
         }
         if let Err(outcome) = self.acquire(address, size, Access::Store) {
             return outcome;

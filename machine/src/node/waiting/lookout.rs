@@ -108,9 +108,10 @@ impl Lookout {
         }
         let pc = processor.pc();
         if self.places.contains(&pc) {
+            let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
             let mut is_same = |place: usize| {
-                let (tell, stop) = (&mut self.tells[place], &self.stops[place]);
-                !tell.tells(processor) && stop.is_like(processor, tell)
+                let tell = &mut self.tells[place];
+                !tell.tells(registers, counter_reads) && self.stops[place].is_like(processor, tell)
             };
             let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
             let turns = same.map(|place| {
@@ -174,8 +175,8 @@ impl Tell {
     }
 
     /// Whether the registers are not those of the stop, for certain.
-    fn tells(&self, processor: &Processor<InOrder>) -> bool {
-        self.counter_reads == processor.counter_reads() && self.value != processor.registers()[self.register]
+    fn tells(&self, registers: &[u64; 64], counter_reads: u64) -> bool {
+        self.counter_reads == counter_reads && self.value != registers[self.register]
     }
 }
 
