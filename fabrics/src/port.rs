@@ -107,13 +107,16 @@ impl NetworkPort {
     /// Hands over the frames that leave now, and says when to call
     /// [`NetworkPort::retry`]. To be called after every step.
     pub fn departures(&mut self, now: Time, mut depart: impl FnMut(Departure)) -> Option<Time> {
-        for (rank, frame) in self.emitted.frames.drain(..) {
-            let destination = self.placement.node(rank);
-            if self.faults.lose(destination, &frame) {
-                continue;
+        // After most steps nothing leaves.
+        if !self.emitted.frames.is_empty() {
+            for (rank, frame) in self.emitted.frames.drain(..) {
+                let destination = self.placement.node(rank);
+                if self.faults.lose(destination, &frame) {
+                    continue;
+                }
+                let arrival = self.network.arrival(now, destination, &frame);
+                depart((arrival, destination, frame));
             }
-            let arrival = self.network.arrival(now, destination, &frame);
-            depart((arrival, destination, frame));
         }
         self.emitted.retry_at.take()
     }

@@ -100,6 +100,7 @@ impl Composition for Node {
         self.events.schedule(at, Event::Interconnect(on, step));
     }
 
+    #[inline]
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
         match self.seat(agent) {
             None => {

@@ -88,8 +88,10 @@ impl Node {
         let accessed = devices[device].access(seat, &mut context, transaction, response);
         // Which seat asked for the instant is not known here: all of them are called.
         let beside = self.devices[device].seats_beside(seat);
-        for at in self.timers.drain(..) {
-            self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
+        if !self.timers.is_empty() {
+            for at in self.timers.drain(..) {
+                self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
+            }
         }
         self.depart(now);
         for seat in beside {

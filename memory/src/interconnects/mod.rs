@@ -178,7 +178,7 @@ pub trait Rules: Sized {
     /// What a machine's file calls it.
     const KIND: &'static str;
 
-    /// Asks for the interconnect in an agent's name, if that needs it.
+    /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
     /// Lets a step happen.
@@ -334,8 +334,10 @@ macro_rules! interconnects {
         /// Asks for an interconnect in an agent's name, if that needs it.
         #[inline]
         pub fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-            match composition.interconnect(on) {
-                $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
+            if composition.wants(agent, on) {
+                match composition.interconnect(on) {
+                    $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
+                }
             }
         }
 

@@ -65,9 +65,7 @@ impl Rules for PrivatePath {
     const KIND: &'static str = "private-path";
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        if composition.wants(agent, on)
-            && let Some(at) = Self::of(composition, on).bus.request(now, agent)
-        {
+        if let Some(at) = Self::of(composition, on).bus.request(now, agent) {
             composition.schedule(at, on, Step::Grant);
         }
     }

@@ -135,9 +135,7 @@ impl Rules for SnoopingBus {
 
     #[inline]
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        if composition.wants(agent, on) {
-            Self::request(composition, now, on, agent);
-        }
+        Self::request(composition, now, on, agent);
     }
 
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
