@@ -92,7 +92,9 @@ impl Composition for Node {
         unreachable!("registers are reached beside the bus")
     }
 
-    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) {}
+    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
+        false
+    }
 
     fn complete(
         &mut self,
