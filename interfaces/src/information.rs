@@ -2,7 +2,7 @@
 //!
 //! A fact is declared once, here or, if only one kind of interface has it, by that
 //! kind's [`Programming`](crate::programming::Programming). Who knows its value
-//! fills it in by its name; a value that nobody gives is zero. Each fact is a
+//! fills it in by its name; a value that is not given is zero. Each fact is a
 //! doubleword of the page, and a field of `struct narthex_information` in C.
 
 use std::sync::LazyLock;

@@ -3,7 +3,7 @@
 //!
 //! Processes share the interface's place on the node and its network port with
 //! the flow control's buffers. What makes messages fast has to be used without
-//! asking anybody, so each process has it to itself: registers, queues, pointers
+//! asking the system, so each process has it to itself: registers, queues, pointers
 //! and the state of the engines that serve them (isca96, Section 2.4: "Each
 //! process communicates with a CNI using its own data queues"; "base and bound
 //! translations, head and tail pointers, and a process identifier" are kept for

@@ -61,7 +61,7 @@ impl Addresses {
         Addresses { offset: process as u64 * PROCESS_STRIDE }
     }
 
-    /// Whose part of the region an address is in; none if it is nobody's.
+    /// Whose part of the region an address is in; none if it is no process's.
     pub fn process_at(address: u64) -> Option<u8> {
         let process = address.checked_sub(DEVICE_REGION.start)? / PROCESS_STRIDE;
         (process < u64::from(PROCESSES_LIMIT)).then_some(process as u8)
@@ -159,7 +159,7 @@ pub const STATUS: u64 = 0x00;
 /// [`STATUS`], for those who have it.
 pub const STATUS_REGISTER: Register =
     ("STATUS", STATUS, "load: bit 0, a packet can be sent; bit 1, a packet has arrived");
-/// Store: so many more messages are in the send queue.
+/// Store: this many more messages are in the send queue.
 pub const MESSAGE_READY: u64 = 0x18;
 /// [`MESSAGE_READY`], for those who have it.
 pub const MESSAGE_READY_REGISTER: Register =

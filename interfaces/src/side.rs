@@ -52,7 +52,7 @@ impl Context<'_> {
     }
 
     /// Refuses the header of a packet with more than `payload_limit` bytes of
-    /// payload, or that nobody can get: the interface checks the process
+    /// payload, or without a receiver: the interface checks the process
     /// identifier that it names (isca96, Section 2.4).
     pub fn check(&self, header: Header, payload_limit: usize) -> Result<(), RegisterFault> {
         let bytes = header.payload_bytes();
@@ -198,10 +198,10 @@ pub trait Side: SideState + Archived + Send {
         SnoopReply::default()
     }
 
-    /// A transaction on a block whose home this half is, and that nobody
+    /// A transaction on a block whose home this half is, and that no agent
     /// supplied from a cache.
     fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        unreachable!("this half is nobody's home, and was asked for {:#x}", transaction.address)
+        unreachable!("this half is the home of no block, and was asked for {:#x}", transaction.address)
     }
 
     /// The block that begins at `address`, if this half holds newer bytes than
@@ -243,7 +243,7 @@ pub trait Side: SideState + Archived + Send {
     /// Counts so far, by name.
     fn statistics(&self) -> &dyn StatisticSet;
 
-    /// The same, for whoever adds what was computed instead of simulated.
+    /// The same, to add what was computed instead of simulated.
     fn statistics_mut(&mut self) -> &mut dyn StatisticSet;
 
     /// What it holds, for the explanation of a run without progress.

@@ -73,7 +73,7 @@ impl Marker {
     const ENTER: u16 = 0x4e0;
     const LEAVE: u16 = 0x4f0;
 
-    /// The meaning of `slti x0, x0, immediate`; none for a hint of somebody else's.
+    /// The meaning of `slti x0, x0, immediate`; none for another hint.
     pub fn decode(immediate: u16) -> Option<Marker> {
         if immediate == Self::LEAVE {
             return Some(Marker::Leave);

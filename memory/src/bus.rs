@@ -8,9 +8,9 @@
 //! ```
 //!
 //! An agent asks for the bus, not for a transaction: what it needs is decided
-//! when it is granted, because a transaction of somebody else in between may
+//! when it is granted, because another agent's transaction in between may
 //! have taken the block away that it wanted to upgrade, or emptied the line that
-//! it wanted to write back. The node issues the transaction, lets everybody
+//! it wanted to write back. The node issues the transaction, lets all others
 //! snoop it at that instant, and tells the bus how long the supplier takes; the
 //! requester is served when the bus is released. Since nothing else crosses the
 //! bus in between, the snoop at the start and the fill at the end are atomic.
@@ -205,7 +205,7 @@ impl Bus {
         Self::with_occupancy(clock, |kind| config.occupancy_cycles(kind, block_bytes))
     }
 
-    /// An idle bus on which a transaction takes so many cycles, by its kind.
+    /// An idle bus on which a transaction takes `cycles`, by its kind.
     pub fn with_occupancy(clock: Clock, cycles: impl Fn(Kind) -> u64) -> Self {
         let occupancy = Kind::ALL.map(|kind| clock.cycles(cycles(kind)));
         Bus {
@@ -223,7 +223,7 @@ impl Bus {
         self.clock.period()
     }
 
-    /// Whether nobody has it at `now`, or waits for it.
+    /// Whether no agent has it at `now`, or waits for it.
     pub fn is_idle_at(&self, now: Time) -> bool {
         !self.busy && self.waiting.is_empty() && self.free_since <= now
     }
@@ -238,7 +238,7 @@ impl Bus {
         self.next_grant(now)
     }
 
-    /// As [`Bus::request`], but before everybody who waits.
+    /// As [`Bus::request`], but before all agents that wait.
     pub fn request_first(&mut self, now: Time, agent: AgentId) -> Option<Time> {
         self.waiting.retain(|&(_, waiting)| waiting != agent);
         self.waiting.push((Time::ZERO, agent));
@@ -275,7 +275,7 @@ impl Bus {
     }
 
     /// The transaction is over, or the granted agent needed none after all.
-    /// Returns the instant of the next [`Bus::grant`], if anybody waits.
+    /// Returns the instant of the next [`Bus::grant`], if an agent waits.
     pub fn release(&mut self, now: Time) -> Option<Time> {
         self.busy = false;
         self.free_since = now;

@@ -115,10 +115,7 @@ def test_a_rule_that_no_interface_has_is_no_check_of_all(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["check", "interface", "all", "--without", "nothing"])
     assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert (
-        "none of the interfaces can be checked: 'CNI0Qm' does not follow the rule 'nothing'" in told
-    )
+    assert "does not follow the rule 'nothing'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

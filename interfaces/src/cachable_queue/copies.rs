@@ -64,7 +64,7 @@ impl Copies {
         }
     }
 
-    /// Takes in a block that was read from whoever had it.
+    /// Takes in a block that was read from the cache or memory that had it.
     pub fn take_in(&mut self, address: u64, shared: bool, data: &BlockData) {
         match self {
             Copies::Home(memory) => memory.take_in(address, data),
@@ -98,7 +98,7 @@ impl Copies {
         }
     }
 
-    /// Gives a block new bytes; nobody else has a copy.
+    /// Gives a block new bytes; no other cache has a copy.
     pub fn produce(&mut self, address: u64, data: &BlockData) {
         match self {
             Copies::Home(memory) => memory.produce(address, data),

@@ -80,12 +80,12 @@ impl DeviceMemory {
         self.fetched[block] = false;
     }
 
-    /// Takes in the latest bytes, read from whoever had them.
+    /// Takes in the latest bytes, read from the cache or memory that had them.
     pub fn take_in(&mut self, address: u64, data: &BlockData) {
         self.write(address, data);
     }
 
-    /// Gives a block new bytes; nobody else has a copy.
+    /// Gives a block new bytes; no other cache has a copy.
     pub fn produce(&mut self, address: u64, data: &BlockData) {
         self.invalidated(address);
         self.write(address, data);

@@ -9,11 +9,11 @@
 //!
 //! A queue is a circle of entries of one network message each. The three
 //! optimisations of the paper:
-//! - *lazy pointers*: whoever fills a queue keeps a stale copy of the other
+//! - *lazy pointers*: the side that fills a queue keeps a stale copy of the other
 //!   side's head and refreshes it only when the queue looks full;
 //! - *message valid bits*: the receiver looks at the entry, never at a tail;
 //! - *sense reverse*: the valid bit's meaning alternates from pass to pass, so
-//!   that nobody has to clear it.
+//!   that it need not be cleared.
 //!
 //! Where the entries live differs between the models (a [`copies::Copies`]);
 //! [`send`] and [`receive`] are the engines of the two halves, a

@@ -21,7 +21,7 @@
 //! paper does not say how it avoids this; a processor that lost its copy of the
 //! block to a cache conflict would otherwise receive an old message again.)
 //! Where every block is written back, or written to memory at once, memory has
-//! the entry of the pass before, which is not valid, and nobody has to answer.
+//! the entry of the pass before, which is not valid, and no answer is needed.
 //!
 //! **Waiting.** An engine without room leaves packets in the flow control's
 //! buffers. A store to the head, which takes the engine's copy away, tells it that

@@ -66,7 +66,7 @@ pub struct CachableQueueSend {
     tail_is_stale: bool,
     /// Messages that the head pointer shows as injected.
     head_shown: u64,
-    /// So many messages later the head pointer is written again.
+    /// After this many messages the head pointer is written again.
     head_lag: u64,
     /// A finished block to read before its message is announced.
     early: Option<u64>,

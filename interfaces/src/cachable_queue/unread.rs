@@ -20,7 +20,7 @@ use super::QueueShape;
 pub struct Room {
     /// Most messages that may be unread, at most the queue's entries.
     pub messages: u64,
-    /// So many of them the processor has to have read before a full engine looks
+    /// The processor has to have read this many of them before a full engine looks
     /// at the head again; less than `messages`.
     pub batch: u64,
     /// How long a full engine waits before it looks again if it cannot see the

@@ -13,7 +13,7 @@
 //! network but keeps none, and does not see what others do on the bus:
 //! - it "cannot prefetch cache blocks of a message" (hpca98, Section 6.1.1) and
 //!   reads them one by one after the message ready signal, an uncached store;
-//!   whoever has a block, a cache or memory, supplies it and keeps it;
+//!   the cache or memory that has a block supplies it and keeps it;
 //! - an arriving message goes to memory, which makes the processor's old copies
 //!   go, the block with the header last;
 //! - the pointers, too, are in memory. The interface shows its head of the send

@@ -58,7 +58,7 @@ fn receive(setup: &Setup<'_>) -> Built {
     Ok(Box::new(ReceiveFifo::new(times(setup)?, setup.name.size)))
 }
 
-/// FIFO interfaces whose registers show so many words.
+/// FIFO interfaces whose registers show this many words.
 pub static MODEL: Model = Model {
     section: "ni_iw",
     family: "NI_i w",

@@ -246,7 +246,7 @@ impl Receive {
         self.fifo.statistics.blocks.increment();
     }
 
-    /// The block goes back to memory; nothing, if somebody else has taken it
+    /// The block goes back to memory; nothing, if another agent has taken it
     /// over with its new bytes.
     fn give_back(&mut self, context: &mut Context<'_>, address: u64) -> Option<Transaction> {
         self.is_merged = false;

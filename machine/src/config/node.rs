@@ -235,8 +235,7 @@ impl Node {
                 );
                 problems.push(broken(&key("caches"), message));
             }
-            if part.runs != PROGRAM && !part.runs.strip_prefix(FIRMWARE).is_some_and(|name| !name.is_empty())
-            {
+            if part.runs != PROGRAM && part.runs.strip_prefix(FIRMWARE).is_none_or(str::is_empty) {
                 let message =
                     format!("{:?} is not allowed; expected \"program\" or \"firmware/NAME\"", part.runs);
                 problems.push(broken(&key("runs"), message));

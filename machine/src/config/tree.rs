@@ -60,7 +60,7 @@ pub(super) struct Leaf {
     /// What was typed on the command line, where the value came from there: it
     /// is taken as text when the parameter turns out to be one.
     pub typed: Option<String>,
-    /// Whether it is somebody's difference from a base: a file's or a command line's.
+    /// Whether a file or a command line states it as its difference from a base.
     pub chosen: bool,
 }
 
@@ -120,13 +120,13 @@ impl Table {
         }
     }
 
-    /// Lays `over` over this table as somebody's difference from it.
+    /// Lays `over` over this table as a difference from it.
     pub fn choose(&mut self, mut over: Table) {
         over.mark(true);
         self.merge(over);
     }
 
-    /// Marks every leaf as somebody's difference, or as nobody's.
+    /// Marks every leaf as a difference, or as none.
     pub fn mark(&mut self, chosen: bool) {
         for entry in &mut self.entries {
             match &mut entry.node {

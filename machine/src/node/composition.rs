@@ -16,10 +16,10 @@ use super::{Event, Node, State};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agent {
     /// A processor.
-    Unit(usize),
+    Processor(usize),
     /// A seat of a device, by its place among all seats: those of the network
     /// interface come first, of which each even one sends.
-    Side(usize),
+    Seat(usize),
 }
 
 /// The seat of an agent that is a device's.
@@ -56,7 +56,7 @@ impl Node {
     /// The agent with this number.
     pub(super) fn agent(&self, agent: AgentId) -> Agent {
         let number = usize::from(agent.0);
-        number.checked_sub(self.processors.len()).map_or(Agent::Unit(number), Agent::Side)
+        number.checked_sub(self.processors.len()).map_or(Agent::Processor(number), Agent::Seat)
     }
 
     /// Asks for the interconnects that a processor's memory needs.

@@ -1,4 +1,4 @@
-//! The journal of a node: what happened there, for whoever explains a run.
+//! The journal of a node: what happened there, for the explanation of a run.
 //!
 //! The node writes it, not its components: everything that crosses from one
 //! component to another passes through the node, so models have no tracing
@@ -15,10 +15,10 @@
 //! There are two kinds of journal. One for the explanation of a message's life
 //! begins after a number of packets, when caches and queues are warm, keeps the
 //! latest records and looks for what changed a half's state. One for a timeline
-//! is emptied often by whoever writes it, and also has the [`course`] of engines,
+//! is emptied often by its writer, and also has the [`samples`] of engines,
 //! queues and buffers.
 
-mod course;
+mod samples;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
@@ -32,7 +32,7 @@ use narthex_memory::Kind;
 
 use super::composition::Agent;
 use crate::activity::{Activity, Occupation};
-use course::Course;
+use samples::Samples;
 
 /// The bus between caches, main memory and, mostly, the interface.
 pub const MEMORY_BUS: &str = "memory bus";
@@ -132,7 +132,7 @@ pub enum Event {
     Engine(usize, Engine),
     /// From here on the flow control's buffers are so full.
     Buffers(Occupancy),
-    /// From here on so many packets wait for a process of the node.
+    /// From here on this many packets wait for a process of the node.
     Waiting(u8, usize),
 }
 
@@ -158,19 +158,19 @@ pub struct Journal {
     /// Packets that the interface has taken.
     taken: u64,
     /// What a timeline shows of the interface, if the journal is for one.
-    course: Option<Course>,
+    samples: Option<Samples>,
 }
 
 impl Journal {
     /// A journal that begins when `skip` packets have left the node, and keeps
     /// the latest `limit` records.
     pub fn new(skip: u64, limit: usize) -> Self {
-        Journal { skip, limit, records: VecDeque::new(), states: Vec::new(), taken: 0, course: None }
+        Journal { skip, limit, records: VecDeque::new(), states: Vec::new(), taken: 0, samples: None }
     }
 
     /// A journal for a timeline, to be emptied by [`Journal::drain`] before it is large.
-    pub fn of_course() -> Self {
-        Journal { course: Some(Course::default()), ..Journal::new(0, usize::MAX) }
+    pub fn for_timeline() -> Self {
+        Journal { samples: Some(Samples::default()), ..Journal::new(0, usize::MAX) }
     }
 
     /// Takes out what happened before `now`, in the order of time; events of one
@@ -216,9 +216,9 @@ impl Journal {
     /// An event of the node is over: finds what it changed. A change of a
     /// half's state at an `edge` of a transaction is that transaction's doing.
     pub fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
-        if let Some(course) = &mut self.course {
+        if let Some(samples) = &mut self.samples {
             let records = &mut self.records;
-            course.look(interface, network, |event| records.push_back(Record { at: now, event }), now);
+            samples.take(interface, network, |event| records.push_back(Record { at: now, event }), now);
             return;
         }
         if self.skip > 0 {

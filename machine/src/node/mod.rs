@@ -246,12 +246,12 @@ impl Node {
         let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
         let mut port = unit.memory.port(&self.processes[index].pages, main);
         let stop = unit.processor.run(&mut port, until);
-        self.look_out(index, stop);
-        self.heed(index, stop);
+        self.detect_loop(index, stop);
+        self.handle_stop(index, stop);
     }
 
     /// Gives a processor what it has stopped for.
-    fn heed(&mut self, index: usize, stop: Stop) {
+    fn handle_stop(&mut self, index: usize, stop: Stop) {
         match stop {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
@@ -325,7 +325,7 @@ impl Node {
     #[inline]
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
-        self.see(&event);
+        self.check_watched_event(&event);
         let edge = if self.journal.is_some() { event.edge() } else { None };
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
@@ -465,8 +465,8 @@ impl Partition for Node {
         }
     }
 
-    /// Deliveries and system calls. A program may work long without either: whoever
-    /// finds no progress looks for that ([`crate::run`](mod@crate::run)).
+    /// Deliveries and system calls. A program may work long without either: the
+    /// run that finds no progress looks for that ([`crate::run`](mod@crate::run)).
     fn progress(&self) -> u64 {
         self.progress
     }

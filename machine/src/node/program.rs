@@ -168,7 +168,7 @@ impl Node {
         let (mut frame, stack) = (processor.x(8), processor.x(2));
         // A leaf keeps no frame: its caller is in the return address register,
         // where another function finds an address of its own once it has called.
-        // Nobody called the first function: its return address is zero.
+        // The first function was not called: its return address is zero.
         let program = self.processes[index].program.clone();
         let function = |address| program.symbol(address).map(|(name, _)| name);
         let (here, return_address) = (processor.pc(), processor.x(1));

@@ -24,9 +24,9 @@ impl Node {
 
     /// Begins a journal for a timeline, at the end of a window: with what its
     /// processors are at.
-    pub fn begin_course(&mut self, now: Time) {
+    pub fn begin_timeline(&mut self, now: Time) {
         self.rest_at(now);
-        let mut journal = Journal::of_course();
+        let mut journal = Journal::for_timeline();
         for (processor, unit) in self.processors.iter().enumerate() {
             let (activity, occupation) = unit.booked();
             let at = now.max(unit.ledger.booked_until());

@@ -50,7 +50,7 @@ impl Device for SharedRegisters {
         let seat = |&(process, start): &SeatOf| DeviceSeat {
             process,
             name: format!("the shared registers at {start:#x}"),
-            registers: vec![start..start + 0x1000],
+            registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,

@@ -1,4 +1,4 @@
-//! What the bridge says comes next, to whoever owns the buses.
+//! What the bridge says comes next, to the rules of the buses.
 
 #[cfg(doc)]
 use super::Bridge;

@@ -15,7 +15,7 @@
 //! whole on one bus, then on the other. A device's read of a block that the
 //! memory bus's side supplies has its address on both buses at once.
 //!
-//! Cycles of a bus are its own; the time of whoever answers is rounded up to
+//! Cycles of a bus are its own; the time of the agent or memory that answers is rounded up to
 //! whole cycles of the bus that it is on. Transactions begin at an edge of the
 //! memory bus, whose clock the bridge has, on the I/O bus too: nothing is lost
 //! between the two clocks.

@@ -11,8 +11,8 @@
 //! An *agent* asks for an interconnect, issues a transaction when it is granted,
 //! snoops those of others, answers those on blocks whose home it is, and gets the
 //! response at the end. An *interconnect* decides who is granted, who snoops, who
-//! answers, and how long that takes. Neither calls the other: whoever holds both,
-//! a [`Composition`], lets the rules of the interconnect reach them. A node of a
+//! answers, and how long that takes. Neither calls the other: what holds both, a
+//! [`Composition`], lets the rules of the interconnect reach them. A node of a
 //! run is a composition; so are the node that the model checker explores, whose
 //! clock is a free choice, and the one of the conformance suite, whose clock
 //! stands still. All of them therefore run the rules that are written here, once.
@@ -437,7 +437,7 @@ pub(crate) fn home<C: Composition>(
     match home {
         Home::Memory(memory) => composition.memory(memory, transaction),
         Home::Agent(agent) => composition.home(now, agent, transaction),
-        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
     }
 }
 
@@ -449,7 +449,7 @@ fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, addres
             let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
             composition.home(now, agent, &write);
         }
-        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
     }
 }
 
@@ -481,7 +481,7 @@ pub(crate) fn block_transaction<C: Composition>(
     let of_home = || match block_home {
         Home::Memory(memory) => Supplier::Memory(memory),
         Home::Agent(agent) => Supplier::Agent(agent),
-        Home::Beyond(_) => unreachable!("a bridge is nobody's home"),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
     };
     let supplier = owner.map(Supplier::Agent).or_else(|| moves_block.then(of_home));
     composition.supplied(transaction, supplier);

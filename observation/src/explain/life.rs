@@ -15,7 +15,7 @@ pub const SEND_HALF: usize = 0;
 /// The half that receives.
 pub const RECEIVE_HALF: usize = 1;
 /// The processor whose messages are explained.
-pub const PROCESSOR: Agent = Agent::Unit(0);
+pub const PROCESSOR: Agent = Agent::Processor(0);
 
 /// A stretch of a processor's time.
 #[derive(Clone, Copy, Debug)]
@@ -239,7 +239,7 @@ fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Ti
 fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
         Event::Timer(RECEIVE_HALF) => Some(record.at),
-        Event::Crossing(crossing) if crossing.agent == Agent::Side(RECEIVE_HALF) => Some(crossing.released),
+        Event::Crossing(crossing) if crossing.agent == Agent::Seat(RECEIVE_HALF) => Some(crossing.released),
         _ => None,
     });
     let in_time = own.filter(|&at| at >= arrived && at <= noticed);

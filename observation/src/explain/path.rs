@@ -54,9 +54,9 @@ impl Part {
             SenderSoftware | SenderBlocks | SenderUncached | SenderStoreBuffer | SenderRoom => {
                 Some((0, PROCESSOR))
             }
-            SendBus | SendEngine => Some((0, Agent::Side(SEND_HALF))),
+            SendBus | SendEngine => Some((0, Agent::Seat(SEND_HALF))),
             FlowControl | Network => None,
-            ReceiveBus | ReceiveEngine => Some((1, Agent::Side(RECEIVE_HALF))),
+            ReceiveBus | ReceiveEngine => Some((1, Agent::Seat(RECEIVE_HALF))),
             ReceiverBusy | ReceiverPolling | ReceiverUncached | ReceiverBlocks | ReceiverStoreBuffer
             | ReceiverSoftware => Some((1, PROCESSOR)),
         }
@@ -150,7 +150,7 @@ impl Path {
     /// Goes on to `to` with a half of an interface: its transactions, and the
     /// time between them.
     fn interface(&mut self, history: &NodeHistory, half: usize, to: Time, [bus, engine]: [Part; 2]) {
-        for crossing in history.crossings(Agent::Side(half)) {
+        for crossing in history.crossings(Agent::Seat(half)) {
             if crossing.released > self.reached && crossing.granted < to {
                 self.go(crossing.granted.min(to), engine);
                 self.go(crossing.released.min(to), bus);

@@ -17,10 +17,10 @@ pub struct AddressNames<'a> {
 
 fn agent(agent: Agent) -> &'static str {
     match agent {
-        Agent::Unit(0) => "processor",
-        Agent::Unit(_) => "another processor",
-        Agent::Side(0) => "send half",
-        Agent::Side(_) => "receive half",
+        Agent::Processor(0) => "processor",
+        Agent::Processor(_) => "another processor",
+        Agent::Seat(0) => "send half",
+        Agent::Seat(_) => "receive half",
     }
 }
 
@@ -28,8 +28,8 @@ fn agent(agent: Agent) -> &'static str {
 fn data(crossing: &Crossing) -> Option<String> {
     let other = match crossing.supplier? {
         Supplier::MainMemory => "main memory",
-        Supplier::Agent(Agent::Unit(_)) => "cache",
-        Supplier::Agent(Agent::Side(_)) => "interface",
+        Supplier::Agent(Agent::Processor(_)) => "cache",
+        Supplier::Agent(Agent::Seat(_)) => "interface",
     };
     let direction = if crossing.kind.carries_block() { "to" } else { "from" };
     Some(format!("{direction} {other}"))

@@ -134,7 +134,7 @@ impl Tracer {
         if self.stage == Stage::Before && now >= self.run_up() {
             self.stage = Stage::During;
             let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
-            shown.for_each(|(_, node)| node.begin_course(now));
+            shown.for_each(|(_, node)| node.begin_timeline(now));
         }
         if self.stage == Stage::During {
             let taken = self.take(now, nodes);

@@ -143,8 +143,8 @@ pub enum Detail {
 /// An agent in words.
 pub fn agent_name(agent: Agent, processes: usize) -> String {
     match agent {
-        Agent::Unit(index) => Track::Processor(index).name(processes),
-        Agent::Side(side) => Track::Half(side).name(processes),
+        Agent::Processor(index) => Track::Processor(index).name(processes),
+        Agent::Seat(side) => Track::Half(side).name(processes),
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! **Why this is exact.** What a node does next follows from its state. The
 //! processor's part is compared by [`narthex_cores::wait_loop`]. A turn that
-//! loads from device registers also takes the bus: nobody else may use it then,
+//! loads from device registers also takes the bus: no other agent may use it then,
 //! no half of the interface may be called otherwise, the turn takes whole cycles
 //! of every bus, and at both ends the buses are idle, and interface and
 //! bridge are in the same state ([`rest`]). An instant for which a device waits
@@ -23,13 +23,13 @@
 //! turn is the first one again, only later, and what counters have grown by in
 //! the first they grow by in each.
 //!
-//! **Which loops to watch** is a guess ([`lookout`]): a processor that stops twice
+//! **Which loops to watch** is a guess ([`loop_detector`]): a processor that stops twice
 //! at the same place with the same registers. A wrong guess costs host time only.
 //!
-//! Where several processors of a node run, or somebody keeps a journal, all is
+//! Where several processors of a node run, or a journal is kept, all is
 //! executed.
 
-mod lookout;
+mod loop_detector;
 mod rest;
 mod watch;
 
@@ -39,10 +39,10 @@ use narthex_kernel::{Duration, Time};
 
 use super::processor::State;
 use super::{Event, Node};
-use lookout::Lookout;
+use loop_detector::LoopDetector;
 use watch::Watch;
 
-/// Registers that count the time move on for whoever looks for progress: a loop
+/// Registers that count the time move on, which shows progress: a loop
 /// that compares time sleeps no longer than this at once.
 const LONGEST_SLEEP: Duration = Duration::from_ns(10_000);
 
@@ -51,7 +51,7 @@ const LONGEST_SLEEP: Duration = Duration::from_ns(10_000);
 pub(super) struct Waiting {
     /// Everything is executed.
     pub disabled: bool,
-    lookout: Lookout,
+    detector: LoopDetector,
     stage: Stage,
     skipped_instructions: u64,
 }
@@ -85,7 +85,7 @@ impl Waiting {
         matches!(self.stage, Stage::Watching(_))
     }
 
-    /// Whether turns are known that nobody has computed yet.
+    /// Whether turns are known that have not been computed yet.
     pub fn is_asleep(&self) -> bool {
         matches!(self.stage, Stage::Asleep(_))
     }
@@ -109,7 +109,7 @@ impl Node {
 
     /// An event happens. While a turn is watched, only a bus's may be part of it,
     /// if it loads from a device.
-    pub(super) fn see(&mut self, event: &Event) {
+    pub(super) fn check_watched_event(&mut self, event: &Event) {
         if let Stage::Watching(watch) = &self.waiting.stage
             && !(watch.takes_bus && matches!(event, Event::Interconnect(..)))
         {
@@ -134,7 +134,7 @@ impl Node {
         let instructions = turns * turn.instructions();
         self.waiting.skipped_instructions += instructions;
         let retired = self.processors[index].processor.retired();
-        self.waiting.lookout.saved(turns, turn.instructions(), retired);
+        self.waiting.detector.saved(turns, turn.instructions(), retired);
     }
 
     /// Brings the node to `now`, the end of a window, as if everything had been
@@ -145,7 +145,7 @@ impl Node {
         self.work(now);
         self.waiting.disabled = disabled;
         self.waiting.stage = Stage::Executing;
-        self.waiting.lookout.forget();
+        self.waiting.detector.forget();
     }
 
     /// When a sleeping node does something by itself, but for its events; none if

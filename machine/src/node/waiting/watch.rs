@@ -6,7 +6,7 @@ use narthex_cores::wait_loop::{Observation, Turn, Verdict};
 use narthex_kernel::{Duration, Ledger, Time};
 use narthex_memory::processor_memory::WaitReason;
 
-use super::lookout::Seen;
+use super::loop_detector::Candidate;
 use super::rest::Rest;
 use super::{Sleep, Stage};
 use crate::activity::{Activities, Activity, Occupation};
@@ -49,19 +49,19 @@ struct Start {
 
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
-    pub(in crate::node) fn look_out(&mut self, index: usize, stop: Stop) {
+    pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
         if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
             return;
         }
         let unit = &self.processors[index];
         let loads = unit.memory.statistics.uncached_loads.get();
-        if let Some(seen) = self.waiting.lookout.look(stop, &unit.processor, loads) {
+        if let Some(seen) = self.waiting.detector.look(stop, &unit.processor, loads) {
             self.watch(index, seen);
         }
     }
 
     #[cold]
-    fn watch(&mut self, index: usize, Seen { instructions, takes_bus }: Seen) {
+    fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
         if self.journal.is_none() && self.only_processor() == Some(index) {
             let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
             self.waiting.stage = Stage::Watching(Box::new(watch));
@@ -75,7 +75,7 @@ impl Node {
             let (stop, verdict) = self.watched_step(index, until);
             let waits = stop == Some(Stop::Wait);
             if let Some(stop) = stop {
-                self.heed(index, stop);
+                self.handle_stop(index, stop);
             }
             if waits && self.processors[index].memory.wait_reason() != Some(WaitReason::Uncached) {
                 self.stop_watching();
@@ -157,7 +157,7 @@ impl Node {
                 Stage::Asleep(Box::new(Sleep { index, turn, ledger, sums }))
             }
             _ => {
-                self.waiting.lookout.in_vain(watch.steps, self.processors[index].processor.retired());
+                self.waiting.detector.in_vain(watch.steps, self.processors[index].processor.retired());
                 Stage::Executing
             }
         };
@@ -167,7 +167,7 @@ impl Node {
     pub(in crate::node) fn stop_watching(&mut self) {
         if let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) {
             let retired = self.processors[watch.index].processor.retired();
-            self.waiting.lookout.in_vain(watch.steps, retired);
+            self.waiting.detector.in_vain(watch.steps, retired);
         }
     }
 }

@@ -18,11 +18,10 @@ const WINDOW: usize = KEPT - 1;
 const STOPS: u32 = 4;
 /// Ends of windows for each that is kept.
 const WINDOWS: u32 = 16;
-/// So many times the instructions that were watched in vain pass before the next
-/// are.
+/// After a watch in vain, this many times its instructions pass before the next.
 const SHORTEST_PENALTY: u64 = 1 << 4;
 const LONGEST_PENALTY: u64 = 1 << 9;
-/// The beginning of a watch costs as much as so many instructions in it.
+/// The beginning of a watch costs as much as this many instructions in it.
 const BEGINNING: u64 = 10;
 /// The longest turn that is watched, in instructions.
 const LONGEST_TURN: u64 = 1_000;
@@ -31,7 +30,7 @@ const FEWEST_TURNS: u64 = 3;
 
 /// What may be a turn of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seen {
+pub(super) struct Candidate {
     /// Instructions between two stops at the same place.
     pub instructions: u64,
     /// It loads from device registers.
@@ -40,11 +39,11 @@ pub(super) struct Seen {
 
 /// Where a processor has stopped, and when to watch what follows.
 #[derive(Debug)]
-pub(super) struct Lookout {
+pub(super) struct LoopDetector {
     places: [u64; KEPT],
-    tells: [Tell; KEPT],
+    changed: [ChangedRegister; KEPT],
     /// What is kept of them, as many.
-    stops: Box<[Place]>,
+    stops: Box<[StopRecord]>,
     /// Where the next stop is kept.
     next: usize,
     passed: u32,
@@ -56,36 +55,36 @@ pub(super) struct Lookout {
 
 /// A processor that has stopped.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StopRecord {
     registers: [u64; 64],
     retired: u64,
     counter_reads: u64,
     uncached_loads: u64,
 }
 
-/// What a program at work has most likely changed since a stop. It tells such a
-/// program from one that waits without a look at all registers, which are far
-/// from the host's first-level cache in each window.
+/// The register that a program at work has most likely changed since a stop. It
+/// distinguishes such a program from one that waits without a look at all
+/// registers, which are far from the host's first-level cache in each window.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tell {
+struct ChangedRegister {
     counter_reads: u64,
     register: usize,
     value: u64,
 }
 
-impl Default for Lookout {
+impl Default for LoopDetector {
     fn default() -> Self {
-        let nowhere = Place { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
-        Lookout::new([nowhere; KEPT].into())
+        let nowhere = StopRecord { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
+        LoopDetector::new([nowhere; KEPT].into())
     }
 }
 
-impl Lookout {
+impl LoopDetector {
     /// Nothing has stopped yet. What is in `stops` has no meaning.
-    fn new(stops: Box<[Place]>) -> Self {
-        Lookout {
+    fn new(stops: Box<[StopRecord]>) -> Self {
+        LoopDetector {
             places: [u64::MAX; KEPT],
-            tells: [Tell::default(); KEPT],
+            changed: [ChangedRegister::default(); KEPT],
             stops,
             next: 0,
             passed: 0,
@@ -97,12 +96,17 @@ impl Lookout {
 
     /// Forgets all stops.
     pub fn forget(&mut self) {
-        *self = Lookout::new(std::mem::take(&mut self.stops));
+        *self = LoopDetector::new(std::mem::take(&mut self.stops));
     }
 
-    /// The processor has stopped, after so many loads from device registers. What
-    /// it may be turning in, if it seems to wait.
-    pub fn look(&mut self, stop: Stop, processor: &Processor<InOrder>, uncached_loads: u64) -> Option<Seen> {
+    /// The processor has stopped, after this many loads from device registers. The
+    /// loop in which it may be, if it seems to wait.
+    pub fn look(
+        &mut self,
+        stop: Stop,
+        processor: &Processor<InOrder>,
+        uncached_loads: u64,
+    ) -> Option<Candidate> {
         if processor.retired() < self.not_before {
             return None;
         }
@@ -110,14 +114,14 @@ impl Lookout {
         if self.places.contains(&pc) {
             let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
             let mut is_same = |place: usize| {
-                let tell = &mut self.tells[place];
-                !tell.tells(registers, counter_reads) && self.stops[place].is_like(processor, tell)
+                let changed = &mut self.changed[place];
+                !changed.changed(registers, counter_reads) && self.stops[place].is_like(processor, changed)
             };
             let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
             let turns = same.map(|place| {
                 let stop = &self.stops[place];
                 let instructions = processor.retired() - stop.retired;
-                Seen { instructions, takes_bus: uncached_loads != stop.uncached_loads }
+                Candidate { instructions, takes_bus: uncached_loads != stop.uncached_loads }
             });
             let seen = turns.filter(|seen| (1..=LONGEST_TURN).contains(&seen.instructions));
             if let Some(seen) = seen.min_by_key(|seen| seen.instructions) {
@@ -142,8 +146,8 @@ impl Lookout {
             }
         };
         self.places[place] = pc;
-        self.tells[place] = Tell::new(processor, self.tells[place].register);
-        self.stops[place] = Place {
+        self.changed[place] = ChangedRegister::new(processor, self.changed[place].register);
+        self.stops[place] = StopRecord {
             registers: *processor.registers(),
             retired: processor.retired(),
             counter_reads: processor.counter_reads(),
@@ -152,14 +156,14 @@ impl Lookout {
         None
     }
 
-    /// So many instructions were watched in vain. The next are watched later, and
+    /// This many instructions were watched in vain. The next are watched later, and
     /// later each time.
     pub fn in_vain(&mut self, watched: u64, retired: u64) {
         self.not_before = retired + self.penalty * (watched + BEGINNING);
         self.penalty = (2 * self.penalty).min(LONGEST_PENALTY);
     }
 
-    /// So many turns were computed after one was watched, of so many instructions.
+    /// This many turns were computed after one was watched, each of `instructions`.
     pub fn saved(&mut self, turns: u64, instructions: u64, retired: u64) {
         if turns < FEWEST_TURNS {
             self.in_vain(instructions, retired);
@@ -169,26 +173,30 @@ impl Lookout {
     }
 }
 
-impl Tell {
+impl ChangedRegister {
     fn new(processor: &Processor<InOrder>, register: usize) -> Self {
-        Tell { counter_reads: processor.counter_reads(), register, value: processor.registers()[register] }
+        ChangedRegister {
+            counter_reads: processor.counter_reads(),
+            register,
+            value: processor.registers()[register],
+        }
     }
 
     /// Whether the registers are not those of the stop, for certain.
-    fn tells(&self, registers: &[u64; 64], counter_reads: u64) -> bool {
+    fn changed(&self, registers: &[u64; 64], counter_reads: u64) -> bool {
         self.counter_reads == counter_reads && self.value != registers[self.register]
     }
 }
 
-impl Place {
+impl StopRecord {
     /// Whether the processor has the same registers, but for some that may grow
-    /// if the program has read a counter. If not, `tell` learns a register.
-    fn is_like(&self, processor: &Processor<InOrder>, tell: &mut Tell) -> bool {
+    /// if the program has read a counter. If not, `changed` learns a register.
+    fn is_like(&self, processor: &Processor<InOrder>, changed: &mut ChangedRegister) -> bool {
         let growing = if processor.counter_reads() == self.counter_reads { 0 } else { MOST_GROWING };
         let registers = self.registers.iter().zip(processor.registers()).enumerate();
         let mut differing = registers.filter(|(_, (old, new))| old != new).skip(growing);
         if let Some((register, (&value, _))) = differing.next() {
-            *tell = Tell { register, value, ..*tell };
+            *changed = ChangedRegister { register, value, ..*changed };
             return false;
         }
         true

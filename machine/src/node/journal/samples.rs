@@ -1,4 +1,4 @@
-//! The course of an interface: what its engines are at, how full its queues and
+//! Samples of an interface for a timeline: what its engines are at, how full its queues and
 //! the flow control's buffers are. All of that changes in events of the node and
 //! in nothing else, so it is looked at after each of them, and what has changed
 //! is recorded.
@@ -13,15 +13,15 @@ use super::Event;
 
 /// What was seen last; nothing yet at first, so that the first look records all.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Samples {
     engines: Vec<Option<Engine>>,
     buffers: Option<Occupancy>,
     waiting: Vec<usize>,
 }
 
-impl Course {
+impl Samples {
     /// Records what has changed since the last look.
-    pub fn look(
+    pub fn take(
         &mut self,
         interface: &dyn Device,
         network: &NetworkPort,
