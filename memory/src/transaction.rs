@@ -71,8 +71,7 @@ impl BlockData {
     pub(crate) fn filled_by(length: usize, fill: impl FnOnce(&mut [u8])) -> Self {
         assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
         let spare = SPARES.try_with(|spares| spares.borrow_mut().pop()).ok().flatten();
-        let mut bytes =
-            spare.filter(|spare| spare.len() == length).unwrap_or_else(|| vec![0; length].into());
+        let mut bytes = spare.filter(|spare| spare.len() == length).unwrap_or_else(|| vec![0; length].into());
         fill(&mut bytes);
         BlockData(bytes)
     }

@@ -230,6 +230,7 @@ macro_rules! interconnects {
     ($($file:ident :: $name:ident),*) => {
         /// An interconnect of any kind.
         #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "a node has few of them, and each step looks at one")]
         pub enum Interconnect {
             $(#[doc = concat!("See [`", stringify!($file), "`].")] $name($file::$name),)*
         }
