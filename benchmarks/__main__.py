@@ -55,6 +55,9 @@ def prepared(*, quick: bool) -> plan.Bench:
     executables = building.build()
     scale = programs.QUICK if quick else programs.FULL
     guests = {name: compiler.program_path(name, progress=say) for name in plan.programs_of(scale)}
+    guests[plan.MISSES] = compiler.compile_program(
+        plan.MISSES_SOURCE, executables[building.SIMULATOR].parent / plan.MISSES, progress=say
+    )
     simulator = Simulator(executables[building.SIMULATOR], guests)
     return plan.Bench(executables, simulator, scale, quick, find_counter(), say)
 

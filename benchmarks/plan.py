@@ -9,7 +9,7 @@ from benchmarks.building import KERNELS
 from benchmarks.counting import Counter
 from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.programs import Say, Scale
-from benchmarks.simulator import Simulator
+from benchmarks.simulator import Run, Simulator
 
 GUESTS = ("bandwidth", *(exchange.program for exchange in programs.EXCHANGES))
 """Programs that are measured beside those of a scale."""
@@ -30,6 +30,11 @@ KERNEL_INSTRUCTIONS = (200_000, 1_200_000)
 """Guest instructions of a short and of a long run of a kernel."""
 COUNTED_INTERFACES = ("NI2w", "CNI512Q", "CNI32Qm")
 COUNTED_MESSAGES = 500
+
+MISSES = "misses"
+MISSES_SOURCE = Path(__file__).with_name("misses.c")
+"""A guest of the benches' own: each of its turns misses once for each block of its array."""
+MISSES_OF_A_TURN = (4 << 20) // 64
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,11 @@ def _of_programs(
 def _instructions(bench: Bench) -> list[Measure]:
     if bench.counter is None:
         raise LeftOutError("neither perf nor valgrind counts instructions on this machine")
-    return [*_kernel_instructions(bench), *_message_instructions(bench)]
+    return [
+        *_kernel_instructions(bench),
+        *_miss_instructions(bench),
+        *_message_instructions(bench),
+    ]
 
 
 def _kernel_instructions(bench: Bench) -> list[Measure]:
@@ -102,6 +111,17 @@ def _kernel_instructions(bench: Bench) -> list[Measure]:
             counted[f"{timing} {kernel}"] = [grown / (long - short)]
     group = Group("a guest instruction", "host instructions", "functional integer")
     return of_rounds(group, counted)
+
+
+def _miss_instructions(bench: Bench) -> list[Measure]:
+    """Host instructions for each miss of a processor's cache, its write-back included."""
+    counted: dict[str, list[float]] = {}
+    for machine in ("hpca98",) if bench.quick else ("hpca98", "isca96"):
+        # The first turn finds the cache empty.
+        runs = (Run(MISSES, (turns,), nodes=1, machine=machine) for turns in (1, 2))
+        commands = (bench.simulator.command(run) for run in runs)
+        counted[machine] = [_grown(bench, f"misses on {machine}", *commands) / MISSES_OF_A_TURN]
+    return of_rounds(Group("a miss with its write-back", "host instructions", "hpca98"), counted)
 
 
 def _message_instructions(bench: Bench) -> list[Measure]:

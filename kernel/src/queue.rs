@@ -100,13 +100,14 @@ impl<E> EventQueue<E> {
     }
 
     /// Lets `event` happen at `time`, after everything already scheduled then.
+    #[inline]
     pub fn schedule(&mut self, time: Time, event: E) {
         let rank = FIRST_OWN_RANK | self.scheduled;
         self.scheduled += 1;
         self.insert(Entry { time, rank, event });
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, entry: Entry<E>) {
         let is_next = entry.time < self.next || self.first.as_ref().is_some_and(|first| entry < *first);
         let later = if is_next {

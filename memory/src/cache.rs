@@ -554,8 +554,8 @@ impl Cache {
     fn replaced_line(&self, address: u64) -> Line {
         let set = self.set_of(address);
         let lines = self.lines_of(set);
-        if let Some(empty) = lines.clone().find(|&line| self.tags[line] == 0) {
-            return empty;
+        if let Some(way) = self.tags[lines.clone()].iter().position(|&tag| tag == 0) {
+            return lines.start + way;
         }
         match self.recency.get(set) {
             Some(order) => lines.start + ((order >> (4 * (self.ways - 1))) & 15) as usize,

@@ -102,13 +102,11 @@ impl Composition for Node {
 
     #[inline]
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
-        match self.seat(agent) {
-            None => {
-                let processor = &self.processors[usize::from(agent.0)];
-                processor.memory.wants(processor.seats.traffic(on))
-            }
-            Some(place) => self.devices[place.device].wants(place.seat),
+        if let Some(processor) = self.processors.get(usize::from(agent.0)) {
+            return processor.memory.wants(processor.seats.traffic(on));
         }
+        let place = &self.seats[usize::from(agent.0) - self.processors.len()];
+        self.devices[place.device].wants(place.seat)
     }
 
     fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {

@@ -242,6 +242,7 @@ macro_rules! interconnects {
         // A node has few of them, and they stay where they are.
         #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "a node has few of them, and each step looks at one")]
         pub enum Interconnect {
             $(#[doc = concat!("See [`", stringify!($file), "`].")] $name($file::$name),)*
         }

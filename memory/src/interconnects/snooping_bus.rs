@@ -65,6 +65,7 @@ impl SnoopingBus {
     }
 
     /// Asks for the bus for an agent.
+    #[inline]
     pub(super) fn request<C: Composition>(
         composition: &mut C,
         now: Time,
@@ -89,6 +90,7 @@ impl SnoopingBus {
     }
 
     /// No transaction has the bus any more.
+    #[inline]
     pub(super) fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);

@@ -148,7 +148,8 @@ impl ProcessorPort<'_> {
     }
 
     /// The page of an access that must not cross a page of another kind; its
-    /// tags have been looked at too.
+    /// tags have been looked at too. Inlined: each access that is not fast asks.
+    #[inline(always)]
     fn page(&mut self, address: u64, size: usize, needed: Tag) -> Result<PageAttributes, AccessFault> {
         let page = self.check_page(address, needed)?;
         if !address.is_multiple_of(size as u64) {

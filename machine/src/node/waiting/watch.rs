@@ -69,7 +69,9 @@ impl Node {
     }
 
     /// Lets the processor that is watched execute until `until` or until it needs
-    /// something, as `run_processor` does.
+    /// something, as `run_processor` does. Out of line: few instructions are watched,
+    /// and what it keeps of them is large.
+    #[inline(never)]
     pub(in crate::node) fn run_watched(&mut self, index: usize, until: Time) {
         loop {
             let (stop, verdict) = self.watched_step(index, until);
