@@ -78,7 +78,7 @@ pub enum InterfaceError {
 
 /// What an interface is built for.
 #[derive(Clone, Copy, Debug)]
-pub struct Node<'a> {
+pub struct Surroundings<'a> {
     /// The machine's `[interfaces]`: a section for each model.
     pub sections: &'a Map<String, Value>,
     /// Processes that use the interface.
@@ -138,7 +138,7 @@ impl std::fmt::Debug for Interface {
 
 impl Interface {
     /// Builds the interface `name` for a node.
-    pub fn build(name: Name, node: &Node<'_>) -> Result<Self, InterfaceError> {
+    pub fn build(name: Name, node: &Surroundings<'_>) -> Result<Self, InterfaceError> {
         rules::check(&name, node.processes)?;
         let mut sides = Vec::new();
         for process in 0..node.processes {
@@ -293,7 +293,7 @@ impl Interface {
 
 fn half(
     name: HalfName,
-    node: &Node<'_>,
+    node: &Surroundings<'_>,
     process: u8,
     place: usize,
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
@@ -303,7 +303,7 @@ fn half(
         .sections
         .get(model.section)
         .ok_or_else(|| InterfaceError::NoSection { name: name.to_string(), section: model.section.into() })?;
-    let Node { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    let Surroundings { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     (model.attaches)(attachment).map_err(|reason| InterfaceError::Attachment {
         name: name.to_string(),
@@ -329,7 +329,7 @@ mod tests {
     fn build(name: &str) -> Interface {
         let sections: Map<String, Value> =
             MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
-        let node = Node {
+        let node = Surroundings {
             sections: &sections,
             processes: 1,
             first_agent: AgentId(1),

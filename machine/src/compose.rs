@@ -31,7 +31,7 @@ use crate::wiring::Shape;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ProcessId {
     /// On which node.
     pub node: NodeId,
     /// As which of its processes.
@@ -134,7 +134,7 @@ impl<'a> Blueprint<'a> {
             parts.iter().zip(&shape.processors).enumerate().map(|(index, ((name, part), on))| {
                 let seats = shape.seats_of_processor(on);
                 let main = &mut memories[usize::from(seats.memory.0)].bytes;
-                let place = Place { node: id, process: index as u8 };
+                let place = ProcessId { node: id, process: index as u8 };
                 let (processor, caches, process) = match part.runs.strip_prefix(FIRMWARE) {
                     None => self.process(place, &interface, &further, main)?,
                     Some(firmware) => {
@@ -190,7 +190,7 @@ impl<'a> Blueprint<'a> {
     /// A process about to start, with its processor; what it needs is in memory.
     fn process(
         &self,
-        place: Place,
+        place: ProcessId,
         interface: &Interface,
         further: &[Box<dyn Device>],
         main: &mut MainMemory,
@@ -219,7 +219,7 @@ impl<'a> Blueprint<'a> {
     /// the devices beside it can be reached.
     fn firmware_process(
         &self,
-        place: Place,
+        place: ProcessId,
         (part, name): (&str, &str),
         registers: &[Range<u64>],
         main: &mut MainMemory,
@@ -296,7 +296,7 @@ impl<'a> Blueprint<'a> {
     /// the node's memory accessible to it; what system calls may do with each.
     pub fn map_devices(
         &self,
-        place: Place,
+        place: ProcessId,
         layouts: &[Layout; 2],
         pages: &mut PageTable,
         main: &mut MainMemory,
@@ -331,7 +331,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What the information page tells a process.
-    fn information(&self, place: Place, layouts: &[Layout; 2]) -> InformationPage {
+    fn information(&self, place: ProcessId, layouts: &[Layout; 2]) -> InformationPage {
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(place.node.0)),
             ("nodes", u64::from(self.nodes)),
@@ -346,7 +346,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What a process's program is started with.
-    pub fn invocation(&self, place: Place) -> Invocation {
+    pub fn invocation(&self, place: ProcessId) -> Invocation {
         let rank = self.placement().rank(place.node, place.process);
         let page = Addresses::of_process(place.process).information_page();
         Invocation {
@@ -358,7 +358,7 @@ impl<'a> Blueprint<'a> {
 
     fn load_program(
         &self,
-        place: Place,
+        place: ProcessId,
         pages: &mut PageTable,
         main: &mut MainMemory,
         processor: &mut Processor<InOrder>,

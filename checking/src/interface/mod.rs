@@ -36,7 +36,7 @@ use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, Interface};
-use narthex_machine::compose::{Blueprint, Place};
+use narthex_machine::compose::{Blueprint, ProcessId};
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::ProcessorSeats;
 use narthex_machine::request::{Failure, RunRequest};
@@ -242,7 +242,7 @@ impl Checked<'_> {
         let blueprint = self.blueprint()?;
         let interface = self.interface()?;
         let layouts = interface.layouts(0);
-        let place = Place { node: NodeId(0), process: 0 };
+        let place = ProcessId { node: NodeId(0), process: 0 };
         let (mut pages, mut main) = (PageTable::default(), MainMemory::default());
         blueprint.map_devices(place, &layouts, &mut pages, &mut main);
         let mut memory = Words::over(main);

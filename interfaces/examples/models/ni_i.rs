@@ -268,13 +268,13 @@ pub static MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use crate::Attachment;
-    use crate::interface::{Interface, Node};
+    use crate::interface::{Interface, Surroundings};
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
     fn build(name: &str) -> Result<Interface, String> {
         let sections = json!({ "ni_i": { "register_access_time": "60ns" } });
-        let node = Node {
+        let node = Surroundings {
             sections: sections.as_object().unwrap(),
             processes: 1,
             first_agent: AgentId(1),

@@ -28,7 +28,7 @@ pub enum Overflow {
 
 /// Where the blocks of a message go.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Place {
+pub enum Destination {
     /// Into the interface's own copies.
     Own,
     /// To main memory.
@@ -43,7 +43,7 @@ pub struct Deposit {
     /// When the engine has looked at it.
     pub ready: Time,
     /// Where it goes, once decided.
-    pub place: Option<Place>,
+    pub place: Option<Destination>,
     /// Blocks that are still to be deposited, the last of them next.
     pub blocks_left: u64,
     /// The first block of all comes last; only a model checker has it otherwise.

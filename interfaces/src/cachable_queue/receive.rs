@@ -39,7 +39,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction
 use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
-use super::deposit::{Deposit, Overflow, Place};
+use super::deposit::{Deposit, Destination, Overflow};
 use super::pointers::Pointers;
 use super::protocol_rule::ProtocolRule;
 use super::unread::{Room, Unread};
@@ -167,8 +167,8 @@ impl CachableQueueReceive {
         }
         match deposit.place {
             None => self.choose_place(),
-            Some(Place::Memory) => false,
-            Some(Place::Own) => self.deposit_block(),
+            Some(Destination::Memory) => false,
+            Some(Destination::Own) => self.deposit_block(),
         }
     }
 
@@ -198,7 +198,7 @@ impl CachableQueueReceive {
         self.wants_head = false;
         if self.deposit.as_ref().is_some_and(|deposit| deposit.place.is_none()) {
             // With the newest head, an unread message in the way is a reason to bypass.
-            self.set_place(if self.unread_victim() { Place::Memory } else { Place::Own });
+            self.set_place(if self.unread_victim() { Destination::Memory } else { Destination::Own });
             return true;
         }
         self.full = self.unread.is_full();
@@ -221,15 +221,15 @@ impl CachableQueueReceive {
     /// message.
     fn choose_place(&mut self) -> bool {
         match (&self.copies, self.overflow) {
-            (Copies::Passing(_), _) => self.set_place(Place::Memory),
+            (Copies::Passing(_), _) => self.set_place(Destination::Memory),
             (Copies::Cache { .. }, Overflow::Bypass) if self.unread_victim() => self.wants_head = true,
-            _ => self.set_place(Place::Own),
+            _ => self.set_place(Destination::Own),
         }
         true
     }
 
-    fn set_place(&mut self, place: Place) {
-        if place == Place::Memory && self.copies.are_coherent() {
+    fn set_place(&mut self, place: Destination) {
+        if place == Destination::Memory && self.copies.are_coherent() {
             self.statistics.bypassed.increment();
         }
         self.deposit.as_mut().expect("a deposit is under way").place = Some(place);
@@ -301,7 +301,7 @@ impl CachableQueueReceive {
             return Some(Job::Head);
         }
         let deposit = self.deposit.as_ref().filter(|deposit| deposit.blocks_left > 0)?;
-        if deposit.place? == Place::Memory {
+        if deposit.place? == Destination::Memory {
             return Some(Job::Write);
         }
         let address = self.next_block();

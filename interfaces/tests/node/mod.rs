@@ -12,7 +12,7 @@ use narthex_fabrics::{
     Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
 };
 use narthex_interfaces::information::InformationPage;
-use narthex_interfaces::interface::{Interface, Node as Surroundings};
+use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::side::{Context, Layout};

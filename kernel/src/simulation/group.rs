@@ -41,7 +41,7 @@ impl<P: Partition + Archived> Archived for Slot<P> {
 
 /// Where a partition is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ThreadPosition {
     /// By which thread.
     pub thread: usize,
     /// At which position of its group.
@@ -61,7 +61,7 @@ pub(super) struct Group<'a, P: Partition> {
     /// What members have sent in this window.
     mail: Vec<Envelope<P::Payload>>,
     /// The places of all partitions.
-    places: Vec<Place>,
+    places: Vec<ThreadPosition>,
 }
 
 impl<'a, P: Partition> Group<'a, P> {
@@ -80,7 +80,7 @@ impl<'a, P: Partition> Group<'a, P> {
     }
 
     /// Takes those partitions whose places are with the thread.
-    pub fn take(&mut self, slots: &'a Slots<P>, places: &[Place]) {
+    pub fn take(&mut self, slots: &'a Slots<P>, places: &[ThreadPosition]) {
         self.places.clear();
         self.places.extend_from_slice(places);
         let own = places.iter().zip(slots).filter(|(place, _)| place.thread == self.thread);
@@ -92,7 +92,8 @@ impl<'a, P: Partition> Group<'a, P> {
     /// Takes all partitions.
     pub fn take_all(&mut self, slots: &'a Slots<P>) {
         let thread = self.thread;
-        let places: Vec<Place> = (0..slots.len()).map(|position| Place { thread, position }).collect();
+        let places: Vec<ThreadPosition> =
+            (0..slots.len()).map(|position| ThreadPosition { thread, position }).collect();
         self.take(slots, &places);
     }
 
@@ -154,8 +155,10 @@ impl<'a, P: Partition> Group<'a, P> {
         let mut mail = std::mem::take(&mut self.mail);
         for envelope in mail.drain(..) {
             match self.place(&envelope) {
-                Place { thread, position } if thread == self.thread => self.deliver_at(position, envelope),
-                Place { thread, .. } => post(thread, envelope),
+                ThreadPosition { thread, position } if thread == self.thread => {
+                    self.deliver_at(position, envelope)
+                }
+                ThreadPosition { thread, .. } => post(thread, envelope),
             }
         }
         self.mail = mail;
@@ -180,7 +183,7 @@ impl<'a, P: Partition> Group<'a, P> {
         self.next_times[position] = due(partition);
     }
 
-    fn place(&self, envelope: &Envelope<P::Payload>) -> Place {
+    fn place(&self, envelope: &Envelope<P::Payload>) -> ThreadPosition {
         let (source, destination, count) = (envelope.source, envelope.destination, self.places.len());
         assert!(destination < count, "partition {source} sends to {destination}, but there are only {count}");
         self.places[destination]

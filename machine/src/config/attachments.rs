@@ -2,7 +2,7 @@
 //! tables of its file that a machine may have, or not; and the interface of a
 //! node at its place.
 
-use narthex_interfaces::interface::{Interface, Node};
+use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::{Attached, Attachment, Name};
 use narthex_memory::processor_memory::block_buffers;
@@ -81,7 +81,7 @@ impl super::MachineConfig {
                  could not reach: machine.processors_per_node is {processes}; expected 1"
             ));
         }
-        let node = Node {
+        let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             processes,
             first_agent: AgentId(processes),

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Key, TableLike};
 
-use super::problem::{Place, Problem, Text, did_you_mean};
-use super::tree::{Entry, Leaf, Node, Source, Table};
+use super::problem::{Position, Problem, Text, did_you_mean};
+use super::tree::{Entry, Leaf, Source, Table, TreeNode};
 
 const VALUE: &str = "value";
 const STATED: &str = "stated";
@@ -44,7 +44,7 @@ pub(super) fn read(text: &Arc<Text>) -> (Table, Vec<Problem>) {
 pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
     let name = format!("--set {setting}");
     let text = Arc::new(Text { name, text: String::new() });
-    let place = Place::new(&text, None);
+    let place = Position::new(&text, None);
     let problem = |key, message: &str| Problem::new(Some(place.clone()), key, message);
     let Some((path, typed)) = setting.split_once('=') else {
         let message = "has no value; write key=value, for example bus.clock=125MHz";
@@ -56,27 +56,27 @@ pub(super) fn read_setting(setting: &str) -> Result<Table, Problem> {
     let around = |node, key: &Key| {
         let (key, place) = (key.get().to_owned(), place.clone());
         let entries = vec![Entry { key, place: place.clone(), node }];
-        Node::Table(Table { place, entries })
+        TreeNode::Table(Table { place, entries })
     };
     match keys.iter().rev().fold(node, around) {
-        Node::Table(table) if !keys.is_empty() => Ok(table),
+        TreeNode::Table(table) if !keys.is_empty() => Ok(table),
         _ => Err(no_key()),
     }
 }
 
 /// What was typed as the value: TOML, where it is that, otherwise a text.
-fn typed_node(text: &Arc<Text>, place: &Place, path: &str, typed: &str) -> Result<Node, Problem> {
+fn typed_node(text: &Arc<Text>, place: &Position, path: &str, typed: &str) -> Result<TreeNode, Problem> {
     let as_text = Leaf { typed: Some(typed.into()), ..Leaf::new(place.clone(), typed.into(), Source::User) };
     let Ok(value) = typed.parse::<toml_edit::Value>() else {
-        return Ok(Node::Leaf(as_text));
+        return Ok(TreeNode::Leaf(as_text));
     };
     let is_table = value.is_inline_table();
     let mut reader = Reader { text, problems: Vec::new() };
     match (reader.node(&Item::Value(value), place.clone(), path), reader.problems.pop()) {
         (_, Some(problem)) if is_table => Err(problem),
-        (Some(Node::Leaf(leaf)), None) => Ok(Node::Leaf(Leaf { typed: as_text.typed, ..leaf })),
-        (Some(table @ Node::Table(_)), None) => Ok(table),
-        _ => Ok(Node::Leaf(as_text)),
+        (Some(TreeNode::Leaf(leaf)), None) => Ok(TreeNode::Leaf(Leaf { typed: as_text.typed, ..leaf })),
+        (Some(table @ TreeNode::Table(_)), None) => Ok(table),
+        _ => Ok(TreeNode::Leaf(as_text)),
     }
 }
 
@@ -93,11 +93,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn place(&self, span: Option<Range<usize>>) -> Place {
-        Place::new(self.text, span)
+    fn place(&self, span: Option<Range<usize>>) -> Position {
+        Position::new(self.text, span)
     }
 
-    fn table(&mut self, table: &dyn TableLike, place: Place, path: &str) -> Table {
+    fn table(&mut self, table: &dyn TableLike, place: Position, path: &str) -> Table {
         let mut entries = Vec::new();
         for (key, item) in table.iter() {
             let span = table.key(key).and_then(Key::span).or_else(|| item.span());
@@ -110,21 +110,21 @@ impl Reader<'_> {
         Table { place, entries }
     }
 
-    fn node(&mut self, item: &Item, place: Place, path: &str) -> Option<Node> {
+    fn node(&mut self, item: &Item, place: Position, path: &str) -> Option<TreeNode> {
         match item.as_table_like() {
             Some(table) if [VALUE, STATED, ASSUMED].iter().any(|word| table.contains_key(word)) => {
-                self.leaf_with_source(table, place, path).map(Node::Leaf)
+                self.leaf_with_source(table, place, path).map(TreeNode::Leaf)
             }
-            Some(table) => Some(Node::Table(self.table(table, place, path))),
+            Some(table) => Some(TreeNode::Table(self.table(table, place, path))),
             None => {
                 let place = self.place_of_value(item, &place);
                 let value = self.plain(item, &place, path)?;
-                Some(Node::Leaf(Leaf::new(place, value, Source::User)))
+                Some(TreeNode::Leaf(Leaf::new(place, value, Source::User)))
             }
         }
     }
 
-    fn leaf_with_source(&mut self, table: &dyn TableLike, place: Place, path: &str) -> Option<Leaf> {
+    fn leaf_with_source(&mut self, table: &dyn TableLike, place: Position, path: &str) -> Option<Leaf> {
         let problem = |message: String| Problem::new(Some(place.clone()), path, message);
         let form = "{ value = .., stated = \"where\" } or { value = .., assumed = \"why\" }";
         if let Some((key, _)) = table.iter().find(|(key, _)| ![VALUE, STATED, ASSUMED].contains(key)) {
@@ -164,13 +164,13 @@ impl Reader<'_> {
     }
 
     /// Where a value stands; what is `around` it if the parser does not know.
-    fn place_of_value(&self, item: &Item, around: &Place) -> Place {
+    fn place_of_value(&self, item: &Item, around: &Position) -> Position {
         item.span().map_or_else(|| around.clone(), |span| self.place(Some(span)))
     }
 
     /// A value without tables above it; `None`, with a problem, for what
     /// machine files do not have.
-    fn plain(&mut self, item: &Item, place: &Place, path: &str) -> Option<Value> {
+    fn plain(&mut self, item: &Item, place: &Position, path: &str) -> Option<Value> {
         let value = item.as_value().and_then(to_json);
         if value.is_none() {
             let what = item.to_string();
@@ -201,8 +201,8 @@ fn written_table(table: &Table) -> toml_edit::Table {
     let mut written = toml_edit::Table::new();
     for entry in &table.entries {
         let item = match &entry.node {
-            Node::Table(table) => Item::Table(written_table(table)),
-            Node::Leaf(leaf) => Item::Value(written_leaf(leaf)),
+            TreeNode::Table(table) => Item::Table(written_table(table)),
+            TreeNode::Leaf(leaf) => Item::Value(written_leaf(leaf)),
         };
         written.insert(&entry.key, item);
     }

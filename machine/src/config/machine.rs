@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
-use super::node::Node;
+use super::node::NodeShape;
 
 /// A simulated parallel machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct MachineConfig {
     /// What the machine is called, and its size.
     pub machine: General,
     /// What a node is made of, and what sits where.
-    pub node: Node,
+    pub node: NodeShape,
     /// The processor of every node.
     pub processor: cores::Config,
     /// What access tags cost the processor.

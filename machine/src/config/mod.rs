@@ -62,16 +62,16 @@ pub use attachments::PrivatePath;
 pub use differences::Difference;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
-pub use node::{FIRMWARE, InterconnectPart, Node as NodeShape, PROGRAM, ProcessorPart};
+pub use node::{FIRMWARE, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;
 pub use without_effect::Settings;
 
 use crate::files;
-use problem::{Place, Text, did_you_mean};
+use problem::{Position, Text, did_you_mean};
 use schema::Schema;
-use tree::{Node, Table};
+use tree::{Table, TreeNode};
 
 /// The key that names the machine from which a file differs.
 const BASE: &str = "base";
@@ -236,7 +236,11 @@ struct Reading {
 impl Reading {
     /// The document of a preset or file, laid over its base. `from` is where
     /// it was named: the place, and the folder that paths are relative to.
-    fn machine(&mut self, name: &str, from: Option<(&Place, Option<&Path>)>) -> Result<Table, ConfigError> {
+    fn machine(
+        &mut self,
+        name: &str,
+        from: Option<(&Position, Option<&Path>)>,
+    ) -> Result<Table, ConfigError> {
         let place = from.map(|(place, _)| place.clone());
         let key = if from.is_some() { BASE } else { "" };
         let problem = |message: String| ConfigError::from(Problem::new(place.clone(), key, message));
@@ -277,8 +281,8 @@ impl Reading {
             return Ok(document);
         };
         let (place, base) = match &entry.node {
-            Node::Leaf(leaf) => (leaf.place.clone(), leaf.value.as_str().map(str::to_owned)),
-            Node::Table(table) => (table.place.clone(), None),
+            TreeNode::Leaf(leaf) => (leaf.place.clone(), leaf.value.as_str().map(str::to_owned)),
+            TreeNode::Table(table) => (table.place.clone(), None),
         };
         let Some(base) = base else {
             let message = "is not a text; expected a machine's name or the path of its file";

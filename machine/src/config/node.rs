@@ -22,7 +22,7 @@
 //! a kind, the second one's table is in the map of that kind: `[buses.service_bus]`
 //! for the interconnect `service_bus`.
 //!
-//! Here the shape is only checked ([`Node::problems`]): each name must be that of a
+//! Here the shape is only checked ([`NodeShape::problems`]): each name must be that of a
 //! part, and the parts must fit together. What is built from it is in
 //! [`crate::wiring`].
 
@@ -40,7 +40,7 @@ use super::problem::did_you_mean;
 /// What a node is made of, and what sits where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct NodeShape {
     /// Its processors.
     pub processors: BTreeMap<String, ProcessorPart>,
     /// What carries transactions between its parts; each is named by the table of
@@ -106,7 +106,7 @@ pub const FIRMWARE: &str = "firmware/";
 /// (dotted key, what is wrong and what is allowed).
 type Broken = (String, String);
 
-impl Node {
+impl NodeShape {
     /// The rules that the shape breaks.
     pub(super) fn problems(&self, machine: &MachineConfig) -> Vec<Broken> {
         let mut problems = self.interconnect_problems(machine);

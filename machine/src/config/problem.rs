@@ -19,7 +19,7 @@ pub(super) struct Text {
 
 /// A place in a [`Text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     text: Arc<Text>,
     span: Range<usize>,
 }
@@ -27,10 +27,10 @@ pub(super) struct Place {
 /// Longer lines are not shown below a problem.
 const LONGEST_SHOWN_LINE: usize = 160;
 
-impl Place {
+impl Position {
     /// The place that `span` covers; the beginning of the text without one.
     pub fn new(text: &Arc<Text>, span: Option<Range<usize>>) -> Self {
-        Place { text: Arc::clone(text), span: span.unwrap_or(0..0) }
+        Position { text: Arc::clone(text), span: span.unwrap_or(0..0) }
     }
 
     /// The line with the place underlined; none where that would show nothing.
@@ -69,7 +69,7 @@ fn unprintable(character: char) -> bool {
     character.is_control() && character != '\t'
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.text.text.is_empty() {
             return write!(f, "{}", self.text.name);
@@ -82,14 +82,14 @@ impl fmt::Display for Place {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    place: Option<Place>,
+    place: Option<Position>,
     key: String,
     message: String,
 }
 
 impl Problem {
     /// A problem with `key`, a dotted path (empty for the whole document).
-    pub(super) fn new(place: Option<Place>, key: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(place: Option<Position>, key: &str, message: impl Into<String>) -> Self {
         Problem { place, key: key.to_owned(), message: message.into() }
     }
 
@@ -149,7 +149,7 @@ impl fmt::Display for ConfigError {
         for (index, problem) in self.problems.iter().take(MOST_PRINTED).enumerate() {
             let separator = if index == 0 { "" } else { "\n" };
             write!(f, "{separator}{problem}")?;
-            if let Some(line) = problem.place.as_ref().and_then(Place::underlined) {
+            if let Some(line) = problem.place.as_ref().and_then(Position::underlined) {
                 write!(f, "\n{line}")?;
             }
         }
@@ -181,22 +181,22 @@ mod tests {
     #[test]
     fn a_place_counts_lines_and_columns_from_one() {
         let text = Arc::new(Text { name: "m.toml".into(), text: "a = 1\nß = é\n".into() });
-        assert_eq!(Place::new(&text, Some(0..1)).to_string(), "m.toml:1:1");
-        assert_eq!(Place::new(&text, Some(11..13)).to_string(), "m.toml:2:5");
-        assert_eq!(Place::new(&text, Some(999..1000)).to_string(), "m.toml:3:1");
+        assert_eq!(Position::new(&text, Some(0..1)).to_string(), "m.toml:1:1");
+        assert_eq!(Position::new(&text, Some(11..13)).to_string(), "m.toml:2:5");
+        assert_eq!(Position::new(&text, Some(999..1000)).to_string(), "m.toml:3:1");
     }
 
     #[test]
     fn the_line_is_shown_with_the_place_underlined() {
         let text =
             Arc::new(Text { name: "m.toml".into(), text: "a = 1\n\tß = \"éé\" # x\n\n\u{7}".into() });
-        let shown = |span| Place::new(&text, Some(span)).underlined();
+        let shown = |span| Position::new(&text, Some(span)).underlined();
         assert_eq!(shown(0..1).unwrap(), "  1 | a = 1\n    | ^");
         assert_eq!(shown(12..18).unwrap(), "  2 |  ß = \"éé\" # x\n    |      ^^^^");
         assert_eq!(shown(4..18).unwrap(), "  1 | a = 1\n    |     ^");
         assert_eq!((shown(23..23), shown(24..25), shown(99..100)), (None, None, None));
         let long = Arc::new(Text { name: "m".into(), text: "x".repeat(200) });
-        assert_eq!(Place::new(&long, Some(0..1)).underlined(), None);
+        assert_eq!(Position::new(&long, Some(0..1)).underlined(), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::problem::Place;
+use super::problem::Position;
 use super::schema::join;
 
 /// Where a parameter's value comes from.
@@ -30,7 +30,7 @@ pub enum Source {
 
 /// A table or a leaf.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum TreeNode {
     Table(Table),
     Leaf(Leaf),
 }
@@ -38,7 +38,7 @@ pub(super) enum Node {
 /// A table: entries in the order of the file.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    pub place: Place,
+    pub place: Position,
     pub entries: Vec<Entry>,
 }
 
@@ -46,15 +46,15 @@ pub(super) struct Table {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub key: String,
-    pub place: Place,
-    pub node: Node,
+    pub place: Position,
+    pub node: TreeNode,
 }
 
 /// A parameter's value with its source.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     /// Where the value itself stands, behind its key.
-    pub place: Place,
+    pub place: Position,
     pub value: Value,
     pub source: Source,
     /// What was typed on the command line, where the value came from there: it
@@ -66,7 +66,7 @@ pub(super) struct Leaf {
 
 impl Leaf {
     /// A value as a document has it.
-    pub fn new(place: Place, value: Value, source: Source) -> Self {
+    pub fn new(place: Position, value: Value, source: Source) -> Self {
         Leaf { place, value, source, typed: None, chosen: false }
     }
 }
@@ -76,7 +76,7 @@ pub(super) const KIND: &str = "kind";
 
 impl Table {
     /// A table without entries.
-    pub fn empty(place: Place) -> Self {
+    pub fn empty(place: Position) -> Self {
         Table { place, entries: Vec::new() }
     }
 
@@ -86,15 +86,15 @@ impl Table {
     }
 
     /// The place of the dotted path `key`'s value, or of the nearest table around it.
-    pub fn place_of(&self, key: &str) -> Place {
+    pub fn place_of(&self, key: &str) -> Position {
         for entry in &self.entries {
             let Some(rest) = key.strip_prefix(&join("", &entry.key)) else {
                 continue;
             };
             match (&entry.node, rest.strip_prefix('.')) {
-                (Node::Table(table), Some(rest)) => return table.place_of(rest),
-                (Node::Table(table), None) if rest.is_empty() => return table.place.clone(),
-                (Node::Leaf(leaf), None) if rest.is_empty() => return leaf.place.clone(),
+                (TreeNode::Table(table), Some(rest)) => return table.place_of(rest),
+                (TreeNode::Table(table), None) if rest.is_empty() => return table.place.clone(),
+                (TreeNode::Leaf(leaf), None) if rest.is_empty() => return leaf.place.clone(),
                 _ => {}
             }
         }
@@ -111,7 +111,9 @@ impl Table {
                 continue;
             };
             match (&mut mine.node, entry.node) {
-                (Node::Table(mine), Node::Table(over)) if !mine.changes_kind(&over) => mine.merge(over),
+                (TreeNode::Table(mine), TreeNode::Table(over)) if !mine.changes_kind(&over) => {
+                    mine.merge(over)
+                }
                 (mine_node, node) => {
                     *mine_node = node;
                     mine.place = entry.place;
@@ -130,8 +132,8 @@ impl Table {
     pub fn mark(&mut self, chosen: bool) {
         for entry in &mut self.entries {
             match &mut entry.node {
-                Node::Table(table) => table.mark(chosen),
-                Node::Leaf(leaf) => leaf.chosen = chosen,
+                TreeNode::Table(table) => table.mark(chosen),
+                TreeNode::Leaf(leaf) => leaf.chosen = chosen,
             }
         }
     }
@@ -152,8 +154,8 @@ impl Table {
     /// The leaf `key` of this table.
     pub fn leaf(&self, key: &str) -> Option<&Leaf> {
         match &self.get(key)?.node {
-            Node::Leaf(leaf) => Some(leaf),
-            Node::Table(_) => None,
+            TreeNode::Leaf(leaf) => Some(leaf),
+            TreeNode::Table(_) => None,
         }
     }
 
@@ -177,8 +179,8 @@ impl Table {
     fn to_json(&self, of_leaf: &dyn Fn(&Leaf) -> Value) -> Value {
         let entries = self.entries.iter().map(|entry| {
             let value = match &entry.node {
-                Node::Table(table) => table.to_json(of_leaf),
-                Node::Leaf(leaf) => of_leaf(leaf),
+                TreeNode::Table(table) => table.to_json(of_leaf),
+                TreeNode::Leaf(leaf) => of_leaf(leaf),
             };
             (entry.key.clone(), value)
         });

@@ -7,7 +7,7 @@
 //! each other, and what stays on a thread is cheaper. Where it is not, the
 //! partition with most work goes first, each to the thread with least.
 
-use crate::simulation::group::Place;
+use crate::simulation::group::ThreadPosition;
 
 /// Stretches between two looks.
 const STRETCHES: u32 = 16;
@@ -27,7 +27,7 @@ pub(super) struct Balance {
     work: Vec<f64>,
     /// Each partition's thread.
     division: Vec<usize>,
-    places: Vec<Place>,
+    places: Vec<ThreadPosition>,
     until_look: u32,
 }
 
@@ -40,7 +40,7 @@ impl Balance {
     }
 
     /// Where each partition is simulated.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[ThreadPosition] {
         &self.places
     }
 
@@ -124,11 +124,11 @@ fn busiest(work: &[u64], division: &[usize], threads: usize) -> u64 {
 }
 
 /// The places of partitions whose threads are given.
-fn places(division: &[usize], threads: usize) -> Vec<Place> {
+fn places(division: &[usize], threads: usize) -> Vec<ThreadPosition> {
     let mut members = vec![0; threads];
     let place = |&thread: &usize| {
         members[thread] += 1;
-        Place { thread, position: members[thread] - 1 }
+        ThreadPosition { thread, position: members[thread] - 1 }
     };
     division.iter().map(place).collect()
 }

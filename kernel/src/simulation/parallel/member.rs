@@ -5,7 +5,7 @@ use super::orders::Order;
 use super::wait::Waiting;
 use super::{Team, WINDOWS_PER_SAMPLE};
 use crate::partition::{Envelope, Partition};
-use crate::simulation::group::{Group, Place};
+use crate::simulation::group::{Group, ThreadPosition};
 use crate::simulation::window::{Covered, Summary, Window};
 use crate::time::Time;
 
@@ -35,7 +35,7 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
 
     /// Simulates a stretch of the partitions whose places are with this thread;
     /// `None` if another thread has panicked.
-    pub fn simulate(&mut self, order: &Order, places: &[Place]) -> Option<Covered> {
+    pub fn simulate(&mut self, order: &Order, places: &[ThreadPosition]) -> Option<Covered> {
         self.group.take(self.team.slots, places);
         let mut number = order.first_window;
         let covered = order.stretch.simulate(|window| {

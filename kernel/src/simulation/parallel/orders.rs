@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 
 use super::wait::Waiting;
-use crate::simulation::group::Place;
+use crate::simulation::group::ThreadPosition;
 use crate::simulation::window::Stretch;
 
 /// Looks for an order before a thread parks.
@@ -27,7 +27,7 @@ pub(super) struct Order {
 #[derive(Debug)]
 pub(super) struct Orders {
     number: AtomicU64,
-    order: Mutex<Option<(Order, Vec<Place>)>>,
+    order: Mutex<Option<(Order, Vec<ThreadPosition>)>>,
     dismissed: AtomicBool,
     /// Threads that have not come to rest.
     at_work: AtomicUsize,
@@ -47,7 +47,7 @@ impl Orders {
     }
 
     /// Sends the other threads to work on their partitions.
-    pub fn give(&self, order: Order, places: &[Place], workers: &[Thread]) {
+    pub fn give(&self, order: Order, places: &[ThreadPosition], workers: &[Thread]) {
         {
             let mut current = self.order.lock().expect("no thread panics with it");
             let (latest, kept) = current.get_or_insert_with(|| (order, Vec::new()));
@@ -61,7 +61,7 @@ impl Orders {
     }
 
     /// Waits for the order after number `seen`; `None` if there will be none.
-    pub fn next(&self, seen: &mut u64, places: &mut Vec<Place>, spins: bool) -> Option<Order> {
+    pub fn next(&self, seen: &mut u64, places: &mut Vec<ThreadPosition>, spins: bool) -> Option<Order> {
         let mut looks = if spins { SPINS } else { 0 };
         while self.number.load(Ordering::Acquire) == *seen {
             if looks > 0 {

@@ -18,8 +18,8 @@ mod values;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use super::problem::{Place, Problem, did_you_mean};
-use super::tree::{Entry, Leaf, Node, Table};
+use super::problem::{Position, Problem, did_you_mean};
+use super::tree::{Entry, Leaf, Table, TreeNode};
 
 /// A document's schema with its definitions.
 pub(super) struct Schema {
@@ -151,8 +151,8 @@ impl Schema {
 
     fn check_entry(&self, schema: &Value, entry: &mut Entry, key: &str, problems: &mut Vec<Problem>) {
         let leaf = match &mut entry.node {
-            Node::Table(table) => return self.check_table(schema, table, key, problems),
-            Node::Leaf(leaf) => leaf,
+            TreeNode::Table(table) => return self.check_table(schema, table, key, problems),
+            TreeNode::Leaf(leaf) => leaf,
         };
         let place = leaf.place.clone();
         let message = match self.shape(schema) {
@@ -177,8 +177,8 @@ impl Schema {
             },
         };
         let value = match &entry.node {
-            Node::Leaf(leaf) => format!(" (= {})", leaf.value),
-            Node::Table(_) => String::new(),
+            TreeNode::Leaf(leaf) => format!(" (= {})", leaf.value),
+            TreeNode::Table(_) => String::new(),
         };
         let around = if path.is_empty() { "a machine".to_owned() } else { format!("[{path}]") };
         let message = format!("unknown key{value}; {around} has {}{hint}", keys(schema));
@@ -206,8 +206,8 @@ impl Schema {
                 continue;
             };
             match &entry.node {
-                Node::Table(table) => self.collect(schema, table, &key, found),
-                Node::Leaf(leaf) => {
+                TreeNode::Table(table) => self.collect(schema, table, &key, found),
+                TreeNode::Leaf(leaf) => {
                     // The constant that selects a variant means what the variant means.
                     let meaning = if schema.get("const").is_some() {
                         self.meaning(table_schema)
@@ -255,7 +255,7 @@ fn choose<'a>(
     path: &str,
 ) -> Result<&'a Value, Problem> {
     let names = || tables.iter().map(|(name, _)| *name);
-    let (place, key) = (|place: &Place| Some(place.clone()), join(path, tag));
+    let (place, key) = (|place: &Position| Some(place.clone()), join(path, tag));
     let expected = one_of(names().map(|name| format!("{name:?}")));
     let Some(entry) = table.get(tag) else {
         return Err(Problem::new(place(&table.place), &key, format!("is missing; expected {expected}")));
