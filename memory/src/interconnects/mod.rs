@@ -239,8 +239,6 @@ pub trait Rules: Sized {
 macro_rules! interconnects {
     ($($file:ident :: $name:ident),*) => {
         /// An interconnect of any kind.
-        // A node has few of them, and they stay where they are.
-        #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "a node has few of them, and each step looks at one")]
         pub enum Interconnect {
@@ -527,3 +525,6 @@ pub(crate) fn access<C: Composition>(
         Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are uncached"),
     }
 }
+
+#[cfg(test)]
+mod tests;

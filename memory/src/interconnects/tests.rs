@@ -1,0 +1,605 @@
+//! Timed scenarios of the interconnects, with agents that do what a script says.
+//!
+//! The memory bus has a cycle of 10 ns: a block takes one cycle of arbitration, one
+//! of address and eight of data; a word takes one of data. The I/O bus behind the
+//! bridge has a cycle of 20 ns. Memory answers after 100 ns, devices after 30.
+
+use narthex_kernel::{Clock, EventQueue};
+
+use super::bridged_bus::BridgedBus;
+use super::private_path::PrivatePath;
+use super::snooping_bus::SnoopingBus;
+use super::*;
+use crate::bridge::{self, Bridge, Timing};
+use crate::bus::{self, Bus, ExtraCycles};
+use crate::home_memory::HomeMemory;
+use crate::main_memory::MainMemory;
+
+const BLOCK_BYTES: usize = 64;
+const BUS: InterconnectId = InterconnectId(0);
+const SECOND: InterconnectId = InterconnectId(1);
+const MEMORY: MemoryId = MemoryId(0);
+/// Two processors, then a device.
+const PROCESSOR: AgentId = AgentId(0);
+const OTHER: AgentId = AgentId(1);
+const DEVICE: AgentId = AgentId(2);
+const BRIDGE: AgentId = AgentId(u8::MAX);
+/// A block of main memory, a block whose home is the device, and its register.
+const BLOCK: u64 = 0x1000;
+const HOME: u64 = 0x8000;
+const REGISTER: u64 = 0x9000;
+
+fn extra_cycles() -> ExtraCycles {
+    ExtraCycles {
+        read: 0,
+        read_exclusive: 0,
+        upgrade: 0,
+        write_back: 0,
+        write_block: 0,
+        read_once: 0,
+        invalidate: 0,
+        uncached_load: 0,
+        uncached_store: 0,
+        block_load: 0,
+        block_store: 0,
+    }
+}
+
+fn memory_bus() -> bus::Config {
+    bus::Config {
+        clock: "100MHz".parse().unwrap(),
+        width: "8B".parse().unwrap(),
+        arbitration_cycles: 1,
+        address_cycles: 1,
+        extra_cycles: extra_cycles(),
+        cache_supply_time: Duration::ZERO,
+    }
+}
+
+fn io_bus() -> bridge::Config {
+    bridge::Config {
+        clock: "50MHz".parse().unwrap(),
+        width: "8B".parse().unwrap(),
+        arbitration_cycles: 1,
+        address_cycles: 1,
+        extra_cycles: extra_cycles(),
+        bridge_access_time: Duration::ZERO,
+        downward_entries: 1,
+        upward_entries: 1,
+    }
+}
+
+/// What an agent does.
+#[derive(Default)]
+struct Agent {
+    /// What it issues, in order.
+    script: Vec<Transaction>,
+    /// What it answers to those of others.
+    reply: SnoopReply,
+    /// Whether it takes in what passes by.
+    takes: bool,
+    on: Option<InterconnectId>,
+}
+
+/// Something that an agent has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seen {
+    Snooped(AgentId, Kind),
+    Snarfed(AgentId),
+    Home(Kind),
+    Accessed(Kind),
+    /// With whether it is shared, and the first byte of the answer.
+    Completed(AgentId, Kind, bool, Option<u8>),
+    GrantedInVain(AgentId),
+    Kept,
+    Released,
+}
+
+struct Bench {
+    interconnects: Vec<Interconnect>,
+    memory: HomeMemory,
+    agents: Vec<Agent>,
+    due: EventQueue<(InterconnectId, Step)>,
+    seen: Vec<(u64, Seen)>,
+    /// When each interconnect was taken, and until when, by kind.
+    crossings: Vec<(InterconnectId, Kind, u64, u64)>,
+    suppliers: Vec<Option<Supplier>>,
+    owners: u32,
+}
+
+fn nanoseconds(time: Time) -> u64 {
+    time.as_ps() / 1_000
+}
+
+fn names(name: &'static str) -> Names {
+    Names { name, prefix: "" }
+}
+
+fn device() -> Seat {
+    Seat::of_device(DEVICE, HOME..HOME + 0x1000)
+}
+
+fn homes(home: Home) -> AddressMap {
+    let mut map = AddressMap::default();
+    map.add(HOME..HOME + 0x1000, home).unwrap();
+    map.add(REGISTER..REGISTER + 0x1000, home).unwrap();
+    map
+}
+
+impl Bench {
+    fn with(interconnects: Vec<Interconnect>, of_device: InterconnectId) -> Self {
+        let agent = |on| Agent { on: Some(on), ..Agent::default() };
+        Bench {
+            interconnects,
+            memory: HomeMemory {
+                bytes: MainMemory::default(),
+                access_time: Duration::from_ns(100),
+                block_bytes: BLOCK_BYTES as u64,
+            },
+            agents: vec![agent(BUS), agent(BUS), agent(of_device)],
+            due: EventQueue::new(),
+            seen: Vec::new(),
+            crossings: Vec::new(),
+            suppliers: Vec::new(),
+            owners: 0,
+        }
+    }
+
+    /// Two processors, a memory and a device on one bus.
+    fn on_one_bus() -> Self {
+        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_processor(OTHER), device()]);
+        let map = homes(Home::Agent(DEVICE)).with_rest(Home::Memory(MEMORY));
+        let bus = Bus::new(&memory_bus(), BLOCK_BYTES);
+        Self::with(vec![SnoopingBus::new(names("memory bus"), bus, seats, map).into()], BUS)
+    }
+
+    /// The device is behind a bridge.
+    fn behind_a_bridge() -> Self {
+        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_processor(OTHER)]);
+        let map = homes(Home::Beyond(SECOND)).with_rest(Home::Memory(MEMORY));
+        let bus = Bus::new(&memory_bus(), BLOCK_BYTES);
+        let upper = SnoopingBus::new(names("memory bus"), bus, seats, map).with_bridge(BRIDGE, SECOND);
+        let parts = (Bridge::new(&io_bus()), Timing::new(&memory_bus(), &io_bus(), BLOCK_BYTES));
+        let (seats, map) = (Seats::new(vec![device()]), homes(Home::Agent(DEVICE)));
+        let lower = BridgedBus::new(names("I/O bus"), (BUS, BRIDGE), parts, seats, map);
+        Self::with(vec![upper.into(), lower.into()], SECOND)
+    }
+
+    /// The first processor reaches the device's registers by a path of its own.
+    fn with_a_private_path() -> Self {
+        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_device(DEVICE, 0..0)]);
+        let bus = Bus::with_occupancy(Clock::with_period(Duration::from_ns(5)), |_| 2);
+        let path = PrivatePath::new(names("private bus"), bus, seats, homes(Home::Agent(DEVICE)));
+        let mut bench = Self::with(vec![path.into()], BUS);
+        bench.agents[0].on = Some(BUS);
+        bench
+    }
+
+    /// The agent is to issue this.
+    fn script(&mut self, agent: AgentId, transaction: Transaction) {
+        self.agents[usize::from(agent.0)].script.push(transaction);
+    }
+
+    /// The agents ask at this instant.
+    fn ask_at(&mut self, at_ns: u64, agents: &[AgentId]) {
+        for &agent in agents {
+            let on = self.agents[usize::from(agent.0)].on.expect("it sits somewhere");
+            ask(self, Time::ZERO + Duration::from_ns(at_ns), on, agent);
+        }
+    }
+
+    /// Lets everything happen that is due.
+    fn run(&mut self) {
+        while let Some((now, (on, step))) = self.due.pop_before(Time::NEVER) {
+            happen(self, now, on, step);
+        }
+    }
+
+    /// When something was seen first.
+    fn when(&self, seen: Seen) -> Option<u64> {
+        self.seen.iter().find(|(_, other)| *other == seen).map(|(at, _)| *at)
+    }
+}
+
+impl Composition for Bench {
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        &mut self.interconnects[usize::from(on.0)]
+    }
+
+    fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
+        self.due.schedule(at, (on, step));
+    }
+
+    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
+        let agent = &self.agents[usize::from(agent.0)];
+        agent.on == Some(on) && !agent.script.is_empty()
+    }
+
+    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
+        let script = &mut self.agents[usize::from(agent.0)].script;
+        (!script.is_empty()).then(|| script.remove(0))
+    }
+
+    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        self.seen.push((nanoseconds(now), Seen::Snooped(agent, transaction.kind)));
+        self.agents[usize::from(agent.0)].reply.clone()
+    }
+
+    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
+        assert_eq!(agent, DEVICE);
+        self.seen.push((nanoseconds(now), Seen::Home(transaction.kind)));
+        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[9; BLOCK_BYTES]));
+        HomeReply { data, delay: Duration::from_ns(30) }
+    }
+
+    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        assert_eq!(memory, MEMORY);
+        self.memory.answer(transaction)
+    }
+
+    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
+        self.memory.bytes.write(address, data);
+    }
+
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::from_ns(30)
+    }
+
+    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
+        assert_eq!(agent, DEVICE);
+        self.seen.push((nanoseconds(now), Seen::Accessed(transaction.kind)));
+        response.value = 77;
+    }
+
+    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
+        let takes = self.agents[usize::from(agent.0)].takes;
+        if takes {
+            assert_eq!(transaction.address, BLOCK);
+            self.seen.push((0, Seen::Snarfed(agent)));
+        }
+        takes
+    }
+
+    fn complete(
+        &mut self,
+        now: Time,
+        agent: AgentId,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        let byte = response.data.as_ref().map(|data| data[0]);
+        if transaction.kind == Kind::UncachedLoad {
+            assert_eq!(response.value, 77, "the register's value");
+        }
+        let seen = Seen::Completed(agent, transaction.kind, response.shared, byte);
+        self.seen.push((nanoseconds(now), seen));
+        ask(self, now, on, agent);
+    }
+
+    fn supplied(&mut self, _transaction: &Transaction, supplier: Option<Supplier>) {
+        self.suppliers.push(supplier);
+    }
+
+    fn is_observed(&self) -> bool {
+        true
+    }
+
+    fn observe(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
+        let seen = match seen {
+            Observation::Crossing { time: (from, to), transaction, .. } => {
+                return self.crossings.push((on, transaction.kind, nanoseconds(from), nanoseconds(to)));
+            }
+            Observation::Held(_) => return,
+            Observation::Kept => Seen::Kept,
+            Observation::Released => Seen::Released,
+            Observation::GrantedInVain(agent) => Seen::GrantedInVain(agent),
+        };
+        self.seen.push((nanoseconds(at), seen));
+    }
+
+    fn two_owners(&mut self, _transaction: &Transaction) {
+        self.owners += 1;
+    }
+}
+
+fn read(agent: AgentId, address: u64) -> Transaction {
+    Transaction::block(agent, Kind::Read, address)
+}
+
+fn load(agent: AgentId) -> Transaction {
+    Transaction::uncached(agent, Kind::UncachedLoad, REGISTER, 8, 0)
+}
+
+fn store(agent: AgentId) -> Transaction {
+    Transaction::uncached(agent, Kind::UncachedStore, REGISTER, 8, 5)
+}
+
+/// Bytes that an agent supplies, after 20 ns.
+fn supplies(updates_home: bool) -> SnoopReply {
+    let block = BlockData::from_bytes(&[6; BLOCK_BYTES]);
+    SnoopReply { shares: true, supplies: Some(block), updates_home, delay: Duration::from_ns(20) }
+}
+
+#[test]
+fn a_read_is_seen_at_its_grant_and_answered_by_memory_at_its_end() {
+    let mut bench = Bench::on_one_bus();
+    bench.memory.bytes.write(BLOCK, &[3; BLOCK_BYTES]);
+    bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+    bench.ask_at(4, &[PROCESSOR]);
+    bench.run();
+    // Granted at the next edge; ten cycles and memory's time.
+    assert_eq!(bench.crossings, [(BUS, Kind::Read, 10, 210)]);
+    assert_eq!(bench.when(Seen::Snooped(OTHER, Kind::Read)), Some(10));
+    assert_eq!(bench.when(Seen::Snooped(PROCESSOR, Kind::Read)), None, "the issuer does not snoop");
+    assert_eq!(bench.when(Seen::Snooped(DEVICE, Kind::Read)), None, "the block does not concern it");
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::Read, false, Some(3))), Some(210));
+    assert_eq!(bench.suppliers, [Some(Supplier::Memory(MEMORY))]);
+    assert!(bench.interconnects[0].is_idle_at(Time::from_ps(210_000)));
+}
+
+#[test]
+fn an_owner_supplies_instead_of_memory_and_the_home_takes_the_bytes_if_it_says_so() {
+    for updates_home in [false, true] {
+        let mut bench = Bench::on_one_bus();
+        bench.agents[1].reply = supplies(updates_home);
+        bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+        bench.ask_at(0, &[PROCESSOR]);
+        bench.run();
+        assert_eq!(bench.crossings, [(BUS, Kind::Read, 0, 120)]);
+        assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::Read, true, Some(6))), Some(120));
+        assert_eq!(bench.suppliers, [Some(Supplier::Agent(OTHER))]);
+        let kept = bench.memory.bytes.read_block(BLOCK, BLOCK_BYTES)[0];
+        assert_eq!(kept, if updates_home { 6 } else { 0 });
+    }
+}
+
+#[test]
+fn a_home_that_is_a_device_takes_the_bytes_of_an_owner() {
+    let mut bench = Bench::on_one_bus();
+    bench.agents[1].reply = supplies(true);
+    bench.script(PROCESSOR, read(PROCESSOR, HOME));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    assert_eq!(bench.when(Seen::Home(Kind::WriteBack)), Some(0));
+    assert_eq!(bench.when(Seen::Home(Kind::Read)), None, "the owner has answered");
+}
+
+#[test]
+fn a_block_of_a_device_is_shown_to_it_and_answered_by_it() {
+    let mut bench = Bench::on_one_bus();
+    bench.script(PROCESSOR, read(PROCESSOR, HOME));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    assert_eq!(bench.when(Seen::Snooped(DEVICE, Kind::Read)), Some(0));
+    assert_eq!(bench.when(Seen::Home(Kind::Read)), Some(0));
+    assert_eq!(bench.crossings, [(BUS, Kind::Read, 0, 130)]);
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::Read, false, Some(9))), Some(130));
+    assert_eq!(bench.suppliers, [Some(Supplier::Agent(DEVICE))]);
+}
+
+#[test]
+fn two_agents_that_supply_one_block_are_told() {
+    let mut bench = Bench::on_one_bus();
+    bench.agents[1].reply = supplies(false);
+    bench.agents[2].reply = supplies(false);
+    bench.script(PROCESSOR, read(PROCESSOR, HOME));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    assert_eq!(bench.owners, 1);
+}
+
+#[test]
+fn a_register_is_accessed_at_the_end_and_no_cache_sees_it() {
+    let mut bench = Bench::on_one_bus();
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    // Three cycles, and the device's time.
+    assert_eq!(bench.crossings, [(BUS, Kind::UncachedLoad, 0, 60)]);
+    assert_eq!(bench.when(Seen::Accessed(Kind::UncachedLoad)), Some(60));
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None)), Some(60));
+    assert_eq!(bench.when(Seen::Snooped(OTHER, Kind::UncachedLoad)), None);
+    assert!(bench.suppliers.is_empty());
+}
+
+#[test]
+fn what_goes_home_is_taken_in_by_caches_that_snarf_and_its_agent_is_told() {
+    let mut bench = Bench::on_one_bus();
+    bench.agents[1].takes = true;
+    let block = BlockData::from_bytes(&[4; BLOCK_BYTES]);
+    bench.script(PROCESSOR, Transaction::carrying(PROCESSOR, Kind::WriteBack, BLOCK, block));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    assert_eq!(bench.memory.bytes.read_block(BLOCK, BLOCK_BYTES)[0], 4);
+    assert!(bench.when(Seen::Snarfed(OTHER)).is_some());
+    assert_eq!(bench.when(Seen::Snarfed(PROCESSOR)), None);
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::WriteBack, true, None)), Some(200));
+}
+
+#[test]
+fn agents_are_served_one_after_the_other_and_one_that_issues_nothing_gives_the_bus_up() {
+    let mut bench = Bench::on_one_bus();
+    bench.script(PROCESSOR, Transaction::block(PROCESSOR, Kind::Upgrade, BLOCK));
+    bench.script(OTHER, Transaction::block(OTHER, Kind::Upgrade, BLOCK));
+    bench.script(DEVICE, Transaction::block(DEVICE, Kind::Invalidate, HOME));
+    bench.ask_at(0, &[OTHER, DEVICE, PROCESSOR]);
+    bench.agents[2].script.clear();
+    bench.run();
+    let upgrades = [(BUS, Kind::Upgrade, 0, 20), (BUS, Kind::Upgrade, 20, 40)];
+    assert_eq!(bench.crossings, upgrades);
+    assert_eq!(bench.when(Seen::GrantedInVain(DEVICE)), Some(40));
+    assert!(bench.interconnects[0].is_idle_at(Time::from_ps(40_000)));
+}
+
+#[test]
+fn a_private_path_carries_registers_in_its_own_cycles() {
+    let mut bench = Bench::with_a_private_path();
+    bench.script(PROCESSOR, store(PROCESSOR));
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(1, &[PROCESSOR]);
+    bench.run();
+    let crossings = [(BUS, Kind::UncachedStore, 5, 45), (BUS, Kind::UncachedLoad, 45, 85)];
+    assert_eq!(bench.crossings, crossings);
+    assert_eq!(bench.when(Seen::Accessed(Kind::UncachedStore)), Some(45));
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None)), Some(85));
+    assert_eq!(bench.interconnects[0].period(), Duration::from_ns(5));
+}
+
+#[test]
+fn a_store_leaves_the_memory_bus_when_the_bridge_has_it() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.script(PROCESSOR, store(PROCESSOR));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    // Three cycles of each bus, one bus after the other; the device's 30 ns are two.
+    assert_eq!(bench.crossings, [(BUS, Kind::UncachedStore, 0, 30), (SECOND, Kind::UncachedStore, 30, 130)]);
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedStore, false, None)), Some(30));
+    assert_eq!(bench.when(Seen::Accessed(Kind::UncachedStore)), Some(130));
+}
+
+#[test]
+fn a_load_holds_both_buses_until_the_device_has_answered() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    // The address takes two cycles; then the I/O bus's three and the device's two;
+    // then one cycle of data.
+    assert_eq!(bench.crossings, [(SECOND, Kind::UncachedLoad, 20, 120), (BUS, Kind::UncachedLoad, 0, 130)]);
+    assert_eq!(bench.when(Seen::Accessed(Kind::UncachedLoad)), Some(120));
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None)), Some(130));
+}
+
+#[test]
+fn a_read_of_a_devices_block_is_seen_on_both_buses_when_it_has_both() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.script(PROCESSOR, read(PROCESSOR, HOME));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    assert_eq!(bench.when(Seen::Snooped(OTHER, Kind::Read)), Some(20));
+    assert_eq!(bench.when(Seen::Snooped(DEVICE, Kind::Read)), Some(20));
+    // Ten cycles of 20 ns, and two for the device; one more cycle above.
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::Read, false, Some(9))), Some(270));
+}
+
+#[test]
+fn a_devices_read_of_main_memory_has_both_buses() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.memory.bytes.write(BLOCK, &[3; BLOCK_BYTES]);
+    bench.script(DEVICE, Transaction::block(DEVICE, Kind::ReadOnce, BLOCK));
+    bench.ask_at(0, &[DEVICE]);
+    bench.run();
+    // Above: ten cycles and memory's time. Below: two cycles, that time, eight cycles.
+    assert_eq!(bench.crossings, [(BUS, Kind::ReadOnce, 0, 200), (SECOND, Kind::ReadOnce, 0, 300)]);
+    assert_eq!(bench.when(Seen::Snooped(PROCESSOR, Kind::ReadOnce)), Some(0));
+    assert_eq!(bench.when(Seen::Completed(DEVICE, Kind::ReadOnce, false, Some(3))), Some(300));
+    assert_eq!(bench.suppliers, [Some(Supplier::Memory(MEMORY))]);
+}
+
+#[test]
+fn a_devices_invalidation_is_seen_above_after_it_has_left_its_bus() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.script(DEVICE, Transaction::block(DEVICE, Kind::Invalidate, HOME));
+    bench.ask_at(0, &[DEVICE]);
+    bench.run();
+    assert_eq!(bench.crossings, [(SECOND, Kind::Invalidate, 0, 40), (BUS, Kind::Invalidate, 40, 60)]);
+    assert_eq!(bench.when(Seen::Completed(DEVICE, Kind::Invalidate, false, None)), Some(40));
+    assert_eq!(bench.when(Seen::Snooped(PROCESSOR, Kind::Invalidate)), Some(40));
+}
+
+#[test]
+fn a_device_whose_write_is_refused_goes_first_once_the_processors_has_crossed() {
+    let mut bench = Bench::behind_a_bridge();
+    let block = BlockData::from_bytes(&[8; BLOCK_BYTES]);
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.script(DEVICE, Transaction::carrying(DEVICE, Kind::WriteBlock, BLOCK, block));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.ask_at(0, &[DEVICE]);
+    bench.run();
+    assert_eq!(bench.when(Seen::Released), Some(40), "it has the bus for its address, in vain");
+    assert!(bench.when(Seen::Kept).is_some(), "the bridge keeps the memory bus for it");
+    let kinds: Vec<Kind> = bench.crossings.iter().filter(|of| of.0 == SECOND).map(|of| of.1).collect();
+    assert_eq!(kinds, [Kind::UncachedLoad, Kind::WriteBlock, Kind::UncachedLoad]);
+    assert_eq!(bench.memory.bytes.read_block(BLOCK, BLOCK_BYTES)[0], 8);
+    let refusals = bench.interconnects[1].statistics();
+    let mut counted = 0;
+    for (_, set) in refusals {
+        set.visit(&mut |description, value| {
+            if description.name == "bridge_nacks" {
+                counted = number_of(&value);
+            }
+        });
+    }
+    assert_eq!(counted, 1);
+}
+
+/// The number that a statistic is.
+fn number_of(value: &narthex_kernel::statistics::Value) -> u64 {
+    match value {
+        narthex_kernel::statistics::Value::Number(number) => *number,
+        other => panic!("{other:?} is no number"),
+    }
+}
+
+#[test]
+fn a_second_store_waits_until_the_bridge_has_room() {
+    let mut bench = Bench::behind_a_bridge();
+    for _ in 0..3 {
+        bench.script(PROCESSOR, store(PROCESSOR));
+    }
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    let above: Vec<(u64, u64)> =
+        bench.crossings.iter().filter(|of| of.0 == BUS).map(|of| (of.2, of.3)).collect();
+    // The first keeps its place until it has crossed the I/O bus, from 30 to 130; then
+    // the second crosses the memory bus, and the I/O bus from 160 to 260.
+    assert_eq!(above, [(0, 30), (30, 160), (160, 290)]);
+}
+
+#[test]
+fn contenders_are_those_that_want_a_free_interconnect() {
+    let mut bench = Bench::on_one_bus();
+    let wants = |agent| agent != OTHER;
+    let all = bench.interconnects.clone();
+    assert_eq!(all[0].contenders(&all, wants), [PROCESSOR, DEVICE]);
+    assert!(all[0].occupant().is_none());
+    bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+    grant_to(&mut bench, Time::ZERO, BUS, PROCESSOR);
+    let all = bench.interconnects.clone();
+    assert!(all[0].contenders(&all, wants).is_empty(), "it is occupied");
+    assert_eq!(all[0].occupant().map(|transaction| transaction.kind), Some(Kind::Read));
+}
+
+#[test]
+fn an_interconnect_goes_on_from_an_archive() {
+    let mut bench = Bench::behind_a_bridge();
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(0, &[PROCESSOR]);
+    let (now, (on, step)) = bench.due.pop_before(Time::NEVER).expect("a grant");
+    happen(&mut bench, now, on, step);
+    let mut restored = Bench::behind_a_bridge();
+    for (saved, fresh) in bench.interconnects.iter_mut().zip(&mut restored.interconnects) {
+        let bytes = Archive::save(saved).expect("it is saved");
+        Archive::restore(&bytes, fresh).expect("it is restored");
+    }
+    bench.interconnects = restored.interconnects;
+    bench.run();
+    assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None)), Some(130));
+}
+
+#[test]
+fn what_is_on_its_way_to_a_device_can_be_seen() {
+    let mut bench = Bench::behind_a_bridge();
+    let block = BlockData::from_bytes(&[5; BLOCK_BYTES]);
+    bench.script(PROCESSOR, Transaction::carrying(PROCESSOR, Kind::WriteBack, HOME, block));
+    bench.ask_at(0, &[PROCESSOR]);
+    let (now, (on, step)) = bench.due.pop_before(Time::NEVER).expect("a grant");
+    happen(&mut bench, now, on, step);
+    assert_eq!(bench.interconnects[1].peek(HOME).map(|bytes| bytes[0]), Some(5));
+    assert!(bench.interconnects[1].describe().is_some_and(|text| text.contains("crosses it")));
+    assert_eq!(bench.interconnects[0].describe(), None);
+    let kinds: Vec<&str> = bench.interconnects.iter().map(Interconnect::kind).collect();
+    assert_eq!(kinds, ["snooping-bus", "bridged-bus"]);
+}
