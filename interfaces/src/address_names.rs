@@ -4,10 +4,10 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::description::Layout;
 use crate::name::Name;
 use crate::programming::Register;
 use crate::registers::{Addresses, PROCESS_STRIDE};
-use crate::side::Layout;
 
 /// What an address is called.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -24,7 +24,8 @@
 //! | [`network`](Device::network) | a packet has arrived, or there is room to send |
 //! | [`timer`](Device::timer) | an instant that it asked for has come |
 //!
-//! A device never calls the interconnect, a processor or another device.
+//! A device never calls the interconnect, a processor or another device. What others
+//! want to know of it stands apart, in its [`DeviceDescription`].
 
 use std::hash::Hasher;
 use std::ops::Range;
@@ -34,48 +35,15 @@ use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
+use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
-use crate::side::{Context, Engine, Layout, RegisterFault};
+use crate::side::{Context, RegisterFault};
 use narthex_memory::main_memory::PAGE_BYTES;
 
-/// A device's place on an interconnect, as the composer needs to know it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeviceSeat {
-    /// Which of the node's processes uses it.
-    pub process: u8,
-    /// What reports call it: "the send half of process 0's interface".
-    pub name: String,
-    /// Addresses of registers behind it, which processors access uncached.
-    pub registers: Vec<Range<u64>>,
-    /// Addresses of blocks whose home it is.
-    pub homes: Vec<Range<u64>>,
-    /// The blocks whose transactions it snoops lie in here.
-    pub concern: Range<u64>,
-    /// Whether it takes part in coherence: it snoops, is a home, or moves blocks.
-    pub is_coherent: bool,
-}
-
-/// A device of a node.
-pub trait Device: Archived + Send {
-    /// Its seats, in the order of their numbers.
-    fn seats(&self) -> Vec<DeviceSeat>;
-
-    /// The seats that an access to the registers of one of them may concern.
-    fn seats_beside(&self, seat: usize) -> Range<usize>;
-
-    /// The seat to which a packet for a process of the node is announced; none if
-    /// the device is not on the network.
-    fn receiver(&self, process: u8) -> Option<usize>;
-
-    /// The seat to which room for a packet of a process is announced; none if the
-    /// device is not on the network.
-    fn sender(&self, process: u8) -> Option<usize>;
-
-    /// What composer and guest need to know about a process's part of it.
-    fn layouts(&self, process: u8) -> Vec<Layout>;
-
+/// A device of a node: the verbs of its hardware.
+pub trait Device: DeviceDescription + Archived + Send {
     /// The time that an uncached access takes beyond the interconnect's own cycles.
     fn access_time(&self, seat: usize, kind: Kind) -> Duration;
 
@@ -92,55 +60,40 @@ pub trait Device: Archived + Send {
     ) -> Result<(), RegisterFault>;
 
     /// Another agent's transaction on a block passes by.
-    fn snoop(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply;
+    fn snoop(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
+        SnoopReply::default()
+    }
 
     /// A transaction on a block whose home the seat is, and that no cache supplied.
-    fn home(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply;
+    fn home(&mut self, _seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        unreachable!("this device is the home of no block, and was asked for {:#x}", transaction.address)
+    }
 
     /// Whether the seat wants to issue a transaction.
-    fn wants(&self, seat: usize) -> bool;
+    fn wants(&self, _seat: usize) -> bool {
+        false
+    }
 
     /// The seat is granted its interconnect: what it issues, if still anything.
-    fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction>;
+    fn issue(&mut self, _seat: usize, _context: &mut Context<'_>) -> Option<Transaction> {
+        None
+    }
 
     /// The transaction that the seat issued is over.
     fn complete(
         &mut self,
-        seat: usize,
-        context: &mut Context<'_>,
-        transaction: &Transaction,
-        response: &Response,
-    );
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _transaction: &Transaction,
+        _response: &Response,
+    ) {
+    }
 
     /// A packet has arrived, or the flow control has room that it had not before.
-    fn network(&mut self, seat: usize, context: &mut Context<'_>);
+    fn network(&mut self, _seat: usize, _context: &mut Context<'_>) {}
 
     /// An instant that the seat asked for has come.
-    fn timer(&mut self, seat: usize, context: &mut Context<'_>);
-
-    /// What an address of a device's memory and registers is called; none if it is
-    /// not the device's. `block_bytes` is the size of a coherence block.
-    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;
-
-    /// The block that begins at `address`, if the device holds newer bytes than
-    /// main memory or is its home. Functional, for system calls and debuggers.
-    fn peek(&self, address: u64) -> Option<&[u8]>;
-
-    /// Feeds the state of what is behind a seat to `hasher`, without what was counted.
-    fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher);
-
-    /// Counts so far, by name.
-    fn statistics(&self) -> Vec<&dyn StatisticSet>;
-
-    /// The same, to add what was computed instead of simulated.
-    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet>;
-
-    /// What is behind a seat, for the explanation of a run without progress.
-    fn queue(&self, seat: usize) -> QueueState;
-
-    /// What the engine behind a seat is at, for a timeline; none if that does not
-    /// show it.
-    fn engine(&self, seat: usize, now: Time) -> Option<Engine>;
+    fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
 }
 
 impl std::fmt::Debug for dyn Device {
@@ -153,44 +106,6 @@ impl std::fmt::Debug for dyn Device {
 /// A pair of halves for each process is a device whose seats are the halves. A
 /// process's registers are behind the seat of its send half.
 impl Device for Interface {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let concern = self.concern();
-        let seat = |(number, half): (usize, &dyn crate::Side)| {
-            let process = Interface::process_of(number);
-            let is_sender = number == Interface::send_half(process);
-            let registers = Addresses::of_process(process).register_page();
-            let Layout { home, snoops_all, .. } = half.layout();
-            let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
-            let direction = if is_sender { "send" } else { "receive" };
-            DeviceSeat {
-                process,
-                name: format!("the {direction} half of process {process}'s interface"),
-                registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
-                homes: home,
-                is_coherent: !concern.is_empty(),
-                concern,
-            }
-        };
-        self.sides.iter().map(|half| &**half).enumerate().map(seat).collect()
-    }
-
-    fn seats_beside(&self, seat: usize) -> Range<usize> {
-        let first = Interface::send_half(Interface::process_of(seat));
-        first..first + 2
-    }
-
-    fn receiver(&self, process: u8) -> Option<usize> {
-        Some(Interface::receive_half(process))
-    }
-
-    fn sender(&self, process: u8) -> Option<usize> {
-        Some(Interface::send_half(process))
-    }
-
-    fn layouts(&self, process: u8) -> Vec<Layout> {
-        Interface::layouts(self, process).into()
-    }
-
     fn access_time(&self, _seat: usize, kind: Kind) -> Duration {
         Interface::access_time(self, kind)
     }
@@ -251,6 +166,46 @@ impl Device for Interface {
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
         self.sides[seat].timer(context);
+    }
+}
+
+impl DeviceDescription for Interface {
+    fn seats(&self) -> Vec<DeviceSeat> {
+        let concern = self.concern();
+        let seat = |(number, half): (usize, &dyn crate::Side)| {
+            let process = Interface::process_of(number);
+            let is_sender = number == Interface::send_half(process);
+            let registers = Addresses::of_process(process).register_page();
+            let Layout { home, snoops_all, .. } = half.layout();
+            let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
+            let direction = if is_sender { "send" } else { "receive" };
+            DeviceSeat {
+                process,
+                name: format!("the {direction} half of process {process}'s interface"),
+                registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
+                homes: home,
+                is_coherent: !concern.is_empty(),
+                concern,
+            }
+        };
+        self.sides.iter().map(|half| &**half).enumerate().map(seat).collect()
+    }
+
+    fn seats_beside(&self, seat: usize) -> Range<usize> {
+        let first = Interface::send_half(Interface::process_of(seat));
+        first..first + 2
+    }
+
+    fn receiver(&self, process: u8) -> Option<usize> {
+        Some(Interface::receive_half(process))
+    }
+
+    fn sender(&self, process: u8) -> Option<usize> {
+        Some(Interface::send_half(process))
+    }
+
+    fn layouts(&self, process: u8) -> Vec<Layout> {
+        Interface::layouts(self, process).into()
     }
 
     fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName> {

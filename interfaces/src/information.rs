@@ -7,10 +7,10 @@
 
 use std::sync::LazyLock;
 
+use crate::description::Layout;
 use crate::name::Name;
 use crate::programming::{self, Fact};
 use crate::registers::{Addresses, NODE_MEMORY};
-use crate::side::Layout;
 
 /// The first doubleword of the page.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"NARTHEX\0");

@@ -19,11 +19,12 @@ use thiserror::Error;
 
 use crate::address_names::AddressNames;
 use crate::attachment::Attachment;
+use crate::description::Layout;
 use crate::models::{Built, Model, Setup};
 use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
-use crate::side::{Context, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -7,6 +7,7 @@
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`device`] | the trait of a device: seats on interconnects |
 //! | [`side`] | the trait of half an interface, and the contract above it |
+//! | [`description`] | what halves and devices say of themselves to composer, observers and checkers |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
@@ -24,6 +25,7 @@ pub mod address_names;
 pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
+pub mod description;
 pub mod device;
 pub mod fifo;
 pub mod information;
@@ -39,8 +41,9 @@ pub mod taxonomy;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use device::{Device, DeviceSeat};
+pub use description::{DeviceDescription, DeviceSeat, HalfDescription, Layout, SideState};
+pub use device::Device;
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
 pub use queue::QueueState;
-pub use side::{Context, Layout, RegisterFault, Side, SideState};
+pub use side::{Context, RegisterFault, Side};

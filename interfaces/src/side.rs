@@ -15,20 +15,15 @@
 //! | [`timer`](Side::timer) | an instant that it asked for has come |
 //!
 //! A half never calls the bus, the processor or another half. It changes its own
-//! state, may use the network port that it is handed, and asks for timers.
-
-use std::hash::{Hash, Hasher};
-use std::ops::Range;
+//! state, may use the network port that it is handed, and asks for timers. What
+//! others want to know of it stands apart, in its [`HalfDescription`].
 
 use narthex_fabrics::{Header, ProcessPort};
-use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
 pub use narthex_memory::HomeReply;
-use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
-use crate::address_names::Region;
-use crate::programming::Fact;
-use crate::queue::QueueState;
+use crate::description::HalfDescription;
 
 /// What a half is handed with each verb.
 #[derive(Debug)]
@@ -65,90 +60,13 @@ impl Context<'_> {
     }
 }
 
-/// What a half's engine is at, for timelines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Engine {
-    /// What it does, in a few words; none if it has nothing to do.
-    pub doing: Option<&'static str>,
-    /// Messages in its queue, FIFO or registers, as far as it knows.
-    pub messages: u64,
-}
-
 /// Why a register access is refused; ends the run as a guest fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterFault(pub String);
 
-/// What a half tells the node's composer and the guest's messaging library
-/// about itself. Both halves' answers are joined.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layout {
-    /// Cachable addresses that the processor may use. The half snoops
-    /// transactions on these blocks, and on no others, unless it `snoops_all`.
-    pub cachable: Vec<Range<u64>>,
-    /// Those among them whose home is this half rather than main memory.
-    pub home: Vec<Range<u64>>,
-    /// It may hold any block of the program for a while, and so snoops transactions
-    /// on all of them.
-    pub snoops_all: bool,
-    /// 64-bit words to be in memory before the program starts.
-    pub initial_words: Vec<(u64, u64)>,
-    /// Entries of this half's queue, or blocks of its cachable registers; 0 where
-    /// there are none.
-    pub entries: u64,
-    /// Parts of its memory that explanations call by a name; for process 0's half,
-    /// those of all processes.
-    pub regions: Vec<Region>,
-    /// What the information page tells the driver, of the facts that the model
-    /// declares.
-    pub facts: Vec<(Fact, u64)>,
-    /// Kinds of the transactions that this half issues, or that a processor issues
-    /// to reach its registers. No other kinds cross a bus because of it, so a
-    /// machine's parameters of the others have no effect; every kind for a half
-    /// that does not say.
-    pub transactions: Vec<Kind>,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Layout {
-            cachable: Vec::new(),
-            home: Vec::new(),
-            snoops_all: false,
-            initial_words: Vec::new(),
-            entries: 0,
-            regions: Vec::new(),
-            facts: Vec::new(),
-            transactions: Kind::ALL.to_vec(),
-        }
-    }
-}
-
-/// What every half gets by deriving `Clone` and `Hash`: a model checker copies
-/// states and tells them apart.
-pub trait SideState {
-    /// A half in the same state.
-    fn duplicate(&self) -> Box<dyn Side>;
-
-    /// Feeds the state, without what was counted, to `hasher`.
-    fn hash_state(&self, hasher: &mut dyn Hasher);
-}
-
-impl<T: Side + Clone + Hash + 'static> SideState for T {
-    fn duplicate(&self) -> Box<dyn Side> {
-        Box::new(self.clone())
-    }
-
-    fn hash_state(&self, mut hasher: &mut dyn Hasher) {
-        self.hash(&mut hasher);
-    }
-}
-
-/// One half of a network interface. It is archived by deriving serde's
-/// `Serialize` and `Deserialize`.
-pub trait Side: SideState + Archived + Send {
-    /// What the composer and the guest need to know.
-    fn layout(&self) -> Layout;
-
+/// One half of a network interface: the verbs of its hardware. It is archived by
+/// deriving serde's `Serialize` and `Deserialize`.
+pub trait Side: HalfDescription + Archived + Send {
     /// The processor loads from the register at `offset`. `None`: this half has
     /// no such register. Where both halves have it, the values are joined by OR.
     fn load(&mut self, _context: &mut Context<'_>, _offset: u64) -> Option<Result<u64, RegisterFault>> {
@@ -204,12 +122,6 @@ pub trait Side: SideState + Archived + Send {
         unreachable!("this half is the home of no block, and was asked for {:#x}", transaction.address)
     }
 
-    /// The block that begins at `address`, if this half holds newer bytes than
-    /// main memory or is its home. Functional, for system calls and debuggers.
-    fn peek(&self, _address: u64) -> Option<&[u8]> {
-        None
-    }
-
     /// Whether it wants to issue a transaction.
     fn wants_bus(&self) -> bool {
         false
@@ -228,30 +140,4 @@ pub trait Side: SideState + Archived + Send {
 
     /// An instant that this half asked for has come.
     fn timer(&mut self, _context: &mut Context<'_>) {}
-
-    /// The names of the rules that it follows and that can be left out.
-    fn protocol_rules(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-
-    /// Leaves the rule with this name out from now on, for a model checker to show
-    /// that it is needed; false if this half has no such rule.
-    fn leave_out(&mut self, _rule: &str) -> bool {
-        false
-    }
-
-    /// Counts so far, by name.
-    fn statistics(&self) -> &dyn StatisticSet;
-
-    /// The same, to add what was computed instead of simulated.
-    fn statistics_mut(&mut self) -> &mut dyn StatisticSet;
-
-    /// What it holds, for the explanation of a run without progress.
-    fn queue(&self) -> QueueState;
-
-    /// What its engine is at, for a timeline; none if that does not show it. It
-    /// changes when a verb is called and at no other time.
-    fn engine(&self, _now: Time) -> Option<Engine> {
-        None
-    }
 }

@@ -35,7 +35,7 @@ use std::time::Instant;
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, Interface};
+use narthex_interfaces::{Attached, Device, DeviceDescription, Interface};
 use narthex_machine::compose::{Blueprint, ProcessId};
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::ProcessorSeats;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use narthex_interfaces::Device;
+use narthex_interfaces::DeviceDescription;
 use narthex_interfaces::side::{Context, RegisterFault, Side};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;

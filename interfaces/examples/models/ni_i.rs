@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::description::{HalfDescription, Layout};
 use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Queue, Simple};
 
 /// The parameters of an interface that buffers packets on their way out.
@@ -102,10 +103,6 @@ impl Send {
 }
 
 impl Side for Send {
-    fn layout(&self) -> Layout {
-        fifo::layout()
-    }
-
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         let room = self.waiting.len() < self.capacity;
         (offset == STATUS).then_some(Ok(if room { STATUS_CAN_SEND } else { 0 }))
@@ -127,6 +124,12 @@ impl Side for Send {
     /// The flow control has room that it had not before.
     fn network(&mut self, context: &mut Context<'_>) {
         self.inject(context);
+    }
+}
+
+impl HalfDescription for Send {
+    fn layout(&self) -> Layout {
+        fifo::layout()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -186,10 +189,6 @@ fn doubleword(chunk: &[u8]) -> u64 {
 }
 
 impl Side for Receive {
-    fn layout(&self) -> Layout {
-        fifo::layout()
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         let arrived = context.network.front().is_some();
         match offset {
@@ -202,6 +201,12 @@ impl Side for Receive {
 
     fn register_delay(&self) -> Duration {
         self.config.register_access_time
+    }
+}
+
+impl HalfDescription for Receive {
+    fn layout(&self) -> Layout {
+        fifo::layout()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

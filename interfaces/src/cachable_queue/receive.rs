@@ -44,9 +44,10 @@ use super::pointers::Pointers;
 use super::protocol_rule::ProtocolRule;
 use super::unread::{Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER};
-use crate::side::{Context, Engine, HomeReply, Layout, Side};
+use crate::side::{Context, HomeReply, Side};
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -333,28 +334,6 @@ impl CachableQueueReceive {
 }
 
 impl Side for CachableQueueReceive {
-    fn layout(&self) -> Layout {
-        Layout {
-            cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self
-                .copies
-                .is_home()
-                .then(|| self.queue.range())
-                .into_iter()
-                .chain(self.pointers.home())
-                .collect(),
-            initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
-            entries: self.queue.entries,
-            snoops_all: false,
-            transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
-            regions: vec![
-                self.queue.region("receive queue"),
-                self.queue.pointer_region("receive queue's head", self.addresses.receive_head()),
-            ],
-            facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
-        }
-    }
-
     fn register_delay(&self) -> Duration {
         self.register_delay
     }
@@ -384,13 +363,6 @@ impl Side for CachableQueueReceive {
     fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
         let pointer = self.pointers.serve(transaction);
         pointer.unwrap_or_else(|| self.copies.serve(transaction))
-    }
-
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        match self.queue.place(address) {
-            Some(_) => self.copies.latest(address),
-            None => self.pointers.peek(address),
-        }
     }
 
     fn wants_bus(&self) -> bool {
@@ -452,6 +424,37 @@ impl Side for CachableQueueReceive {
             self.wants_head = true;
         }
         self.advance(context);
+    }
+}
+
+impl HalfDescription for CachableQueueReceive {
+    fn layout(&self) -> Layout {
+        Layout {
+            cachable: vec![self.queue.range(), self.addresses.pointers()],
+            home: self
+                .copies
+                .is_home()
+                .then(|| self.queue.range())
+                .into_iter()
+                .chain(self.pointers.home())
+                .collect(),
+            initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
+            entries: self.queue.entries,
+            snoops_all: false,
+            transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
+            regions: vec![
+                self.queue.region("receive queue"),
+                self.queue.pointer_region("receive queue's head", self.addresses.receive_head()),
+            ],
+            facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
+        }
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        match self.queue.place(address) {
+            Some(_) => self.copies.latest(address),
+            None => self.pointers.peek(address),
+        }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

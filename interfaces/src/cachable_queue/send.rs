@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
-use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -226,32 +227,6 @@ impl CachableQueueSend {
 }
 
 impl Side for CachableQueueSend {
-    fn layout(&self) -> Layout {
-        Layout {
-            cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self
-                .copies
-                .is_home()
-                .then(|| self.queue.range())
-                .into_iter()
-                .chain(self.pointers.home())
-                .collect(),
-            initial_words: vec![
-                (self.addresses.send_tail(), FIRST_POINTER),
-                (self.addresses.send_head(), FIRST_POINTER),
-            ],
-            entries: self.queue.entries,
-            regions: vec![
-                self.queue.region("send queue"),
-                self.queue.pointer_region("send queue's tail", self.addresses.send_tail()),
-                self.queue.pointer_region("send queue's head", self.addresses.send_head()),
-            ],
-            facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
-            snoops_all: false,
-            transactions: self.transactions(),
-        }
-    }
-
     fn store(
         &mut self,
         context: &mut Context<'_>,
@@ -303,13 +278,6 @@ impl Side for CachableQueueSend {
         }
         self.advance(context);
         reply
-    }
-
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        match self.queue.place(address) {
-            Some(_) => self.copies.latest(address),
-            None => self.pointers.peek(address),
-        }
     }
 
     fn wants_bus(&self) -> bool {
@@ -378,6 +346,41 @@ impl Side for CachableQueueSend {
 
     fn timer(&mut self, context: &mut Context<'_>) {
         self.advance(context);
+    }
+}
+
+impl HalfDescription for CachableQueueSend {
+    fn layout(&self) -> Layout {
+        Layout {
+            cachable: vec![self.queue.range(), self.addresses.pointers()],
+            home: self
+                .copies
+                .is_home()
+                .then(|| self.queue.range())
+                .into_iter()
+                .chain(self.pointers.home())
+                .collect(),
+            initial_words: vec![
+                (self.addresses.send_tail(), FIRST_POINTER),
+                (self.addresses.send_head(), FIRST_POINTER),
+            ],
+            entries: self.queue.entries,
+            regions: vec![
+                self.queue.region("send queue"),
+                self.queue.pointer_region("send queue's tail", self.addresses.send_tail()),
+                self.queue.pointer_region("send queue's head", self.addresses.send_head()),
+            ],
+            facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
+            snoops_all: false,
+            transactions: self.transactions(),
+        }
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        match self.queue.place(address) {
+            Some(_) => self.copies.latest(address),
+            None => self.pointers.peek(address),
+        }
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
 use crate::cachable_queue::device_memory::DeviceMemory;
+use crate::description::Layout;
 use crate::models::{Problem, Setup};
 use crate::programming::{Driver, Programming};
 use crate::registers::{MESSAGE_READY_REGISTER, STATUS_REGISTER};
-use crate::side::Layout;
 
 /// Store: the cachable registers have been read and may be reused.
 const CLEAR: u64 = 0x20;

@@ -13,9 +13,10 @@ use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{CLEAR, Registers};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -115,10 +116,6 @@ impl RegisterReceive {
 }
 
 impl Side for RegisterReceive {
-    fn layout(&self) -> Layout {
-        self.registers.layout("receive registers", Kind::Invalidate)
-    }
-
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         (offset == STATUS).then_some(Ok(if self.shown { STATUS_HAS_RECEIVED } else { 0 }))
     }
@@ -144,10 +141,6 @@ impl Side for RegisterReceive {
         self.registers.memory.serve(transaction)
     }
 
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.registers.peek(address)
-    }
-
     fn wants_bus(&self) -> bool {
         self.registers.job.is_none() && !self.shown && self.stale_block().is_some()
     }
@@ -171,6 +164,16 @@ impl Side for RegisterReceive {
 
     fn timer(&mut self, context: &mut Context<'_>) {
         self.advance(context);
+    }
+}
+
+impl HalfDescription for RegisterReceive {
+    fn layout(&self) -> Layout {
+        self.registers.layout("receive registers", Kind::Invalidate)
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.registers.peek(address)
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

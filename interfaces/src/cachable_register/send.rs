@@ -15,9 +15,10 @@ use narthex_memory::{Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::Registers;
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, Engine, HomeReply, Layout, RegisterFault, Side};
+use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -144,10 +145,6 @@ impl RegisterSend {
 }
 
 impl Side for RegisterSend {
-    fn layout(&self) -> Layout {
-        self.registers.layout("send registers", Kind::Read)
-    }
-
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         (offset == STATUS).then_some(Ok(if self.ready { 0 } else { STATUS_CAN_SEND }))
     }
@@ -182,10 +179,6 @@ impl Side for RegisterSend {
         reply
     }
 
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.registers.peek(address)
-    }
-
     fn wants_bus(&self) -> bool {
         self.registers.job.is_none() && self.next_block().is_some()
     }
@@ -212,6 +205,16 @@ impl Side for RegisterSend {
 
     fn timer(&mut self, context: &mut Context<'_>) {
         self.advance(context);
+    }
+}
+
+impl HalfDescription for RegisterSend {
+    fn layout(&self) -> Layout {
+        self.registers.layout("send registers", Kind::Read)
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.registers.peek(address)
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

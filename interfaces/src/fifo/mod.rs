@@ -31,10 +31,10 @@ use narthex_memory::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::attachment::Attachment;
+use crate::description::Layout;
 use crate::models::{Problem, Setup};
 use crate::programming::{Driver, Programming, Register};
 use crate::registers::STATUS_REGISTER;
-use crate::side::Layout;
 
 /// Store: the next doubleword of the packet to be sent.
 pub const SEND: u64 = 0x08;

@@ -9,9 +9,10 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -97,10 +98,6 @@ fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
 }
 
 impl Side for ReceiveFifo {
-    fn layout(&self) -> Layout {
-        super::layout()
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             STATUS => Some(Ok(if self.is_ready(context.now) { STATUS_HAS_RECEIVED } else { 0 })),
@@ -125,6 +122,12 @@ impl Side for ReceiveFifo {
             let at = context.timer_after(self.times.receive);
             self.visible.push_back(at);
         }
+    }
+}
+
+impl HalfDescription for ReceiveFifo {
+    fn layout(&self) -> Layout {
+        super::layout()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -8,9 +8,10 @@ use narthex_kernel::statistics::StatisticSet;
 use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -87,10 +88,6 @@ impl SendFifo {
 }
 
 impl Side for SendFifo {
-    fn layout(&self) -> Layout {
-        super::layout()
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         if offset != STATUS {
             return None;
@@ -123,6 +120,12 @@ impl Side for SendFifo {
 
     fn timer(&mut self, context: &mut Context<'_>) {
         self.inject(context);
+    }
+}
+
+impl HalfDescription for SendFifo {
+    fn layout(&self) -> Layout {
+        super::layout()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// Block store: the next block of the packet to be sent. Block load: the next
@@ -83,10 +84,6 @@ struct Send {
 }
 
 impl Side for Send {
-    fn layout(&self) -> Layout {
-        layout()
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         self.fifo.load(context, offset)
     }
@@ -128,6 +125,12 @@ impl Side for Send {
     fn timer(&mut self, context: &mut Context<'_>) {
         self.fifo.timer(context);
     }
+}
+
+impl HalfDescription for Send {
+    fn layout(&self) -> Layout {
+        layout()
+    }
 
     fn statistics(&self) -> &dyn StatisticSet {
         self.fifo.statistics()
@@ -154,10 +157,6 @@ struct Receive {
 }
 
 impl Side for Receive {
-    fn layout(&self) -> Layout {
-        layout()
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         self.fifo.load(context, offset)
     }
@@ -185,6 +184,12 @@ impl Side for Receive {
 
     fn network(&mut self, context: &mut Context<'_>) {
         self.fifo.network(context);
+    }
+}
+
+impl HalfDescription for Receive {
+    fn layout(&self) -> Layout {
+        layout()
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -41,13 +41,14 @@ use serde_json::json;
 
 use super::{Built, Model, Problem, Setup};
 use crate::attachment::Attachment;
+use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::side::{Context, Engine, Layout, RegisterFault, Side};
+use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// Store: where in memory the payload is that is to be sent by DMA. Load: starts
@@ -151,10 +152,6 @@ struct Send {
 }
 
 impl Side for Send {
-    fn layout(&self) -> Layout {
-        layout(self.dma_above, &[Kind::ReadOnce])
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             SEND_DMA => Some(self.engine.load(context, self.fifo.missing())),
@@ -205,6 +202,12 @@ impl Side for Send {
             let pushed = self.fifo.push(context, &std::mem::take(&mut self.fetched));
             context.faults.extend(pushed.err());
         }
+    }
+}
+
+impl HalfDescription for Send {
+    fn layout(&self) -> Layout {
+        layout(self.dma_above, &[Kind::ReadOnce])
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -261,12 +264,6 @@ impl Receive {
 }
 
 impl Side for Receive {
-    fn layout(&self) -> Layout {
-        let transfers = [Kind::WriteBack, Kind::WriteBlock, Kind::ReadExclusive];
-        // The block that it merges is any block of the program's.
-        Layout { snoops_all: true, ..layout(self.dma_above, &transfers) }
-    }
-
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             RECEIVE_DMA => Some(self.engine.load(context, self.fifo.payload_left(context))),
@@ -295,10 +292,6 @@ impl Side for Receive {
             }
             None => SnoopReply::default(),
         }
-    }
-
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.merged.peek(address)
     }
 
     fn wants_bus(&self) -> bool {
@@ -338,6 +331,18 @@ impl Side for Receive {
 
     fn timer(&mut self, context: &mut Context<'_>) {
         self.engine.is_due(context.now);
+    }
+}
+
+impl HalfDescription for Receive {
+    fn layout(&self) -> Layout {
+        let transfers = [Kind::WriteBack, Kind::WriteBlock, Kind::ReadExclusive];
+        // The block that it merges is any block of the program's.
+        Layout { snoops_all: true, ..layout(self.dma_above, &transfers) }
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.merged.peek(address)
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::{Attachment, Device, Interface};
+use narthex_interfaces::{Attachment, DeviceDescription, Interface};
 use narthex_kernel::{Clock, Duration, Time};
 use narthex_memory::bus::Bus;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;

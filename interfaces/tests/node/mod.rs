@@ -11,11 +11,12 @@ use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
     Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
 };
+use narthex_interfaces::description::Layout;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::side::{Context, Layout};
+use narthex_interfaces::side::Context;
 use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;

@@ -26,7 +26,7 @@ use std::hash::{DefaultHasher, Hasher};
 use narthex_fabrics::flow_control::Occupancy;
 use narthex_fabrics::{Frame, FrameKind, FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::Device;
-use narthex_interfaces::side::Engine;
+use narthex_interfaces::description::Engine;
 use narthex_kernel::Time;
 use narthex_memory::Kind;
 

@@ -6,16 +6,16 @@ use std::ops::{ControlFlow, Range};
 
 use narthex_cores::linux::Program;
 use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::side::{Context, Engine, Layout, RegisterFault};
-use narthex_interfaces::{Device, DeviceSeat, QueueState};
+use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Duration, Time};
+use narthex_kernel::{Archive, Duration};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
 use narthex_machine::node::journal::{Event, Journal};
-use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::support::{program, request};
@@ -46,34 +46,6 @@ impl SharedRegisters {
 }
 
 impl Device for SharedRegisters {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let seat = |&(process, start): &SeatOf| DeviceSeat {
-            process,
-            name: format!("the shared registers at {start:#x}"),
-            registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
-            homes: Vec::new(),
-            concern: 0..0,
-            is_coherent: false,
-        };
-        self.seats.iter().map(seat).collect()
-    }
-
-    fn seats_beside(&self, seat: usize) -> Range<usize> {
-        seat..seat + 1
-    }
-
-    fn receiver(&self, _process: u8) -> Option<usize> {
-        None
-    }
-
-    fn sender(&self, _process: u8) -> Option<usize> {
-        None
-    }
-
-    fn layouts(&self, _process: u8) -> Vec<Layout> {
-        Vec::new()
-    }
-
     fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
         Duration::from_ns(10)
     }
@@ -100,36 +72,24 @@ impl Device for SharedRegisters {
         }
         Ok(())
     }
+}
 
-    fn snoop(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
-        unreachable!("no block concerns the device")
+impl DeviceDescription for SharedRegisters {
+    fn seats(&self) -> Vec<DeviceSeat> {
+        let seat = |&(process, start): &SeatOf| DeviceSeat {
+            process,
+            name: format!("the shared registers at {start:#x}"),
+            registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
+            homes: Vec::new(),
+            concern: 0..0,
+            is_coherent: false,
+        };
+        self.seats.iter().map(seat).collect()
     }
-
-    fn home(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> HomeReply {
-        unreachable!("no block's home is the device")
-    }
-
-    fn wants(&self, _seat: usize) -> bool {
-        false
-    }
-
-    fn issue(&mut self, _seat: usize, _context: &mut Context<'_>) -> Option<Transaction> {
-        None
-    }
-
-    fn complete(&mut self, _: usize, _: &mut Context<'_>, _: &Transaction, _: &Response) {}
-
-    fn network(&mut self, _seat: usize, _context: &mut Context<'_>) {}
-
-    fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
         let of_seat = |&&(_, start): &&SeatOf| (start..start + 0x1000).contains(&address);
         self.seats.iter().find(of_seat).map(|_| AddressName::whole("shared registers"))
-    }
-
-    fn peek(&self, _address: u64) -> Option<&[u8]> {
-        None
     }
 
     fn hash_state(&self, _seat: usize, hasher: &mut dyn Hasher) {
@@ -146,10 +106,6 @@ impl Device for SharedRegisters {
 
     fn queue(&self, _seat: usize) -> QueueState {
         QueueState::of("shared registers", 0, None)
-    }
-
-    fn engine(&self, _seat: usize, _now: Time) -> Option<Engine> {
-        None
     }
 }
 

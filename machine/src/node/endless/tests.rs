@@ -1,7 +1,8 @@
 use narthex_cores::assemble::assemble;
 use narthex_cores::linux::Program;
 use narthex_interfaces::QueueState;
-use narthex_interfaces::side::{Context, Layout, Side};
+use narthex_interfaces::description::{HalfDescription, Layout};
+use narthex_interfaces::side::{Context, Side};
 use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
@@ -31,9 +32,6 @@ impl std::hash::Hash for Greedy {
 }
 
 impl Side for Greedy {
-    fn layout(&self) -> Layout {
-        Layout::default()
-    }
     fn register_delay(&self) -> Duration {
         Duration::ZERO
     }
@@ -42,6 +40,12 @@ impl Side for Greedy {
     }
     fn issue(&mut self, _: &mut Context<'_>) -> Option<Transaction> {
         None
+    }
+}
+
+impl HalfDescription for Greedy {
+    fn layout(&self) -> Layout {
+        Layout::default()
     }
     fn statistics(&self) -> &dyn StatisticSet {
         &self.statistics

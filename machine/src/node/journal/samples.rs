@@ -6,7 +6,7 @@
 use narthex_fabrics::NetworkPort;
 use narthex_fabrics::flow_control::Occupancy;
 use narthex_interfaces::Device;
-use narthex_interfaces::side::Engine;
+use narthex_interfaces::description::Engine;
 use narthex_kernel::Time;
 
 use super::Event;

@@ -1,0 +1,214 @@
+//! What halves of interfaces and devices say of themselves: to the composer before
+//! the run, to observers while it lasts, to model checkers.
+//!
+//! The verbs of the hardware ([`Side`], [`Device`](crate::Device)) say what a model
+//! does. Here is only what others read of it: a run comes to the same whether they
+//! do or not. Two methods change the model, and both are for those who compute with
+//! it: `statistics_mut` adds what wait loops would have counted, and `leave_out`
+//! takes a rule away to show that it is needed.
+//!
+//! | asked by | a half | a device |
+//! | --- | --- | --- |
+//! | the composer and the guest's library | [`layout`](HalfDescription::layout) | [`seats`](DeviceDescription::seats), [`receiver`](DeviceDescription::receiver), [`sender`](DeviceDescription::sender), [`layouts`](DeviceDescription::layouts) |
+//! | results | [`statistics`](HalfDescription::statistics) | [`statistics`](DeviceDescription::statistics) |
+//! | the hang explainer | [`queue`](HalfDescription::queue) | [`queue`](DeviceDescription::queue), [`name_of`](DeviceDescription::name_of) |
+//! | timelines | [`engine`](HalfDescription::engine) | [`engine`](DeviceDescription::engine) |
+//! | system calls and debuggers | [`peek`](HalfDescription::peek) | [`peek`](DeviceDescription::peek) |
+//! | model checkers | [`protocol_rules`](HalfDescription::protocol_rules), [`SideState`] | [`hash_state`](DeviceDescription::hash_state) |
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use narthex_kernel::Time;
+use narthex_kernel::statistics::StatisticSet;
+use narthex_memory::Kind;
+
+use crate::address_names::{AddressName, Region};
+use crate::programming::Fact;
+use crate::queue::QueueState;
+use crate::side::Side;
+
+/// What a half tells the node's composer and the guest's messaging library
+/// about itself. Both halves' answers are joined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Cachable addresses that the processor may use. The half snoops
+    /// transactions on these blocks, and on no others, unless it `snoops_all`.
+    pub cachable: Vec<Range<u64>>,
+    /// Those among them whose home is this half rather than main memory.
+    pub home: Vec<Range<u64>>,
+    /// It may hold any block of the program for a while, and so snoops transactions
+    /// on all of them.
+    pub snoops_all: bool,
+    /// 64-bit words to be in memory before the program starts.
+    pub initial_words: Vec<(u64, u64)>,
+    /// Entries of this half's queue, or blocks of its cachable registers; 0 where
+    /// there are none.
+    pub entries: u64,
+    /// Parts of its memory that explanations call by a name; for process 0's half,
+    /// those of all processes.
+    pub regions: Vec<Region>,
+    /// What the information page tells the driver, of the facts that the model
+    /// declares.
+    pub facts: Vec<(Fact, u64)>,
+    /// Kinds of the transactions that this half issues, or that a processor issues
+    /// to reach its registers. No other kinds cross a bus because of it, so a
+    /// machine's parameters of the others have no effect; every kind for a half
+    /// that does not say.
+    pub transactions: Vec<Kind>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout {
+            cachable: Vec::new(),
+            home: Vec::new(),
+            snoops_all: false,
+            initial_words: Vec::new(),
+            entries: 0,
+            regions: Vec::new(),
+            facts: Vec::new(),
+            transactions: Kind::ALL.to_vec(),
+        }
+    }
+}
+
+/// What a half's engine is at, for timelines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Engine {
+    /// What it does, in a few words; none if it has nothing to do.
+    pub doing: Option<&'static str>,
+    /// Messages in its queue, FIFO or registers, as far as it knows.
+    pub messages: u64,
+}
+
+/// What one half of a network interface says of itself.
+pub trait HalfDescription: SideState {
+    /// What the composer and the guest need to know.
+    fn layout(&self) -> Layout;
+
+    /// Counts so far, by name.
+    fn statistics(&self) -> &dyn StatisticSet;
+
+    /// The same, to add what was computed instead of simulated.
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet;
+
+    /// What it holds, for the explanation of a run without progress.
+    fn queue(&self) -> QueueState;
+
+    /// What its engine is at, for a timeline; none if that does not show it. It
+    /// changes when a verb is called and at no other time.
+    fn engine(&self, _now: Time) -> Option<Engine> {
+        None
+    }
+
+    /// The block that begins at `address`, if this half holds newer bytes than
+    /// main memory or is its home. Functional, for system calls and debuggers.
+    fn peek(&self, _address: u64) -> Option<&[u8]> {
+        None
+    }
+
+    /// The names of the rules that it follows and that can be left out.
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Leaves the rule with this name out from now on, for a model checker to show
+    /// that it is needed; false if this half has no such rule.
+    fn leave_out(&mut self, _rule: &str) -> bool {
+        false
+    }
+}
+
+/// What every half gets by deriving `Clone` and `Hash`: a model checker copies
+/// states and tells them apart.
+pub trait SideState {
+    /// A half in the same state.
+    fn duplicate(&self) -> Box<dyn Side>;
+
+    /// Feeds the state, without what was counted, to `hasher`.
+    fn hash_state(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: Side + Clone + Hash + 'static> SideState for T {
+    fn duplicate(&self) -> Box<dyn Side> {
+        Box::new(self.clone())
+    }
+
+    fn hash_state(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+/// A device's place on an interconnect, as the composer needs to know it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceSeat {
+    /// Which of the node's processes uses it.
+    pub process: u8,
+    /// What reports call it: "the send half of process 0's interface".
+    pub name: String,
+    /// Addresses of registers behind it, which processors access uncached.
+    pub registers: Vec<Range<u64>>,
+    /// Addresses of blocks whose home it is.
+    pub homes: Vec<Range<u64>>,
+    /// The blocks whose transactions it snoops lie in here.
+    pub concern: Range<u64>,
+    /// Whether it takes part in coherence: it snoops, is a home, or moves blocks.
+    pub is_coherent: bool,
+}
+
+/// What a device of a node says of itself.
+pub trait DeviceDescription {
+    /// Its seats, in the order of their numbers.
+    fn seats(&self) -> Vec<DeviceSeat>;
+
+    /// The seats that an access to the registers of one of them may concern.
+    fn seats_beside(&self, seat: usize) -> Range<usize> {
+        seat..seat + 1
+    }
+
+    /// The seat to which a packet for a process of the node is announced; none if
+    /// the device is not on the network.
+    fn receiver(&self, _process: u8) -> Option<usize> {
+        None
+    }
+
+    /// The seat to which room for a packet of a process is announced; none if the
+    /// device is not on the network.
+    fn sender(&self, _process: u8) -> Option<usize> {
+        None
+    }
+
+    /// What composer and guest need to know about a process's part of it.
+    fn layouts(&self, _process: u8) -> Vec<Layout> {
+        Vec::new()
+    }
+
+    /// What an address of a device's memory and registers is called; none if it is
+    /// not the device's. `block_bytes` is the size of a coherence block.
+    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;
+
+    /// The block that begins at `address`, if the device holds newer bytes than
+    /// main memory or is its home. Functional, for system calls and debuggers.
+    fn peek(&self, _address: u64) -> Option<&[u8]> {
+        None
+    }
+
+    /// Feeds the state of what is behind a seat to `hasher`, without what was counted.
+    fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher);
+
+    /// Counts so far, by name.
+    fn statistics(&self) -> Vec<&dyn StatisticSet>;
+
+    /// The same, to add what was computed instead of simulated.
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet>;
+
+    /// What is behind a seat, for the explanation of a run without progress.
+    fn queue(&self, seat: usize) -> QueueState;
+
+    /// What the engine behind a seat is at, for a timeline; none if that does not
+    /// show it.
+    fn engine(&self, _seat: usize, _now: Time) -> Option<Engine> {
+        None
+    }
+}
