@@ -139,7 +139,7 @@ impl ProbePort {
     #[inline]
     pub fn report(&mut self, at: Time, event: impl FnOnce() -> Event) {
         if let Some(probe) = &mut self.0 {
-            probe.record(at, event());
+            tell(&mut **probe, at, event);
         }
     }
 
@@ -160,13 +160,24 @@ impl ProbePort {
     /// Whether a transaction begins or ends with an event, if a probe wants to know.
     #[inline]
     pub fn edge(&self, event: &super::Event) -> Option<Edge> {
-        match event {
-            _ if !self.is_attached() => None,
-            super::Event::Interconnect(_, Step::Grant) => Some(Edge::Granted),
-            super::Event::Interconnect(_, Step::Release) => Some(Edge::Released),
-            _ => None,
-        }
+        if self.is_attached() { edge(event) } else { None }
     }
+}
+
+/// Whether a transaction begins or ends with an event.
+#[cold]
+fn edge(event: &super::Event) -> Option<Edge> {
+    match event {
+        super::Event::Interconnect(_, Step::Grant) => Some(Edge::Granted),
+        super::Event::Interconnect(_, Step::Release) => Some(Edge::Released),
+        _ => None,
+    }
+}
+
+/// Out of line, because most nodes have no probe.
+#[cold]
+fn tell(probe: &mut dyn Probe, at: Time, event: impl FnOnce() -> Event) {
+    probe.record(at, event());
 }
 
 impl Node {
