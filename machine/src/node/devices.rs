@@ -5,7 +5,7 @@
 //! interconnect it reaches what that process may use.
 
 use narthex_interfaces::Device;
-use narthex_interfaces::side::Context;
+use narthex_interfaces::half::Context;
 use narthex_kernel::Time;
 use narthex_memory::interconnects;
 use narthex_memory::pages::{PageKind, PageTable};

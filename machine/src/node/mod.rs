@@ -54,7 +54,7 @@ use narthex_cores::Stop;
 use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Device;
-use narthex_interfaces::side::RegisterFault;
+use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;

@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use narthex_cores::linux::Program;
 use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::statistics::StatisticSet;
