@@ -1,7 +1,7 @@
 //! What halves of interfaces and devices say of themselves: to the composer before
 //! the run, to observers while it lasts, to model checkers.
 //!
-//! The verbs of the hardware ([`Side`], [`Device`](crate::Device)) say what a model
+//! The verbs of the hardware ([`InterfaceHalf`], [`Device`](crate::Device)) say what a model
 //! does. Here is only what others read of it: a run comes to the same whether they
 //! do or not. Two methods change the model, and both are for those who compute with
 //! it: `statistics_mut` adds what wait loops would have counted, and `leave_out`
@@ -14,7 +14,7 @@
 //! | the hang explainer | [`queue`](HalfDescription::queue) | [`queue`](DeviceDescription::queue), [`name_of`](DeviceDescription::name_of) |
 //! | timelines | [`engine`](HalfDescription::engine) | [`engine`](DeviceDescription::engine) |
 //! | system calls and debuggers | [`peek`](HalfDescription::peek) | [`peek`](DeviceDescription::peek) |
-//! | model checkers | [`protocol_rules`](HalfDescription::protocol_rules), [`SideState`] | [`hash_state`](DeviceDescription::hash_state) |
+//! | model checkers | [`protocol_rules`](HalfDescription::protocol_rules), [`HalfState`] | [`hash_state`](DeviceDescription::hash_state) |
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -24,9 +24,9 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_memory::Kind;
 
 use crate::address_names::{AddressName, Region};
+use crate::half::InterfaceHalf;
 use crate::programming::Fact;
 use crate::queue::QueueState;
-use crate::side::Side;
 
 /// What a half tells the node's composer and the guest's messaging library
 /// about itself. Both halves' answers are joined.
@@ -83,7 +83,7 @@ pub struct Engine {
 }
 
 /// What one half of a network interface says of itself.
-pub trait HalfDescription: SideState {
+pub trait HalfDescription: HalfState {
     /// What the composer and the guest need to know.
     fn layout(&self) -> Layout;
 
@@ -122,16 +122,16 @@ pub trait HalfDescription: SideState {
 
 /// What every half gets by deriving `Clone` and `Hash`: a model checker copies
 /// states and tells them apart.
-pub trait SideState {
+pub trait HalfState {
     /// A half in the same state.
-    fn duplicate(&self) -> Box<dyn Side>;
+    fn duplicate(&self) -> Box<dyn InterfaceHalf>;
 
     /// Feeds the state, without what was counted, to `hasher`.
     fn hash_state(&self, hasher: &mut dyn Hasher);
 }
 
-impl<T: Side + Clone + Hash + 'static> SideState for T {
-    fn duplicate(&self) -> Box<dyn Side> {
+impl<T: InterfaceHalf + Clone + Hash + 'static> HalfState for T {
+    fn duplicate(&self) -> Box<dyn InterfaceHalf> {
         Box::new(self.clone())
     }
 

@@ -36,10 +36,10 @@ use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::half::{Context, RegisterFault};
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
-use crate::side::{Context, RegisterFault};
 use narthex_memory::main_memory::PAGE_BYTES;
 
 /// A device of a node: the verbs of its hardware.
@@ -135,19 +135,19 @@ impl Device for Interface {
     }
 
     fn snoop(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        self.sides[seat].snoop(context, transaction)
+        self.halves[seat].snoop(context, transaction)
     }
 
     fn home(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.sides[seat].home(context, transaction)
+        self.halves[seat].home(context, transaction)
     }
 
     fn wants(&self, seat: usize) -> bool {
-        self.sides[seat].wants_bus()
+        self.halves[seat].wants_bus()
     }
 
     fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
-        self.sides[seat].issue(context)
+        self.halves[seat].issue(context)
     }
 
     fn complete(
@@ -157,22 +157,22 @@ impl Device for Interface {
         transaction: &Transaction,
         response: &Response,
     ) {
-        self.sides[seat].complete(context, transaction, response);
+        self.halves[seat].complete(context, transaction, response);
     }
 
     fn network(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.sides[seat].network(context);
+        self.halves[seat].network(context);
     }
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.sides[seat].timer(context);
+        self.halves[seat].timer(context);
     }
 }
 
 impl DeviceDescription for Interface {
     fn seats(&self) -> Vec<DeviceSeat> {
         let concern = self.concern();
-        let seat = |(number, half): (usize, &dyn crate::Side)| {
+        let seat = |(number, half): (usize, &dyn crate::InterfaceHalf)| {
             let process = Interface::process_of(number);
             let is_sender = number == Interface::send_half(process);
             let registers = Addresses::of_process(process).register_page();
@@ -188,7 +188,7 @@ impl DeviceDescription for Interface {
                 concern,
             }
         };
-        self.sides.iter().map(|half| &**half).enumerate().map(seat).collect()
+        self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()
     }
 
     fn seats_beside(&self, seat: usize) -> Range<usize> {
@@ -213,26 +213,26 @@ impl DeviceDescription for Interface {
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.sides.iter().find_map(|side| side.peek(address))
+        self.halves.iter().find_map(|half| half.peek(address))
     }
 
     fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher) {
-        self.sides[seat].hash_state(hasher);
+        self.halves[seat].hash_state(hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
-        self.sides.iter().map(|side| side.statistics()).collect()
+        self.halves.iter().map(|half| half.statistics()).collect()
     }
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        self.sides.iter_mut().map(|side| side.statistics_mut()).collect()
+        self.halves.iter_mut().map(|half| half.statistics_mut()).collect()
     }
 
     fn queue(&self, seat: usize) -> QueueState {
-        self.sides[seat].queue()
+        self.halves[seat].queue()
     }
 
     fn engine(&self, seat: usize, now: Time) -> Option<Engine> {
-        self.sides[seat].engine(now)
+        self.halves[seat].engine(now)
     }
 }

@@ -20,11 +20,11 @@ use thiserror::Error;
 use crate::address_names::AddressNames;
 use crate::attachment::Attachment;
 use crate::description::Layout;
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::models::{Built, Model, Setup};
 use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
-use crate::side::{Context, RegisterFault, Side};
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -101,7 +101,7 @@ pub struct Interface {
     /// What it is called.
     name: Name,
     /// Process 0's send half, then its receive half, then process 1's.
-    pub sides: Vec<Box<dyn Side>>,
+    pub halves: Vec<Box<dyn InterfaceHalf>>,
     /// Addresses whose home each half is; none where main memory is.
     homes: Vec<Vec<Range<u64>>>,
     /// All addresses that concern any half are in here; see [`Layout::cachable`].
@@ -112,7 +112,7 @@ impl Clone for Interface {
     fn clone(&self) -> Self {
         Interface {
             name: self.name,
-            sides: self.sides.iter().map(|side| side.duplicate()).collect(),
+            halves: self.halves.iter().map(|half| half.duplicate()).collect(),
             homes: self.homes.clone(),
             concern: self.concern.clone(),
         }
@@ -121,18 +121,18 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, sides, homes: _, concern: _ } = self;
-        sides.iter_mut().try_for_each(|side| {
-            let layout = side.layout();
-            side.archive(archive)?;
-            archive.ensure(side.layout() == layout, "an interface's half is another than the machine's")
+        let Interface { name: _, halves, homes: _, concern: _ } = self;
+        halves.iter_mut().try_for_each(|half| {
+            let layout = half.layout();
+            half.archive(archive)?;
+            archive.ensure(half.layout() == layout, "an interface's half is another than the machine's")
         })
     }
 }
 
 impl std::fmt::Debug for Interface {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let halves: Vec<String> = self.sides.iter().map(|side| side.queue().to_string()).collect();
+        let halves: Vec<String> = self.halves.iter().map(|half| half.queue().to_string()).collect();
         write!(f, "{}", halves.join("; "))
     }
 }
@@ -141,17 +141,17 @@ impl Interface {
     /// Builds the interface `name` for a node.
     pub fn build(name: Name, node: &Surroundings<'_>) -> Result<Self, InterfaceError> {
         rules::check(&name, node.processes)?;
-        let mut sides = Vec::new();
+        let mut halves = Vec::new();
         for process in 0..node.processes {
-            sides.push(half(name.send, node, process, sides.len(), |model| model.send)?);
-            sides.push(half(name.receive, node, process, sides.len(), |model| model.receive)?);
+            halves.push(half(name.send, node, process, halves.len(), |model| model.send)?);
+            halves.push(half(name.receive, node, process, halves.len(), |model| model.receive)?);
         }
-        let layouts: Vec<Layout> = sides.iter().map(|side| side.layout()).collect();
+        let layouts: Vec<Layout> = halves.iter().map(|half| half.layout()).collect();
         let ranges = || layouts.iter().flat_map(|layout| layout.cachable.iter().chain(&layout.home));
         let start = ranges().map(|range| range.start).min().unwrap_or_default();
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
         let homes = layouts.into_iter().map(|layout| layout.home).collect();
-        Ok(Interface { name, sides, homes, concern })
+        Ok(Interface { name, halves, homes, concern })
     }
 
     /// The same interface without a rule, for a model checker.
@@ -161,11 +161,11 @@ impl Interface {
     pub fn without(&self, rule: &str) -> Result<Self, InterfaceError> {
         let mut interface = self.clone();
         let wanted = rule.trim().to_ascii_lowercase();
-        let left_out = interface.sides.iter_mut().filter_map(|side| side.leave_out(&wanted).then_some(()));
+        let left_out = interface.halves.iter_mut().filter_map(|half| half.leave_out(&wanted).then_some(()));
         if left_out.count() > 0 {
             return Ok(interface);
         }
-        let mut rules: Vec<&str> = self.sides.iter().flat_map(|side| side.protocol_rules()).collect();
+        let mut rules: Vec<&str> = self.halves.iter().flat_map(|half| half.protocol_rules()).collect();
         rules.dedup();
         let distance = |name: &str| strsim::damerau_levenshtein(name, &wanted);
         let nearest = rules.iter().min_by_key(|name| distance(name)).filter(|name| distance(name) <= 4);
@@ -192,25 +192,25 @@ impl Interface {
         self.concern.contains(&address)
     }
 
-    /// The place of a process's send half among [`Interface::sides`].
+    /// The place of a process's send half among [`Interface::halves`].
     pub fn send_half(process: u8) -> usize {
         2 * usize::from(process)
     }
 
-    /// The place of a process's receive half among [`Interface::sides`].
+    /// The place of a process's receive half among [`Interface::halves`].
     pub fn receive_half(process: u8) -> usize {
         Self::send_half(process) + 1
     }
 
     /// Whose half it is.
-    pub fn process_of(side: usize) -> u8 {
-        (side / 2) as u8
+    pub fn process_of(half: usize) -> u8 {
+        (half / 2) as u8
     }
 
     /// Both halves of the process whose port the context has.
-    fn halves(&mut self, context: &Context<'_>) -> &mut [Box<dyn Side>] {
+    fn halves_of(&mut self, context: &Context<'_>) -> &mut [Box<dyn InterfaceHalf>] {
         let first = Self::send_half(context.network.process());
-        &mut self.sides[first..first + 2]
+        &mut self.halves[first..first + 2]
     }
 
     /// The half that is the home of an address; none if main memory is.
@@ -223,7 +223,7 @@ impl Interface {
 
     /// What composer and guest need to know, of both halves of a process.
     pub fn layouts(&self, process: u8) -> [Layout; 2] {
-        [Self::send_half(process), Self::receive_half(process)].map(|side| self.sides[side].layout())
+        [Self::send_half(process), Self::receive_half(process)].map(|half| self.halves[half].layout())
     }
 
     /// What the addresses of its memory and registers are called.
@@ -235,8 +235,8 @@ impl Interface {
     /// joined by OR.
     pub fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
         let mut joined = None;
-        for side in self.halves(context) {
-            if let Some(answer) = side.load(context, offset) {
+        for half in self.halves_of(context) {
+            if let Some(answer) = half.load(context, offset) {
                 joined = Some(joined.unwrap_or(0) | answer?);
             }
         }
@@ -246,7 +246,7 @@ impl Interface {
 
     /// The processor loads a block into a block buffer.
     pub fn load_block(&mut self, context: &mut Context<'_>, offset: u64) -> Result<BlockData, RegisterFault> {
-        let answer = self.halves(context).iter_mut().find_map(|side| side.load_block(context, offset));
+        let answer = self.halves_of(context).iter_mut().find_map(|half| half.load_block(context, offset));
         answer.unwrap_or_else(|| {
             Err(RegisterFault(format!("there is no block to load from at offset {offset:#x}")))
         })
@@ -260,7 +260,7 @@ impl Interface {
         block: &BlockData,
     ) -> Result<(), RegisterFault> {
         let answer =
-            self.halves(context).iter_mut().find_map(|side| side.store_block(context, offset, block));
+            self.halves_of(context).iter_mut().find_map(|half| half.store_block(context, offset, block));
         answer.unwrap_or_else(|| {
             Err(RegisterFault(format!("there is no block to store to at offset {offset:#x}")))
         })
@@ -269,9 +269,9 @@ impl Interface {
     /// The time that a processor's access to the interface takes beyond the
     /// bus's own cycles.
     pub fn access_time(&self, kind: Kind) -> Duration {
-        let delays = self.sides.iter().map(|side| match kind {
-            Kind::BlockLoad | Kind::BlockStore => side.block_delay(),
-            _ => side.register_delay(),
+        let delays = self.halves.iter().map(|half| match kind {
+            Kind::BlockLoad | Kind::BlockStore => half.block_delay(),
+            _ => half.register_delay(),
         });
         delays.max().unwrap_or_default()
     }
@@ -279,8 +279,8 @@ impl Interface {
     /// The processor stores to a register.
     pub fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), RegisterFault> {
         let mut taken = false;
-        for side in self.halves(context) {
-            if let Some(answer) = side.store(context, offset, value) {
+        for half in self.halves_of(context) {
+            if let Some(answer) = half.store(context, offset, value) {
                 answer?;
                 taken = true;
             }
@@ -298,7 +298,7 @@ fn half(
     process: u8,
     place: usize,
     builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
-) -> Result<Box<dyn Side>, InterfaceError> {
+) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let model = name.model;
     let config = node
         .sections
@@ -346,7 +346,7 @@ mod tests {
     fn every_rule_that_a_half_says_it_follows_can_be_left_out() {
         for model in MODELS {
             let interface = build(model.examples[0]);
-            for rule in interface.sides.iter().flat_map(|side| side.protocol_rules()) {
+            for rule in interface.halves.iter().flat_map(|half| half.protocol_rules()) {
                 assert!(interface.without(rule).is_ok(), "{} without {rule}", model.family);
             }
         }

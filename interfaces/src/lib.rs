@@ -6,7 +6,7 @@
 //! | [`taxonomy`] | the notation of both studies, for the models whose names are in it |
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`device`] | the trait of a device: seats on interconnects |
-//! | [`side`] | the trait of half an interface, and the contract above it |
+//! | [`half`] | the trait of half an interface, and the contract above it |
 //! | [`description`] | what halves and devices say of themselves to composer, observers and checkers |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
@@ -28,6 +28,7 @@ pub mod cachable_register;
 pub mod description;
 pub mod device;
 pub mod fifo;
+pub mod half;
 pub mod information;
 pub mod interface;
 pub mod models;
@@ -36,14 +37,13 @@ pub mod programming;
 pub mod queue;
 pub mod registers;
 pub mod rules;
-pub mod side;
 pub mod taxonomy;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use description::{DeviceDescription, DeviceSeat, HalfDescription, Layout, SideState};
+pub use description::{DeviceDescription, DeviceSeat, HalfDescription, HalfState, Layout};
 pub use device::Device;
+pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
 pub use queue::QueueState;
-pub use side::{Context, RegisterFault, Side};

@@ -20,6 +20,9 @@ use narthex_memory::{AgentId, Kind};
 use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
 use crate::node::ProcessorSeats;
 
+/// What reports call a node's first bus.
+pub const MEMORY_BUS: &str = "memory bus";
+
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
 pub struct InterconnectShape {
@@ -147,7 +150,7 @@ impl MachineConfig {
         let bus = |name: &str| self.bus_named(name).expect("checked with the machine").clone();
         let (kind, reported) = match &self.node.interconnects[name] {
             InterconnectPart::SnoopingBus {} => {
-                (InterconnectKind::SnoopingBus(bus(name)), if name == used[0] { "memory bus" } else { name })
+                (InterconnectKind::SnoopingBus(bus(name)), if name == used[0] { MEMORY_BUS } else { name })
             }
             InterconnectPart::BridgedBus { behind } => {
                 let config = self.io_bus.clone().expect("checked with the machine");

@@ -3,8 +3,11 @@
 //! | module | what it tells |
 //! | --- | --- |
 //! | [`hang`] | why a run makes no progress |
-//! | [`explain`](mod@explain) | one message's life, from the journals of a run |
+//! | [`explain`](mod@explain) | one message's life, from a journal of each node |
 //! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
+//!
+//! They listen at the nodes' ports: each attaches a probe of its own
+//! (`narthex_machine::node::probe`), and models know nothing of it.
 //!
 //! A run offers its nodes to a [`Monitor`]; here is the one of every run that a
 //! user makes: it explains a hang, and writes a timeline if one is asked for.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use narthex_interfaces::DeviceDescription;
-use narthex_interfaces::side::{Context, RegisterFault, Side};
+use narthex_interfaces::half::{Context, InterfaceHalf, RegisterFault};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;
 use narthex_memory::interconnects::{self, Composition, Interconnect, InterconnectId, MemoryId, Observation};
@@ -135,13 +135,17 @@ impl<'a> Step<'a> {
     }
 
     /// Calls a half and carries out what it did with the network.
-    fn with_half<R>(&mut self, half: usize, call: impl FnOnce(&mut dyn Side, &mut Context<'_>) -> R) -> R {
+    fn with_half<R>(
+        &mut self,
+        half: usize,
+        call: impl FnOnce(&mut dyn InterfaceHalf, &mut Context<'_>) -> R,
+    ) -> R {
         let world = &mut self.world;
         let (mut network, mut timers, mut faults) = (world.network.port(), Vec::new(), Vec::new());
         let now = world.clocks[half].tick();
         let mut context =
             Context { now, network: network.of_process(0), timers: &mut timers, faults: &mut faults };
-        let result = call(&mut *world.interface.sides[half], &mut context);
+        let result = call(&mut *world.interface.halves[half], &mut context);
         world.clocks[half].await_all(timers);
         let before = world.network.taken;
         let (lengths, count) = (self.rules.lengths, self.rules.numbers.sends);

@@ -113,11 +113,11 @@ impl World {
         use std::hash::Hash;
         let mut digest = Digest::default();
         self.guest.hash_state(&mut digest);
-        for (side, clock) in self.interface.sides.iter().zip(&self.clocks) {
+        for (half, clock) in self.interface.halves.iter().zip(&self.clocks) {
             let awaited: Vec<Time> = clock.awaited.iter().copied().collect();
             digest.at(clock.now, &awaited);
             awaited.hash(&mut digest);
-            side.hash_state(&mut digest);
+            half.hash_state(&mut digest);
         }
         self.interconnects.hash_state(&mut digest);
         (&self.network, self.received, self.evicted).hash(&mut digest);
@@ -140,7 +140,7 @@ impl World {
         }
         let choices = self.interconnects.choices(|agent, on| self.wants(seats, agent, on));
         events.extend(choices.into_iter().map(Event::Interconnect));
-        let waits = |side: &usize| !self.clocks[*side].awaited.is_empty();
+        let waits = |half: &usize| !self.clocks[*half].awaited.is_empty();
         events.extend([0, 1].into_iter().filter(waits).map(Event::Timer));
         if self.network.can_make_room(numbers.sends) {
             events.push(Event::Room);
@@ -180,8 +180,8 @@ impl World {
         let elsewhere = self.interconnects.occupants().filter(|&(on, _)| on != bus);
         wanted.extend(elsewhere.map(|(_, transaction)| transaction.address));
         let is_occupied = self.interconnects.get(bus).occupant().is_some();
-        for (side, clock) in self.interface.sides.iter().zip(&self.clocks) {
-            if !is_occupied && side.wants_bus() {
+        for (half, clock) in self.interface.halves.iter().zip(&self.clocks) {
+            if !is_occupied && half.wants_bus() {
                 let mut port = self.network.port();
                 let mut context = Context {
                     now: clock.now,
@@ -189,7 +189,7 @@ impl World {
                     timers: &mut Vec::new(),
                     faults: &mut Vec::new(),
                 };
-                wanted.extend(side.duplicate().issue(&mut context).map(|transaction| transaction.address));
+                wanted.extend(half.duplicate().issue(&mut context).map(|transaction| transaction.address));
             }
         }
         wanted
@@ -200,7 +200,7 @@ impl World {
     pub fn wants(&self, seats: &ProcessorSeats, agent: AgentId, on: InterconnectId) -> bool {
         match half_of(agent) {
             None => self.guest.caches.wants(seats.traffic(on)),
-            Some(half) => self.interface.sides[half].wants_bus(),
+            Some(half) => self.interface.halves[half].wants_bus(),
         }
     }
 
@@ -211,10 +211,10 @@ impl World {
             (_, Some(reason)) => format!("the processor waits ({reason:?})"),
             _ => "the processor runs".into(),
         };
-        let sides: Vec<String> = self.interface.sides.iter().map(|side| side.queue().to_string()).collect();
+        let halves: Vec<String> = self.interface.halves.iter().map(|half| half.queue().to_string()).collect();
         format!(
             "{doing}; {}{}; the network has taken {} messages, the program has received {}",
-            sides.join("; "),
+            halves.join("; "),
             self.interconnects.describe(),
             self.network.taken,
             self.received

@@ -22,9 +22,9 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::description::{HalfDescription, Layout};
 use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
-use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Queue, Simple};
 
 /// The parameters of an interface that buffers packets on their way out.
@@ -102,7 +102,7 @@ impl Send {
     }
 }
 
-impl Side for Send {
+impl InterfaceHalf for Send {
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         let room = self.waiting.len() < self.capacity;
         (offset == STATUS).then_some(Ok(if room { STATUS_CAN_SEND } else { 0 }))
@@ -188,7 +188,7 @@ fn doubleword(chunk: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-impl Side for Receive {
+impl InterfaceHalf for Receive {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         let arrived = context.network.front().is_some();
         match offset {

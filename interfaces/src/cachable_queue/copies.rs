@@ -10,7 +10,7 @@ use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::device_memory::DeviceMemory;
-use crate::side::HomeReply;
+use crate::half::HomeReply;
 
 /// The blocks of one queue that the interface has.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use narthex_kernel::Duration;
 use narthex_memory::{BlockData, Kind, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
-use crate::side::HomeReply;
+use crate::half::HomeReply;
 
 /// The memory of an interface that is the home of its blocks.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]

@@ -17,8 +17,8 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction
 use serde::{Deserialize, Serialize};
 
 use super::device_memory::DeviceMemory;
+use crate::half::HomeReply;
 use crate::registers::FIRST_POINTER;
-use crate::side::HomeReply;
 /// A half uses two pointers at most.
 const LINES: usize = 4;
 

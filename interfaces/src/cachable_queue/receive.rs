@@ -45,9 +45,9 @@ use super::protocol_rule::ProtocolRule;
 use super::unread::{Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, HomeReply, InterfaceHalf};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER};
-use crate::side::{Context, HomeReply, Side};
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -333,7 +333,7 @@ impl CachableQueueReceive {
     }
 }
 
-impl Side for CachableQueueReceive {
+impl InterfaceHalf for CachableQueueReceive {
     fn register_delay(&self) -> Duration {
         self.register_delay
     }

@@ -23,9 +23,9 @@ use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
-use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -226,7 +226,7 @@ impl CachableQueueSend {
     }
 }
 
-impl Side for CachableQueueSend {
+impl InterfaceHalf for CachableQueueSend {
     fn store(
         &mut self,
         context: &mut Context<'_>,

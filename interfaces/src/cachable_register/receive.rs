@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CLEAR, Registers};
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -115,7 +115,7 @@ impl RegisterReceive {
     }
 }
 
-impl Side for RegisterReceive {
+impl InterfaceHalf for RegisterReceive {
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         (offset == STATUS).then_some(Ok(if self.shown { STATUS_HAS_RECEIVED } else { 0 }))
     }

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, HomeReply, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -144,7 +144,7 @@ impl RegisterSend {
     }
 }
 
-impl Side for RegisterSend {
+impl InterfaceHalf for RegisterSend {
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         (offset == STATUS).then_some(Ok(if self.ready { 0 } else { STATUS_CAN_SEND }))
     }

@@ -17,7 +17,7 @@
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::side::{Context, RegisterFault};
+use crate::half::{Context, RegisterFault};
 
 /// What a load of a transfer's register shows: it is under way.
 pub const DMA_BUSY: u64 = 1;

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
-use crate::side::{Context, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the receive half did.
@@ -97,7 +97,7 @@ fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
     bytes.iter_mut().zip(whole.skip(start)).for_each(|(target, &source)| *target = source);
 }
 
-impl Side for ReceiveFifo {
+impl InterfaceHalf for ReceiveFifo {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             STATUS => Some(Ok(if self.is_ready(context.now) { STATUS_HAS_RECEIVED } else { 0 })),

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
 use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
-use crate::side::{Context, RegisterFault, Side};
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -87,7 +87,7 @@ impl SendFifo {
     }
 }
 
-impl Side for SendFifo {
+impl InterfaceHalf for SendFifo {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         if offset != STATUS {
             return None;

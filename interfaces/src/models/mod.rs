@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attachment::Attachment;
+use crate::half::InterfaceHalf;
 use crate::name::{HalfName, Reading};
 use crate::programming::Programming;
 use crate::registers::Addresses;
-use crate::side::Side;
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
@@ -41,7 +41,7 @@ pub struct Setup<'a> {
 }
 
 /// One half, or why there can be none: (key of the parameter or empty, problem).
-pub type Built = Result<Box<dyn Side>, Problem>;
+pub type Built = Result<Box<dyn InterfaceHalf>, Problem>;
 
 /// A parameter or size that a model cannot work with.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -25,9 +25,9 @@ use serde_json::json;
 use super::{Built, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// Block store: the next block of the packet to be sent. Block load: the next
@@ -83,7 +83,7 @@ struct Send {
     block_access_time: Duration,
 }
 
-impl Side for Send {
+impl InterfaceHalf for Send {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         self.fifo.load(context, offset)
     }
@@ -156,7 +156,7 @@ struct Receive {
     block_bytes: usize,
 }
 
-impl Side for Receive {
+impl InterfaceHalf for Receive {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         self.fifo.load(context, offset)
     }

@@ -46,9 +46,9 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
-use crate::side::{Context, RegisterFault, Side};
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
 /// Store: where in memory the payload is that is to be sent by DMA. Load: starts
@@ -151,7 +151,7 @@ struct Send {
     fetched: Vec<u8>,
 }
 
-impl Side for Send {
+impl InterfaceHalf for Send {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             SEND_DMA => Some(self.engine.load(context, self.fifo.missing())),
@@ -263,7 +263,7 @@ impl Receive {
     }
 }
 
-impl Side for Receive {
+impl InterfaceHalf for Receive {
     fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
         match offset {
             RECEIVE_DMA => Some(self.engine.load(context, self.fifo.payload_left(context))),

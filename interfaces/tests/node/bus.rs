@@ -48,7 +48,7 @@ impl Composition for Node {
     fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
         match agent {
             PROCESSOR => self.requested.is_some(),
-            half => self.interface.sides[Self::side_of(half)].wants_bus(),
+            half => self.interface.halves[Self::side_of(half)].wants_bus(),
         }
     }
 

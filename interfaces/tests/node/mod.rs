@@ -12,11 +12,11 @@ use narthex_fabrics::{
     Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
 };
 use narthex_interfaces::description::Layout;
+use narthex_interfaces::half::Context;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::side::Context;
 use narthex_interfaces::{Attachment, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
@@ -206,7 +206,7 @@ impl Node {
             && self.frames.is_empty()
             && self.retry.is_none()
             && self.sending.is_none()
-            && self.interface.sides.iter().all(|side| !side.wants_bus())
+            && self.interface.halves.iter().all(|side| !side.wants_bus())
     }
 
     /// The state of interface and flow control.
@@ -236,7 +236,7 @@ impl Node {
     /// 0 is the send half, 1 the receive half.
     pub fn bus_turn(&mut self, half: usize) -> bool {
         let side = self.own_sides().start + half;
-        if !self.interface.sides[side].wants_bus() {
+        if !self.interface.halves[side].wants_bus() {
             return false;
         }
         self.grant(AgentId(FIRST_SIDE.0 + side as u8));
@@ -277,9 +277,9 @@ impl Node {
     fn with_side<R>(
         &mut self,
         side: usize,
-        call: impl FnOnce(&mut dyn narthex_interfaces::Side, &mut Context<'_>) -> R,
+        call: impl FnOnce(&mut dyn narthex_interfaces::InterfaceHalf, &mut Context<'_>) -> R,
     ) -> R {
-        self.with_interface(|interface, context| call(&mut *interface.sides[side], context))
+        self.with_interface(|interface, context| call(&mut *interface.halves[side], context))
     }
 
     fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {

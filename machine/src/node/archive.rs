@@ -29,7 +29,7 @@ impl Archived for Node {
             statistics,
             progress,
             progressed_at,
-            journal: _,
+            probe: _,
             waiting,
             instant: _,
         } = self;

@@ -9,7 +9,6 @@ use narthex_memory::interconnects::{
 use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::journal::{self, Crossing, Hold};
 use super::{Event, Node, State};
 
 /// An agent of the node's interconnects, by what it belongs to.
@@ -202,51 +201,15 @@ impl Composition for Node {
     }
 
     fn is_observed(&self) -> bool {
-        self.journal.is_some()
+        self.probe.is_attached()
     }
 
     #[inline]
     fn observe(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
         if let Observation::GrantedInVain(agent) = seen {
             self.note_vain_grant(at, on, agent);
-        } else if self.journal.is_some() {
-            self.note_observation(at, on, seen);
+        } else if self.probe.is_attached() {
+            self.report_observation(at, on, seen);
         }
-    }
-}
-
-impl Node {
-    /// Enters what happened at an interconnect into the journal.
-    #[cold]
-    fn note_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
-        let interconnect = &self.interconnects[usize::from(on.0)];
-        let (bus, cycle) = (interconnect.name(), interconnect.cycle());
-        let event = match seen {
-            Observation::Crossing { time: (granted, released), transaction, supplier } => {
-                let crossing = Crossing {
-                    bus,
-                    granted,
-                    released,
-                    cycles: (released - granted).as_ps() / cycle.as_ps(),
-                    agent: self.agent(transaction.agent),
-                    kind: transaction.kind,
-                    address: transaction.address,
-                    supplier: supplier.map(|supplier| match supplier {
-                        Supplier::Agent(agent) => journal::Supplier::Agent(self.agent(agent)),
-                        Supplier::Memory(_) => journal::Supplier::MainMemory,
-                    }),
-                    touched: [false; 2],
-                };
-                return self.note(granted, journal::Event::Crossing(crossing));
-            }
-            Observation::Held(transaction) => {
-                let (kind, address) = (transaction.kind, transaction.address);
-                journal::Event::Held(Hold { bus, agent: self.agent(transaction.agent), kind, address })
-            }
-            Observation::Kept => journal::Event::Kept(bus),
-            Observation::Released => journal::Event::Released(bus),
-            Observation::GrantedInVain(_) => return,
-        };
-        self.note(at, event);
     }
 }

@@ -5,26 +5,22 @@
 //! interconnect it reaches what that process may use.
 
 use narthex_interfaces::Device;
-use narthex_interfaces::side::Context;
+use narthex_interfaces::half::Context;
 use narthex_kernel::Time;
 use narthex_memory::interconnects;
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::{Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
-use super::{Event, Node, journal};
+use super::{Event, Node, probe};
 
 impl Node {
     /// An instant that a seat asked for has come.
     pub(super) fn timer(&mut self, now: Time, device: usize, seat: usize) {
-        self.note(now, journal::Event::Timer(self.seat_number(device, seat)));
+        let number = self.first_seats[device] + seat;
+        self.probe.report(now, || probe::Event::Timer(number));
         let place = self.seat_of(device, seat);
         self.with_seat(now, place, |device, context| device.timer(seat, context));
-    }
-
-    /// The number of a seat in the journal: those of the network interface come first.
-    fn seat_number(&self, device: usize, seat: usize) -> usize {
-        self.first_seats[device] + seat
     }
 
     /// Lets the processes use the room that there is for sending. The one that

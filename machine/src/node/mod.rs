@@ -37,8 +37,8 @@ mod composition;
 pub mod counts;
 mod devices;
 mod endless;
-pub mod journal;
 pub(crate) mod memory;
+pub mod probe;
 mod process;
 mod processor;
 mod program;
@@ -54,7 +54,7 @@ use narthex_cores::Stop;
 use narthex_fabrics::port::Departure;
 use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Device;
-use narthex_interfaces::side::RegisterFault;
+use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
@@ -63,7 +63,7 @@ use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
 
 use crate::activity::{Activity, Marker, Occupation};
 use composition::SeatPlace;
-use journal::{Edge, Journal};
+use probe::ProbePort;
 use processor::State;
 
 use serde::{Deserialize, Serialize};
@@ -87,17 +87,6 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
-}
-
-impl Event {
-    /// Whether a transaction on one of the interconnects begins or ends.
-    fn edge(&self) -> Option<Edge> {
-        match self {
-            Event::Interconnect(_, Step::Grant) => Some(Edge::Granted),
-            Event::Interconnect(_, Step::Release) => Some(Edge::Released),
-            _ => None,
-        }
-    }
 }
 
 /// One node of the machine.
@@ -134,8 +123,8 @@ pub struct Node {
     waiting: Waiting,
     /// What has happened at the present instant.
     instant: endless::Instant,
-    /// What happened here, where a journal is kept.
-    pub journal: Option<Box<Journal>>,
+    /// What observes it.
+    probe: ProbePort,
 }
 
 /// What a node is made of.
@@ -191,7 +180,7 @@ impl Node {
             progressed_at: Time::ZERO,
             waiting: Waiting::default(),
             instant: endless::Instant::default(),
-            journal: None,
+            probe: ProbePort::default(),
         }
     }
 
@@ -297,15 +286,7 @@ impl Node {
     /// From `at` on a processor's time belongs to this activity and occupation.
     fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
         self.processors[index].ledger.switch(at, (activity, occupation));
-        self.note(at, journal::Event::Booking { processor: index, activity, occupation });
-    }
-
-    /// Enters something into the journal, if there is one.
-    #[inline]
-    fn note(&mut self, at: Time, event: journal::Event) {
-        if let Some(journal) = &mut self.journal {
-            journal.record(at, event);
-        }
+        self.probe.report(at, || probe::Event::Booking { processor: index, activity, occupation });
     }
 
     fn mark(&mut self, index: usize, immediate: u16) {
@@ -326,14 +307,12 @@ impl Node {
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
         self.check_watched_event(&event);
-        let edge = if self.journal.is_some() { event.edge() } else { None };
+        let edge = self.probe.edge(&event);
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
             rarer => self.handle_rarer(now, rarer),
         }
-        if let Some(journal) = &mut self.journal {
-            journal.look(now, edge, &*self.devices[0], &self.network);
-        }
+        self.probe.show(now, edge, &self.devices, &self.network);
     }
 
     /// Out of line, so that the steps of interconnects need none of its locals.
@@ -355,10 +334,10 @@ impl Node {
     }
 
     fn frame(&mut self, now: Time, frame: Frame) {
-        let note = self.journal.is_some().then(|| frame.summary());
+        let summary = self.probe.is_attached().then(|| frame.summary());
         let arrival = self.network.arrive(now, frame);
-        if let (Some(journal), Some(note)) = (&mut self.journal, note) {
-            journal.record(now, journal::Event::Arrival(note, arrival.packet.is_some()));
+        if let Some(summary) = summary {
+            self.probe.report(now, || probe::Event::Arrival(summary, arrival.packet.is_some()));
         }
         if let Some(process) = arrival.packet {
             self.got_further(now);
@@ -378,14 +357,12 @@ impl Node {
 
     /// Sends off the frames that leave after a step.
     fn depart(&mut self, now: Time) {
-        let (departures, journal) = (&mut self.departures, &mut self.journal);
+        let Node { departures, probe, network, .. } = self;
         let depart = |departure: Departure| {
-            if let Some(journal) = journal {
-                journal.departure(now, &departure.2, departure.1);
-            }
+            probe.report(now, || probe::Event::Departure(departure.2.summary(), departure.1));
             departures.push(departure);
         };
-        if let Some(at) = self.network.departures(now, depart) {
+        if let Some(at) = network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
         }
     }

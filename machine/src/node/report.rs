@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::Node;
 use super::counts::{ledger_json, sizes_json, statistics_json};
-use super::journal::{Event, Journal};
 use super::process::Ended;
 
 impl Node {
@@ -20,20 +19,6 @@ impl Node {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
         }
-    }
-
-    /// Begins a journal for a timeline, at the end of a window: with what its
-    /// processors are at.
-    pub fn begin_timeline(&mut self, now: Time) {
-        self.rest_at(now);
-        let mut journal = Journal::for_timeline();
-        for (processor, unit) in self.processors.iter().enumerate() {
-            let (activity, occupation) = unit.booked();
-            let at = now.max(unit.ledger.booked_until());
-            journal.record(at, Event::Booking { processor, activity, occupation });
-        }
-        journal.look(now, None, &*self.devices[0], &self.network);
-        self.journal = Some(Box::new(journal));
     }
 
     /// The names of the buses that it has.

@@ -1,4 +1,4 @@
-//! What watches a run from outside: a timeline, a journal, the explanation of a hang.
+//! What watches a run from outside: a timeline, the life of a message, the explanation of a hang.
 
 use narthex_kernel::Time;
 use serde_json::Value;

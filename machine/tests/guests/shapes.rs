@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 
 use narthex_cores::linux::Program;
 use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::side::{Context, RegisterFault};
+use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::statistics::StatisticSet;
@@ -14,10 +14,11 @@ use narthex_kernel::{Archive, Duration};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
-use narthex_machine::node::journal::{Event, Journal};
+use narthex_machine::node::probe::Event;
 use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
+use crate::listener::Listener;
 use crate::support::{program, request};
 
 narthex_kernel::statistics! {
@@ -407,21 +408,17 @@ fn a_node_of_any_shape_goes_on_from_a_checkpoint() {
 }
 
 #[test]
-fn a_journal_names_each_bus_of_a_node() {
+fn a_probe_is_told_which_bus_of_a_node_a_transaction_crosses() {
     let mut nodes = nodes(&machine(&[]), &asking(), &answering(), 1);
-    nodes[0].journal = Some(Box::new(Journal::new(0, 1 << 20)));
+    nodes[0].attach(Box::<Listener>::default());
     assert_eq!(nodes[0].buses(), ["memory bus", "service bus"]);
     let (_, mut nodes) = simulate(nodes, 1);
-    let journal = nodes[0].journal.take().expect("it is kept");
+    let listener = nodes[0].detach::<Listener>().expect("it is attached");
     let crossed = |bus: &str| {
         let is_on = |event: &Event| matches!(event, Event::Crossing(crossing) if crossing.bus == bus);
-        journal_count(&journal, is_on)
+        listener.events.iter().filter(|(_, event)| is_on(event)).count()
     };
     assert!(crossed("memory bus") > 0 && crossed("service bus") > 100);
-}
-
-fn journal_count(journal: &Journal, is: impl Fn(&Event) -> bool) -> usize {
-    journal.records().filter(|record| is(&record.event)).count()
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Host threads change nothing: no picosecond, no statistic, no byte of a guest's
-//! memory, no line of a journal. Here threads are real, more than processors too,
+//! memory, nothing that a probe is told. Here threads are real, more than processors too,
 //! and are held up at random.
 
 #[path = "../../../kernel/src/simulation/tests/delayed.rs"]
@@ -15,9 +15,9 @@ use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
-use narthex_machine::node::journal::{Journal, Record};
 use narthex_machine::{Progress, RunRequest, config, run};
 
+use crate::listener::Listener;
 use crate::machines_and_interfaces;
 use crate::support::messages::{self, both_ways};
 use crate::support::{failure, program, request, result, run_elf, with};
@@ -33,12 +33,12 @@ fn ping_pong(turns: u64, bytes: u64) -> String {
     of_two.replace("bnez s8, answer", "andi t0, s8, 1\n    bnez t0, answer")
 }
 
-/// All that there is of a run: each node's archive, statistics and journal.
+/// All that there is of a run: each node's archive, statistics and probe.
 #[derive(PartialEq)]
 struct Everything {
     archives: Vec<Vec<u8>>,
     statistics: Vec<String>,
-    journals: Vec<Vec<Record>>,
+    probes: Vec<Listener>,
 }
 
 fn nodes(request: &RunRequest, elf: &[u8]) -> (Vec<Node>, Duration) {
@@ -50,10 +50,12 @@ fn nodes(request: &RunRequest, elf: &[u8]) -> (Vec<Node>, Duration) {
     (nodes, machine.config.network.build().smallest_latency())
 }
 
-fn everything(request: &RunRequest, elf: &[u8], threads: usize, journals: bool) -> Everything {
+fn everything(request: &RunRequest, elf: &[u8], threads: usize, probes: bool) -> Everything {
     let (nodes, lookahead) = nodes(request, elf);
     let delayed = |(number, mut node): (usize, Node)| {
-        node.journal = journals.then(|| Box::new(Journal::new(0, 1 << 20)));
+        if probes {
+            node.attach(Box::<Listener>::default());
+        }
         Delayed::new(node, number + 100 * threads)
     };
     let nodes = nodes.into_iter().enumerate().map(delayed).collect();
@@ -65,24 +67,23 @@ fn everything(request: &RunRequest, elf: &[u8], threads: usize, journals: bool) 
     let archives = nodes.iter_mut().map(|node| Archive::save(node).expect("it can be saved")).collect();
     nodes.iter_mut().for_each(|node| node.close(end));
     let statistics = nodes.iter().map(|node| node.to_json().to_string()).collect();
-    let journals = nodes.into_iter().filter_map(|node| node.journal.map(|journal| journal.into_records()));
-    Everything { archives, statistics, journals: journals.collect() }
+    let probes = nodes.iter_mut().filter_map(Node::detach).collect();
+    Everything { archives, statistics, probes }
 }
 
 fn of_nodes(machine: &str, interface: &str) -> RunRequest {
     RunRequest { nodes: Some(NODES), ..request(machine, interface) }
 }
 
-fn assert_same(turns: u64, journals: bool, source: &dyn Fn(u64) -> String) {
+fn assert_same(turns: u64, probes: bool, source: &dyn Fn(u64) -> String) {
     let elf = program(&source(turns));
     for (machine, interface) in machines_and_interfaces() {
         let request = of_nodes(machine, interface);
-        let alone = everything(&request, &elf, 1, journals);
-        assert!(alone.journals.iter().all(|journal| journal.len() > 50));
+        let alone = everything(&request, &elf, 1, probes);
+        assert!(alone.probes.iter().all(|probe| probe.events.len() > 50 && probe.looks.len() > 50));
         for threads in THREADS {
-            let Everything { archives, statistics, journals } = everything(&request, &elf, threads, journals);
-            let same =
-                [archives == alone.archives, statistics == alone.statistics, journals == alone.journals];
+            let Everything { archives, statistics, probes } = everything(&request, &elf, threads, probes);
+            let same = [archives == alone.archives, statistics == alone.statistics, probes == alone.probes];
             assert_eq!(same, [true; 3], "{machine} {interface}, {threads} threads");
         }
     }
@@ -95,7 +96,7 @@ fn nodes_and_their_memory_are_the_same_byte_for_byte() {
 }
 
 #[test]
-fn journals_are_the_same_line_for_line() {
+fn probes_are_told_and_shown_the_same() {
     assert_same(6, true, &|turns| ping_pong(turns, 24));
 }
 

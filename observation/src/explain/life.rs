@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use narthex_fabrics::{FrameKind, FrameSummary, NodeId, Rank};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::journal::{Crossing, Event, Record};
+use narthex_machine::node::probe::{Crossing, Event};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 use serde_json::{Value, json};
+
+use super::journal::{Journal, Record};
 
 /// The half that sends, and the half that receives.
 pub const SEND_HALF: usize = 0;
@@ -46,15 +48,16 @@ pub struct NodeHistory {
 impl NodeHistory {
     /// Takes a node's journal.
     pub fn new(node: &mut Node) -> Self {
-        let records = node.journal.take().map(|journal| journal.into_records()).unwrap_or_default();
+        let records = node.detach::<Journal>().map(|journal| journal.into_records()).unwrap_or_default();
         let bookings = bookings(&records);
         NodeHistory { records, bookings }
     }
 
-    /// The transactions of an agent.
-    pub fn crossings(&self, agent: Agent) -> impl Iterator<Item = &Crossing> {
+    /// The transactions of an agent, and whether each changed the state of a send
+    /// half, of a receive half.
+    pub fn crossings(&self, agent: Agent) -> impl Iterator<Item = (&Crossing, [bool; 2])> {
         self.records.iter().filter_map(move |record| match &record.event {
-            Event::Crossing(crossing) if crossing.agent == agent => Some(crossing),
+            Event::Crossing(crossing) if crossing.agent == agent => Some((crossing, record.touched)),
             _ => None,
         })
     }
@@ -224,12 +227,12 @@ fn left(sender: &NodeHistory, sent: Time) -> Time {
 /// A store may leave the store buffer after the processor has gone on; other
 /// transactions that are granted later belong to other work.
 fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Time {
-    let belongs = |crossing: &&Crossing| {
+    let belongs = |(crossing, touched): &(&Crossing, [bool; 2])| {
         let in_time = crossing.granted >= sent && crossing.released <= injected;
         let of_the_send = crossing.granted < left || crossing.kind == Kind::UncachedStore;
-        in_time && of_the_send && crossing.touched[SEND_HALF]
+        in_time && of_the_send && touched[SEND_HALF]
     };
-    let last = sender.crossings(PROCESSOR).filter(belongs).map(|crossing| crossing.released).max();
+    let last = sender.crossings(PROCESSOR).filter(belongs).map(|(crossing, _)| crossing.released).max();
     last.unwrap_or(left.min(injected))
 }
 

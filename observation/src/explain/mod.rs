@@ -1,7 +1,7 @@
 //! One message's life from a real run, and where its time went.
 //!
 //! The run is the round trip that the papers measure, over two nodes, with a
-//! journal on each (`node::journal`). The message is the request of node 0 to
+//! journal on each ([`journal`]). The message is the request of node 0 to
 //! node 1 of one measured round: from the marker with which the messaging
 //! library begins to send it to the one with which its handler starts. Seven
 //! instants on the *critical path* divide its latency:
@@ -48,6 +48,7 @@
 //! run's seed; the life that is shown is the one with the median latency, and
 //! the mean of the parts over all rounds stands beside it.
 
+mod journal;
 mod life;
 mod path;
 mod rows;
@@ -56,7 +57,6 @@ use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Node;
-use narthex_machine::node::journal::Journal;
 use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
 use narthex_machine::{Failure, RunRequest};
@@ -64,6 +64,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::hang::Hang;
+use journal::Journal;
 use life::{Life, NodeHistory};
 use path::Part;
 use rows::AddressNames;
@@ -175,8 +176,7 @@ struct Journals {
 
 impl Monitor for Journals {
     fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
-        let journal = || Some(Box::new(Journal::new(self.skip, JOURNAL_LIMIT)));
-        nodes.iter_mut().for_each(|node| node.journal = journal());
+        nodes.iter_mut().for_each(|node| node.attach(Box::new(Journal::new(self.skip, JOURNAL_LIMIT))));
         Ok(())
     }
 

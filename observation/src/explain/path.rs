@@ -150,7 +150,7 @@ impl Path {
     /// Goes on to `to` with a half of an interface: its transactions, and the
     /// time between them.
     fn interface(&mut self, history: &NodeHistory, half: usize, to: Time, [bus, engine]: [Part; 2]) {
-        for crossing in history.crossings(Agent::Seat(half)) {
+        for (crossing, _) in history.crossings(Agent::Seat(half)) {
             if crossing.released > self.reached && crossing.granted < to {
                 self.go(crossing.granted.min(to), engine);
                 self.go(crossing.released.min(to), bus);

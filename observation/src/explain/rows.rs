@@ -2,7 +2,7 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_machine::node::journal::{Crossing, Event, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Supplier};
 use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 

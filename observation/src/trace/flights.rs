@@ -13,9 +13,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use narthex_fabrics::{FrameKind, FrameSummary};
-use narthex_machine::node::journal::Event;
+use narthex_machine::node::probe::Event;
 
 use super::format::Frame;
+use super::recorder::Sight;
 use super::rows::Step;
 
 /// Bits of a packet's number in that of its arrow; above them is its source.
@@ -53,10 +54,10 @@ impl Flights {
         }
     }
 
-    /// What an event at a node means for packets; arrows begin if the timeline has.
-    pub fn follow(&mut self, node: usize, event: &Event, has_begun: bool) -> Vec<(Step, Frame)> {
-        match *event {
-            Event::Departure(note, destination) if note.kind == FrameKind::Packet => {
+    /// What happened at a node, as far as packets are concerned; arrows begin if the timeline has.
+    pub fn follow(&mut self, node: usize, sight: &Sight, has_begun: bool) -> Vec<(Step, Frame)> {
+        match *sight {
+            Sight::Port(Event::Departure(note, destination)) if note.kind == FrameKind::Packet => {
                 let again = self.returned.remove(&arrow(&note));
                 let step = if again { Step::LeavesAgain } else { Step::Leaves };
                 if has_begun && self.is_shown[usize::from(destination.0)] {
@@ -64,19 +65,19 @@ impl Flights {
                 }
                 vec![(step, self.at(node, note))]
             }
-            Event::Arrival(note, _) if note.kind == FrameKind::ReturnedPacket => {
+            Sight::Port(Event::Arrival(note, _)) if note.kind == FrameKind::ReturnedPacket => {
                 self.returned.insert(arrow(&note));
                 vec![(Step::ComesBack, self.at(node, note))]
             }
-            Event::Arrival(note, false) if note.kind == FrameKind::Packet => {
+            Sight::Port(Event::Arrival(note, false)) if note.kind == FrameKind::Packet => {
                 vec![(Step::FindsNoBuffer, self.at(node, note))]
             }
-            Event::Arrival(note, true) => {
+            Sight::Port(Event::Arrival(note, true)) => {
                 let process = (usize::from(note.destination.0) % self.processes) as u8;
                 self.waiting.entry((node, process)).or_default().push_back(Some(note));
                 vec![(Step::Arrives, self.at(node, note))]
             }
-            Event::Waiting(process, count) => self.take_until(node, process, count),
+            Sight::Waiting(process, count) => self.take_until(node, process, count),
             _ => Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 //! any instant, as a picture.
 //!
 //! ```text
-//!   nodes ── journals ──► Tracer: emptied every few microseconds of simulated time
+//!   nodes ── recorders ─► Tracer: emptied every few microseconds of simulated time
 //!                            │ sorted by time, then by node
 //!                            ▼
 //!                         Timeline: rows and what goes on in them
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! **Bounded.** The run is interrupted at instants of simulated time that follow
-//! from the number of nodes, so journals are never larger than what happens in
+//! from the number of nodes, so recorders are never larger than what happens in
 //! between. Nothing of what has been written is remembered but names and what is
 //! under way.
 //!
@@ -20,10 +20,10 @@
 //! nothing after, on any number of host threads. What records say is put in one
 //! order ([`timeline`]), so the file does not depend on those instants either.
 //!
-//! **No change of the result.** Journals only listen. A node that keeps one
+//! **No change of the result.** Recorders only listen. A node that has one
 //! executes its wait loops instead of computing them, which gives the same
 //! result, later. Before the timeline's begin, but for a moment, and behind its
-//! end there are no journals.
+//! end there are no recorders.
 //!
 //! **Safe.** The file is written beside its place and put there at the end, also
 //! if the run fails, gets stuck or is interrupted; what is there of it if
@@ -34,6 +34,7 @@ mod flights;
 pub mod format;
 mod output;
 pub mod perfetto;
+mod recorder;
 pub mod rows;
 mod selection;
 mod timeline;
@@ -46,12 +47,13 @@ use narthex_kernel::{Duration, Time};
 use narthex_machine::Failure;
 use narthex_machine::files::Destination;
 use narthex_machine::node::Node;
-use narthex_machine::node::journal::{Crossing, Event, Hold};
+use narthex_machine::node::probe::{Crossing, Event, Hold};
 
 use flights::Flights;
 use format::Format;
 use output::{Output, has_waveforms};
 use perfetto::Perfetto;
+use recorder::{Recorder, Sight};
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
@@ -59,12 +61,12 @@ use vcd::ValueChangeDump;
 
 pub use selection::TraceRequest;
 
-/// Journals hold what happens to all nodes together in this much of their time: a
+/// Recorders hold what happens to all nodes together in this much of their time: a
 /// few tens of megabytes, whatever the nodes do.
 const NODE_TIME: Duration = Duration::from_ns(200_000);
-/// Journals are emptied no more often.
+/// Recorders are emptied no more often.
 const SHORTEST_STEP: Duration = Duration::from_ns(200);
-/// Journals begin this long before the timeline, to know what goes on when it
+/// They begin this long before the timeline, to know what goes on when it
 /// begins: longer than any transaction takes.
 const RUN_UP: Duration = Duration::from_ns(2_000);
 
@@ -85,7 +87,7 @@ pub struct Tracer {
 enum Stage {
     /// Its time has not come.
     Before,
-    /// Journals are kept.
+    /// Recorders are attached.
     During,
     /// Its file is complete, or could not be written.
     Over,
@@ -115,7 +117,7 @@ impl Tracer {
         })
     }
 
-    /// When journals begin.
+    /// When recorders begin.
     fn run_up(&self) -> Time {
         Time::ZERO + self.selection.from.saturating_since(Time::ZERO + RUN_UP)
     }
@@ -134,7 +136,7 @@ impl Tracer {
         if self.stage == Stage::Before && now >= self.run_up() {
             self.stage = Stage::During;
             let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
-            shown.for_each(|(_, node)| node.begin_timeline(now));
+            shown.for_each(|(_, node)| node.attach_at(now, Box::<Recorder>::default()));
         }
         if self.stage == Stage::During {
             let taken = self.take(now, nodes);
@@ -144,15 +146,15 @@ impl Tracer {
         }
     }
 
-    /// Empties the journals up to `now`.
+    /// Empties the recorders up to `now`.
     fn take(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
         let mut entries = Vec::new();
         for (number, node) in nodes.iter_mut().enumerate() {
-            let records = node.journal.as_mut().map(|journal| journal.drain(now)).unwrap_or_default();
+            let records = node.probe::<Recorder>().map(|recorder| recorder.drain(now)).unwrap_or_default();
             entries.extend(records.into_iter().map(|record| {
                 let place = |address| node.place_of(address).to_string();
-                let place = address_of(&record.event).map(place);
-                Entry { at: record.at, node: number, event: record.event, place }
+                let place = address_of(&record.sight).map(place);
+                Entry { at: record.at, node: number, sight: record.sight, place }
             }));
         }
         entries.sort_by_key(|entry| (entry.at, entry.node));
@@ -161,7 +163,7 @@ impl Tracer {
 
     /// The timeline is over, or `taken` says why it cannot go on.
     fn end(&mut self, now: Time, taken: io::Result<()>, nodes: &mut [&mut Node]) {
-        nodes.iter_mut().for_each(|node| node.journal = None);
+        nodes.iter_mut().for_each(|node| drop(node.detach::<Recorder>()));
         let end = now.min(self.selection.to);
         let finished = taken.and_then(|()| self.timeline.finish(end));
         self.problem = finished.and(self.destination.put_in_place()).err().map(|error| (now, error));
@@ -223,10 +225,12 @@ fn format(
     Ok(Box::new(ValueChangeDump::new(writer, title, processes, &buses, selection.from)?))
 }
 
-/// The address that an event is about.
-fn address_of(event: &Event) -> Option<u64> {
-    match event {
-        &Event::Crossing(Crossing { address, .. }) | &Event::Held(Hold { address, .. }) => Some(address),
+/// The address that a transaction is about.
+fn address_of(sight: &Sight) -> Option<u64> {
+    match sight {
+        Sight::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
+            Some(*address)
+        }
         _ => None,
     }
 }

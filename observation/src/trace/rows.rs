@@ -2,7 +2,8 @@
 
 use narthex_machine::activity::{Activity, Occupation};
 use narthex_machine::node::Agent;
-use narthex_machine::node::journal::{MEMORY_BUS, Supplier};
+use narthex_machine::node::probe::Supplier;
+use narthex_machine::wiring::MEMORY_BUS;
 use narthex_memory::Kind;
 
 /// A row: something of a node that is at one thing at a time, or a number.

@@ -1,10 +1,10 @@
-//! From the records of journals to what stands in the rows of a timeline.
+//! From the records of nodes to what stands in the rows of a timeline.
 //!
 //! Records come in the order of time, then of nodes. Of each row is known what
 //! goes on in it; what records say about an instant is its *goal* for that
 //! instant, and when time moves on the difference is written. So a row that was
 //! at three things in one instant shows the last, nothing has a length of zero,
-//! and the bytes do not depend on how often journals were emptied.
+//! and the bytes do not depend on how often recorders were emptied.
 //!
 //! ```text
 //!   record ──► goal of its row ──► time moves on: write the difference ──► format
@@ -21,13 +21,14 @@ use std::io;
 use std::mem;
 
 use narthex_kernel::Time;
-use narthex_machine::node::journal::{Crossing, Event, Hold, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
 
 use super::flights::Flights;
 use super::format::Format;
+use super::recorder::Sight;
 use super::rows::{Label, Row, Step, Track, Transaction};
 
-/// An event of a node, with what its address is called, if it has one.
+/// What happened at a node, with what its address is called, if it has one.
 #[derive(Debug)]
 pub struct Entry {
     /// When.
@@ -35,7 +36,7 @@ pub struct Entry {
     /// At which node.
     pub node: usize,
     /// What.
-    pub event: Event,
+    pub sight: Sight,
     /// What its address is called.
     pub place: Option<String>,
 }
@@ -92,42 +93,44 @@ impl Timeline {
     pub fn take(&mut self, entry: Entry) -> io::Result<()> {
         self.reach(entry.at)?;
         let row = |track| Row { node: entry.node, track };
-        match entry.event {
-            Event::Booking { processor, activity, occupation } => {
+        match entry.sight {
+            Sight::Port(Event::Booking { processor, activity, occupation }) => {
                 let stack = vec![Label::Activity(activity), Label::Occupation(occupation)];
                 self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
             }
-            Event::Crossing(crossing) => self.cross(row(Track::Bus(crossing.bus)), &crossing, entry.place),
-            Event::Held(hold) => {
+            Sight::Port(Event::Crossing(crossing)) => {
+                self.cross(row(Track::Bus(crossing.bus)), &crossing, entry.place)
+            }
+            Sight::Port(Event::Held(hold)) => {
                 let transaction = self.transaction(&hold, entry.place, None);
                 self.held.insert(row(Track::Bus(hold.bus)));
                 self.aim(row(Track::Bus(hold.bus)), Goal::Stack(vec![transaction]));
             }
-            Event::Kept(bus) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
-            Event::Released(bus) => {
+            Sight::Port(Event::Kept(bus)) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
+            Sight::Port(Event::Released(bus)) => {
                 self.held.remove(&row(Track::Bus(bus)));
                 self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
             }
-            Event::Engine(side, engine) => {
+            Sight::Engine(side, engine) => {
                 let doing = engine.doing.map(Label::Engine);
                 self.aim(row(Track::Half(side)), Goal::Stack(doing.into_iter().collect()));
                 self.aim(row(Track::Messages(side)), Goal::Number(engine.messages));
             }
-            Event::Buffers(buffers) => {
+            Sight::Buffers(buffers) => {
                 self.aim(row(Track::Unacknowledged), Goal::Number(buffers.unacknowledged));
                 self.aim(row(Track::Returned), Goal::Number(buffers.returned));
                 self.aim(row(Track::Waiting), Goal::Number(buffers.waiting));
             }
-            Event::Departure(..) | Event::Arrival(..) | Event::Waiting(..) => {
+            Sight::Port(Event::Departure(..) | Event::Arrival(..)) | Sight::Waiting(..) => {
                 if entry.at >= self.from {
                     self.begin()?;
                 }
-                let steps = self.flights.follow(entry.node, &entry.event, self.has_begun);
+                let steps = self.flights.follow(entry.node, &entry.sight, self.has_begun);
                 for (step, frame) in steps.into_iter().filter(|_| self.has_begun) {
                     self.format.packet(entry.at, row(Track::Network), step, &frame)?;
                 }
             }
-            Event::Timer(_) | Event::Taken => {}
+            Sight::Port(Event::Timer(_)) => {}
         }
         Ok(())
     }

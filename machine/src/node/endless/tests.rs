@@ -2,7 +2,7 @@ use narthex_cores::assemble::assemble;
 use narthex_cores::linux::Program;
 use narthex_interfaces::QueueState;
 use narthex_interfaces::description::{HalfDescription, Layout};
-use narthex_interfaces::side::{Context, Side};
+use narthex_interfaces::half::{Context, InterfaceHalf};
 use narthex_kernel::partition::{Outbox, Partition, Status};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
@@ -31,7 +31,7 @@ impl std::hash::Hash for Greedy {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
-impl Side for Greedy {
+impl InterfaceHalf for Greedy {
     fn register_delay(&self) -> Duration {
         Duration::ZERO
     }
@@ -70,7 +70,7 @@ fn node(machine: &str, interface: &str) -> Node {
     let blueprint = Blueprint::new(&machine.config, interface, program, &request);
     let mut node = blueprint.node(1).expect("a node");
     let mut interface = blueprint.build_interface().expect("an interface");
-    interface.sides[0] = Box::new(Greedy::default());
+    interface.halves[0] = Box::new(Greedy::default());
     node.devices[0] = Box::new(interface);
     node
 }

@@ -26,7 +26,7 @@
 //! **Which loops to watch** is a guess ([`loop_detector`]): a processor that stops twice
 //! at the same place with the same registers. A wrong guess costs host time only.
 //!
-//! Where several processors of a node run, or a journal is kept, all is
+//! Where several processors of a node run, or a probe is attached, all is
 //! executed.
 
 mod loop_detector;

@@ -62,7 +62,7 @@ impl Node {
 
     #[cold]
     fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
-        if self.journal.is_none() && self.only_processor() == Some(index) {
+        if !self.probe.is_attached() && self.only_processor() == Some(index) {
             let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
             self.waiting.stage = Stage::Watching(Box::new(watch));
         }

@@ -1,18 +1,18 @@
 //! What a model is: one half of a network interface.
 //!
-//! An interface has a send half and a receive half, and each is a [`Side`]: a
+//! An interface has a send half and a receive half, and each is an [`InterfaceHalf`]: a
 //! device on the node's bus with a few verbs. Two halves of the same model make
 //! a plain interface, halves of two models a composed one; neither half knows.
 //!
 //! | verb | when |
 //! | --- | --- |
-//! | [`load`](Side::load), [`store`](Side::store) | the processor accesses a register (bus slave) |
-//! | [`load_block`](Side::load_block), [`store_block`](Side::store_block) | the processor moves a block buffer |
-//! | [`snoop`](Side::snoop) | another agent's transaction passes by (snooper) |
-//! | [`home`](Side::home) | a block whose home this half is has to be read or written |
-//! | [`wants_bus`](Side::wants_bus), [`issue`](Side::issue), [`complete`](Side::complete) | it moves blocks itself (bus master) |
-//! | [`network`](Side::network) | a packet has arrived, or there is room to send |
-//! | [`timer`](Side::timer) | an instant that it asked for has come |
+//! | [`load`](InterfaceHalf::load), [`store`](InterfaceHalf::store) | the processor accesses a register (bus slave) |
+//! | [`load_block`](InterfaceHalf::load_block), [`store_block`](InterfaceHalf::store_block) | the processor moves a block buffer |
+//! | [`snoop`](InterfaceHalf::snoop) | another agent's transaction passes by (snooper) |
+//! | [`home`](InterfaceHalf::home) | a block whose home this half is has to be read or written |
+//! | [`wants_bus`](InterfaceHalf::wants_bus), [`issue`](InterfaceHalf::issue), [`complete`](InterfaceHalf::complete) | it moves blocks itself (bus master) |
+//! | [`network`](InterfaceHalf::network) | a packet has arrived, or there is room to send |
+//! | [`timer`](InterfaceHalf::timer) | an instant that it asked for has come |
 //!
 //! A half never calls the bus, the processor or another half. It changes its own
 //! state, may use the network port that it is handed, and asks for timers. What
@@ -32,14 +32,14 @@ pub struct Context<'a> {
     pub now: Time,
     /// The node's end of the fabric, as this half's process has it.
     pub network: ProcessPort<'a>,
-    /// Instants at which [`Side::timer`] is to be called.
+    /// Instants at which [`InterfaceHalf::timer`] is to be called.
     pub timers: &'a mut Vec<Time>,
     /// What the program did wrong, found outside a register access.
     pub faults: &'a mut Vec<RegisterFault>,
 }
 
 impl Context<'_> {
-    /// Asks for [`Side::timer`] after `delay`; returns that instant.
+    /// Asks for [`InterfaceHalf::timer`] after `delay`; returns that instant.
     pub fn timer_after(&mut self, delay: Duration) -> Time {
         let at = self.now + delay;
         self.timers.push(at);
@@ -66,7 +66,7 @@ pub struct RegisterFault(pub String);
 
 /// One half of a network interface: the verbs of its hardware. It is archived by
 /// deriving serde's `Serialize` and `Deserialize`.
-pub trait Side: HalfDescription + Archived + Send {
+pub trait InterfaceHalf: HalfDescription + Archived + Send {
     /// The processor loads from the register at `offset`. `None`: this half has
     /// no such register. Where both halves have it, the values are joined by OR.
     fn load(&mut self, _context: &mut Context<'_>, _offset: u64) -> Option<Result<u64, RegisterFault>> {

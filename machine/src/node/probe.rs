@@ -1,0 +1,246 @@
+//! What a node shows to who observes it: its ports.
+//!
+//! Everything that crosses from one component to another passes through the node,
+//! so the node reports it, and models have no lines for it. What observes a run
+//! attaches a [`Probe`] to a node and hears of it:
+//!
+//! ```text
+//!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
+//!   processor:     Booking   from here on: activity, occupation
+//!   network:       Departure, Arrival            a frame leaves, a frame is here
+//!   device:        Timer                         a seat acts by itself
+//! ```
+//!
+//! After each of its events the node also lets the probe look at the interface and
+//! the network port ([`Probe::look`]): they change in events and in nothing else.
+//!
+//! A node without a probe pays one look at an `Option` an event and a change of the
+//! ledger, nothing an instruction. A probe changes nothing of what comes of a run.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
+use narthex_interfaces::Device;
+use narthex_kernel::Time;
+use narthex_memory::Kind;
+use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
+
+use super::Node;
+use super::composition::Agent;
+use crate::activity::{Activity, Occupation};
+
+/// Who delivered a block's bytes, or takes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supplier {
+    /// A cache, or a half of the interface from its own memory.
+    Agent(Agent),
+    /// Main memory.
+    MainMemory,
+}
+
+/// A transaction that crossed the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// Which bus.
+    pub bus: &'static str,
+    /// When the bus was granted.
+    pub granted: Time,
+    /// When it was free again.
+    pub released: Time,
+    /// Bus cycles in between.
+    pub cycles: u64,
+    /// Who issued it.
+    pub agent: Agent,
+    /// What it did.
+    pub kind: Kind,
+    /// The address of its block or register.
+    pub address: u64,
+    /// Who delivered the bytes, where bytes moved.
+    pub supplier: Option<Supplier>,
+}
+
+/// A bus that is taken, for how long is not known yet: a [`Crossing`] that began
+/// then tells, or an [`Event::Released`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Which bus.
+    pub bus: &'static str,
+    /// Who has it.
+    pub agent: Agent,
+    /// What it wants to do, and the address.
+    pub kind: Kind,
+    /// The address of its block or register.
+    pub address: u64,
+}
+
+/// Begin and end of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// Its bus is granted.
+    Granted,
+    /// Its bus is free again.
+    Released,
+}
+
+/// Something that happened at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A transaction crosses the bus, from the instant of the event on.
+    Crossing(Crossing),
+    /// From here on a processor's time belongs to other categories.
+    Booking {
+        /// The processor.
+        processor: usize,
+        /// What its program is doing.
+        activity: Activity,
+        /// What it is doing meanwhile.
+        occupation: Occupation,
+    },
+    /// A frame leaves for a node.
+    Departure(FrameSummary, NodeId),
+    /// A frame has arrived; whether it is a packet that found a buffer.
+    Arrival(FrameSummary, bool),
+    /// An instant that a seat of a device asked for has come. The seats of the network
+    /// interface have the first numbers.
+    Timer(usize),
+    /// A bus is taken, for how long is not known yet.
+    Held(Hold),
+    /// A bridge keeps that bus for a device.
+    Kept(&'static str),
+    /// That bus, which was taken or kept, is free again without a transaction.
+    Released(&'static str),
+}
+
+/// What observes a node.
+pub trait Probe: Any + Debug + Send {
+    /// Something happens at the instant `at`. It may be told early or late: a
+    /// processor books its time ahead of the node's events, and a [`Crossing`] is told
+    /// when its end is known.
+    fn record(&mut self, at: Time, event: Event);
+
+    /// An event of the node is over, `edge` if it was the begin or end of a
+    /// transaction; `interface` and `network` are as it left them.
+    fn look(&mut self, _now: Time, _edge: Option<Edge>, _interface: &dyn Device, _network: &NetworkPort) {}
+}
+
+/// Where a probe is attached to its node: all that the node reports passes here.
+#[derive(Debug, Default)]
+pub(super) struct ProbePort(Option<Box<dyn Probe>>);
+
+impl ProbePort {
+    /// Whether there is a probe.
+    #[inline]
+    pub fn is_attached(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells the probe, if there is one, of an event.
+    #[inline]
+    pub fn report(&mut self, at: Time, event: impl FnOnce() -> Event) {
+        if let Some(probe) = &mut self.0 {
+            tell(&mut **probe, at, event);
+        }
+    }
+
+    /// Lets the probe, if there is one, look at what an event may have changed.
+    #[inline]
+    pub fn show(
+        &mut self,
+        now: Time,
+        edge: Option<Edge>,
+        devices: &[Box<dyn Device>],
+        network: &NetworkPort,
+    ) {
+        if let Some(probe) = &mut self.0 {
+            probe.look(now, edge, &*devices[0], network);
+        }
+    }
+
+    /// Whether a transaction begins or ends with an event, if a probe wants to know.
+    #[inline]
+    pub fn edge(&self, event: &super::Event) -> Option<Edge> {
+        if self.is_attached() { edge(event) } else { None }
+    }
+}
+
+/// Whether a transaction begins or ends with an event.
+#[cold]
+fn edge(event: &super::Event) -> Option<Edge> {
+    match event {
+        super::Event::Interconnect(_, Step::Grant) => Some(Edge::Granted),
+        super::Event::Interconnect(_, Step::Release) => Some(Edge::Released),
+        _ => None,
+    }
+}
+
+/// Out of line, because most nodes have no probe.
+#[cold]
+fn tell(probe: &mut dyn Probe, at: Time, event: impl FnOnce() -> Event) {
+    probe.record(at, event());
+}
+
+impl Node {
+    /// From now on `probe` observes the node.
+    pub fn attach(&mut self, probe: Box<dyn Probe>) {
+        self.probe = ProbePort(Some(probe));
+    }
+
+    /// The same at the instant `now`, the end of a window; at first the probe is told
+    /// what the processors are at, and looks.
+    pub fn attach_at(&mut self, now: Time, probe: Box<dyn Probe>) {
+        self.rest_at(now);
+        self.attach(probe);
+        for (processor, unit) in self.processors.iter().enumerate() {
+            let (activity, occupation) = unit.booked();
+            let at = now.max(unit.ledger.booked_until());
+            self.probe.report(at, || Event::Booking { processor, activity, occupation });
+        }
+        self.probe.show(now, None, &self.devices, &self.network);
+    }
+
+    /// The probe that is attached, if it is a `P`.
+    pub fn probe<P: Probe>(&mut self) -> Option<&mut P> {
+        let probe: &mut dyn Any = &mut **self.probe.0.as_mut()?;
+        probe.downcast_mut()
+    }
+
+    /// Takes the probe off; it is handed out if it is a `P`.
+    pub fn detach<P: Probe>(&mut self) -> Option<P> {
+        let probe: Box<dyn Any> = self.probe.0.take()?;
+        probe.downcast().ok().map(|probe| *probe)
+    }
+
+    /// Tells the probe what was observed at an interconnect.
+    #[cold]
+    pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
+        let interconnect = &self.interconnects[usize::from(on.0)];
+        let (bus, cycle) = (interconnect.name(), interconnect.cycle());
+        let (at, event) = match seen {
+            Observation::Crossing { time: (granted, released), transaction, supplier } => {
+                let crossing = Crossing {
+                    bus,
+                    granted,
+                    released,
+                    cycles: (released - granted).as_ps() / cycle.as_ps(),
+                    agent: self.agent(transaction.agent),
+                    kind: transaction.kind,
+                    address: transaction.address,
+                    supplier: supplier.map(|supplier| match supplier {
+                        interconnects::Supplier::Agent(agent) => Supplier::Agent(self.agent(agent)),
+                        interconnects::Supplier::Memory(_) => Supplier::MainMemory,
+                    }),
+                };
+                (granted, Event::Crossing(crossing))
+            }
+            Observation::Held(transaction) => {
+                let (kind, address) = (transaction.kind, transaction.address);
+                (at, Event::Held(Hold { bus, agent: self.agent(transaction.agent), kind, address }))
+            }
+            Observation::Kept => (at, Event::Kept(bus)),
+            Observation::Released => (at, Event::Released(bus)),
+            Observation::GrantedInVain(_) => return,
+        };
+        self.probe.report(at, || event);
+    }
+}

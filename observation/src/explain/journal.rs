@@ -1,0 +1,157 @@
+//! The journal of a node: what its ports showed, for the life of a message.
+//!
+//! It begins after a number of packets, when caches and queues are warm, keeps the
+//! latest records, and finds out which transactions changed the state of a half.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
+
+use narthex_fabrics::{FrameKind, NetworkPort};
+use narthex_interfaces::Device;
+use narthex_kernel::Time;
+use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
+
+/// Most transactions that are under way at once, on all buses of a node.
+const CROSSINGS_UNDER_WAY: usize = 8;
+
+/// An event and its instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub event: Event,
+    /// Whether it is a transaction that changed the state of a send half, of a
+    /// receive half.
+    pub touched: [bool; 2],
+}
+
+/// What a node remembers of a run.
+#[derive(Debug)]
+pub struct Journal {
+    /// Packets that leave before the journal begins.
+    skip: u64,
+    /// Most records that it keeps.
+    limit: usize,
+    records: VecDeque<Record>,
+    /// Digests of the halves' states after the latest event.
+    states: Vec<u64>,
+}
+
+impl Journal {
+    /// A journal that begins when `skip` packets have left the node, and keeps
+    /// the latest `limit` records.
+    pub fn new(skip: u64, limit: usize) -> Self {
+        Journal { skip, limit, records: VecDeque::new(), states: Vec::new() }
+    }
+
+    /// What it holds, in the order of time; events of one instant in the order
+    /// in which they were recorded.
+    pub fn into_records(self) -> Vec<Record> {
+        let mut records = Vec::from(self.records);
+        records.sort_by_key(|record| record.at);
+        records
+    }
+
+    /// Notes that the latest transaction with this edge changed a half's state.
+    fn touch(&mut self, now: Time, edge: Edge, half: usize) {
+        let crossings = self.records.iter_mut().rev().filter_map(|record| match record.event {
+            Event::Crossing(crossing) => Some((crossing, &mut record.touched)),
+            _ => None,
+        });
+        let at_edge = |(crossing, _): &(Crossing, _)| match edge {
+            Edge::Granted => crossing.granted == now,
+            Edge::Released => crossing.released == now,
+        };
+        if let Some((_, touched)) = crossings.take(CROSSINGS_UNDER_WAY).find(at_edge) {
+            touched[half % 2] = true;
+        }
+    }
+}
+
+impl Probe for Journal {
+    fn record(&mut self, at: Time, event: Event) {
+        if self.skip == 0 {
+            if self.records.len() == self.limit {
+                self.records.pop_front();
+            }
+            self.records.push_back(Record { at, event, touched: [false; 2] });
+        } else if matches!(event, Event::Departure(frame, _) if frame.kind == FrameKind::Packet) {
+            self.skip -= 1;
+        }
+    }
+
+    /// A change of a half's state at an `edge` of a transaction is that
+    /// transaction's doing.
+    fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, _: &NetworkPort) {
+        if self.skip > 0 {
+            return;
+        }
+        let states = (0..interface.seats().len()).map(|seat| digest(interface, seat)).collect();
+        let before = std::mem::replace(&mut self.states, states);
+        // The first look has nothing to compare with.
+        for (half, state) in before.iter().enumerate() {
+            if let (true, Some(edge)) = (*state != self.states[half], edge) {
+                self.touch(now, edge, half);
+            }
+        }
+    }
+}
+
+/// A number that is different, almost surely, when a half's state is.
+fn digest(interface: &dyn Device, seat: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    interface.hash_state(seat, &mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use narthex_fabrics::{Frame, NodeId, Packet, Rank};
+
+    use super::*;
+
+    fn at(picoseconds: u64) -> Time {
+        Time::from_ps(picoseconds)
+    }
+
+    fn leave(journal: &mut Journal, now: u64, sequence: u64) {
+        let frame = Frame::Acknowledgement { from: Rank(1), to: Rank(0), sequence };
+        journal.record(at(now), Event::Departure(frame.summary(), NodeId(0)));
+    }
+
+    fn times(journal: Journal) -> Vec<u64> {
+        journal.into_records().iter().map(|record| record.at.as_ps()).collect()
+    }
+
+    #[test]
+    fn the_latest_records_are_kept_and_come_in_the_order_of_time() {
+        let mut journal = Journal::new(0, 3);
+        for now in [1, 2, 9, 4, 5] {
+            journal.record(at(now), Event::Timer(0));
+        }
+        assert_eq!(times(journal), [4, 5, 9]);
+    }
+
+    #[test]
+    fn a_journal_begins_after_a_number_of_packets() {
+        let mut journal = Journal::new(2, 10);
+        let packet = |sequence| {
+            let header = narthex_fabrics::Header(1);
+            Frame::Data(Box::new(Packet {
+                source: Rank(0),
+                destination: Rank(1),
+                sequence,
+                header,
+                payload: vec![0; 8],
+            }))
+        };
+        journal.record(at(1), Event::Departure(packet(0).summary(), NodeId(1)));
+        leave(&mut journal, 2, 7);
+        journal.record(at(3), Event::Timer(1));
+        journal.record(at(4), Event::Departure(packet(1).summary(), NodeId(1)));
+        journal.record(at(5), Event::Timer(1));
+        leave(&mut journal, 6, 8);
+        assert_eq!(times(journal), [5, 6], "acknowledgements do not count");
+    }
+}
