@@ -21,9 +21,9 @@ use sha2::{Digest as _, Sha256};
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::messages::{both_ways, ping_pong};
 use crate::guest::{program, with};
 use crate::instructions::values::interesting;
+use crate::messages::{both_ways, ping_pong};
 use crate::mutation::{mutate, mutate_often};
 use crate::runs::{Outcome, on_threads};
 

@@ -20,6 +20,7 @@ pub mod class;
 pub mod elf_files;
 pub mod instructions;
 pub mod machine_files;
+mod messages;
 pub mod mutation;
 pub mod registers;
 pub mod runs;

@@ -11,8 +11,8 @@ use narthex_machine::{Failure, RunRequest, config};
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::messages::ping_pong;
 use crate::guest::program;
+use crate::messages::ping_pong;
 use crate::mutation::mutate_often;
 use crate::runs::{Outcome, PATIENCE, bounded};
 

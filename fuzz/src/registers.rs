@@ -15,9 +15,9 @@ use narthex_machine::RunRequest;
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::messages::{LIBRARY, header};
 use crate::guest::{DATA, program};
 use crate::instructions::values::interesting;
+use crate::messages::{LIBRARY, header};
 use crate::runs::{Outcome, on_threads};
 
 /// The class of accesses to devices.

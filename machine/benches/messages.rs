@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use narthex_machine::RunRequest;
-use support::messages::ping_pong;
-use support::{program, request, run_elf};
+use support::exchange::ping_pong;
+use support::{Guest, request, run_guest};
 
 /// Round trips of a short and of a long run.
 const FEW: u64 = 10;
 const MANY: u64 = 1010;
 
 /// How long a run takes.
-fn time_of(request: &RunRequest, elf: &[u8]) -> Duration {
+fn time_of(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> Duration {
     let begin = Instant::now();
-    black_box(run_elf(request, elf).expect("the program is sound"));
+    black_box(run_guest(request, guest).expect("the program is sound"));
     begin.elapsed()
 }
 
@@ -35,7 +35,7 @@ fn time_of(request: &RunRequest, elf: &[u8]) -> Duration {
 fn messages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("ping-pong of 64 bytes");
     group.throughput(Throughput::Elements(2 * (MANY - FEW)));
-    let [few, many] = [FEW, MANY].map(|turns| program(&ping_pong(turns, 64)));
+    let [few, many] = [FEW, MANY].map(|turns| ping_pong(turns, 64));
     for interface in ["NI2w", "CNI512Q", "CNI32Qm"] {
         let request = request("hpca98", interface);
         group.bench_function(BenchmarkId::from_parameter(interface), |bencher| {
@@ -54,7 +54,7 @@ fn messages(criterion: &mut Criterion) {
 fn windows(criterion: &mut Criterion) {
     const WINDOWS: u64 = 2_000;
     // A turn takes 3 cycles of 1 ns: two instructions at once, the branch, its target.
-    let busy = program(&format!(
+    let busy = format!(
         "
         li   t0, {}
     turn:
@@ -64,7 +64,7 @@ fn windows(criterion: &mut Criterion) {
         exit 0
     ",
         WINDOWS * 40 / 3
-    ));
+    );
     let mut group = criterion.benchmark_group("busy window of 40 ns");
     group.throughput(Throughput::Elements(WINDOWS));
     for nodes in [2, 16] {
@@ -79,11 +79,10 @@ fn windows(criterion: &mut Criterion) {
 /// A machine of 16 nodes whose programs end at once.
 fn start_up(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("start-up of 16 nodes");
-    let elf = program("exit 0");
     for interface in ["NI2w", "CNI512Q", "CNI32Qm"] {
         let request = RunRequest { nodes: Some(16), ..request("hpca98", interface) };
         group.bench_function(BenchmarkId::from_parameter(interface), |bencher| {
-            bencher.iter(|| time_of(&request, &elf));
+            bencher.iter(|| time_of(&request, "exit 0"));
         });
     }
     group.finish();

@@ -11,8 +11,8 @@ use std::process::Command;
 pub fn compiled_guest(source: &str) -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = root.join("guest/programs").join(source);
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let program = scratch.join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
+    let program =
+        std::env::temp_dir().join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
     let own = root.join(".venv/bin/narthex");
     let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
     let done = Command::new(&narthex).arg("cc").arg(&file).arg("-o").arg(&program).output();

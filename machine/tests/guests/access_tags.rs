@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use narthex_machine::{Failure, RunRequest};
 
-use crate::support::messages::LIBRARY;
-use crate::support::{alone, failure, fixed_hpca98, reported, reported_by, result, statistic, with};
+use crate::support::{
+    IDENTITY, alone, failure, fixed_hpca98, reported, reported_by, result, statistic, with,
+};
 use crate::timing::assert_costs;
 
 /// Where the guests have tagged memory, of two pages.
@@ -151,7 +152,7 @@ fn each_process_of_a_node_has_tags_of_its_own() {
     // The process whose rank (s8) is 1 closes its block, and is refused there.
     let source = format!(
         "
-        call  start
+        {IDENTITY}
         {HANDLER}{}
         beqz  s8, open
         csrrw zero, 0x800, s9
@@ -163,8 +164,7 @@ fn each_process_of_a_node_has_tags_of_its_own() {
         ld    a0, 8(s9)
         csrrs s4, 0x043, zero
         report refused, s4
-        exit 0
-        {LIBRARY}",
+        exit 0",
         tagged(2)
     );
     let document = result(&request, &source);

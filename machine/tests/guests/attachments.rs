@@ -1,7 +1,7 @@
 //! Interfaces beside the memory bus: what an access costs there, what it
 //! leaves alone, and which places are refused.
 
-use crate::support::messages::ping_pong;
+use crate::support::exchange::ping_pong;
 use crate::support::{bare_isca96, failure, request, result, statistic, with};
 use crate::timing::{assert_costs, measure};
 use narthex_machine::{Failure, RunRequest};

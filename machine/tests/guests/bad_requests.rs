@@ -4,7 +4,7 @@
 use narthex_machine::{Failure, RunRequest};
 
 use crate::support::elf::{self, EXECUTE, READ, Segment, WRITE};
-use crate::support::{CODE, alone, failure, program, request, run_elf, with};
+use crate::support::{CODE, alone, failure, program, request, run_guest, with};
 
 /// The message of a request that is refused.
 fn refusal(request: &RunRequest) -> String {
@@ -12,7 +12,7 @@ fn refusal(request: &RunRequest) -> String {
 }
 
 fn refusal_of_file(elf: &[u8]) -> String {
-    usage(run_elf(&alone("hpca98"), elf).expect_err("the file is refused"))
+    usage(run_guest(&alone("hpca98"), elf).expect_err("the file is refused"))
 }
 
 fn usage(failure: Failure) -> String {
@@ -155,7 +155,7 @@ fn a_file_that_is_no_whole_program_for_rv64_is_refused() {
 fn a_file_that_was_cut_anywhere_is_refused_or_lacks_nothing() {
     let whole = program("exit 0");
     for length in (0..whole.len()).step_by(61) {
-        match run_elf(&alone("hpca98"), &whole[..length]) {
+        match run_guest(&alone("hpca98"), &whole[..length]) {
             Err(failure) => assert_says(&usage(failure), &["guest"]),
             Ok(_) => panic!("{length} of {} bytes ran", whole.len()),
         }

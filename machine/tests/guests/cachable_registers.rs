@@ -1,6 +1,6 @@
 //! Cachable device registers: what crosses them, when, and the handshake.
 
-use crate::support::messages::header;
+use crate::support::exchange::header;
 use crate::support::{failure, fixed_hpca98, reported, result, statistic};
 use narthex_machine::Failure;
 

@@ -16,8 +16,8 @@ use narthex_machine::node::Node;
 use narthex_machine::{CheckpointRequest, RunRequest, config};
 
 use crate::machines_and_interfaces;
-use crate::support::messages::{header, ping_pong};
-use crate::support::{DATA, alone, program, request, with};
+use crate::support::exchange::{header, ping_pong};
+use crate::support::{DATA, Guest, alone, program, request, with};
 
 /// More messages than a window or a small queue has entries.
 const TURNS: u64 = 12;
@@ -57,10 +57,10 @@ fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
 /// Runs a program, and again with a new machine in place of the old one at
 /// random instants: what the nodes say at the end must be the same; where all is
 /// executed, also everything that they hold.
-fn check(request: &RunRequest, source: &str) {
-    let elf = program(source);
+fn check(request: &RunRequest, guest: &(impl Guest + ?Sized)) {
+    let elf = guest.elf();
     for execute_wait_loops in [true, false] {
-        let request = RunRequest { execute_wait_loops, ..request.clone() };
+        let request = RunRequest { execute_wait_loops, ..guest.in_run(request) };
         let mut whole = machine(&request, &elf);
         assert!(advance(&mut whole, u32::MAX));
         let mut divided = divided(&request, &elf, whole.windows());

@@ -4,14 +4,14 @@
 use narthex_machine::Failure;
 
 use crate::support::elf::{self, EXECUTE, READ, Segment};
-use crate::support::{CODE, alone, failure, run_elf};
+use crate::support::{CODE, alone, failure, run_guest};
 use narthex_cores::assemble::assemble;
 
 /// What becomes of a program whose only segment has these bytes, at any address.
 fn run(address: u64, bytes: &[u8], entry: u64) -> Result<(), Failure> {
     let (memory_bytes, flags) = (bytes.len() as u64, READ | EXECUTE);
     let text = Segment { address, memory_bytes, bytes: bytes.to_vec(), flags };
-    run_elf(&alone("hpca98"), &elf::file(entry, &[text])).map(drop)
+    run_guest(&alone("hpca98"), &elf::file(entry, &[text])[..]).map(drop)
 }
 
 fn fault(address: u64, bytes: &[u8], entry: u64) -> String {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::interfaces_of_1998;
-use crate::support::messages::ping_pong;
+use crate::support::exchange::ping_pong;
 use crate::support::{DATA, alone, reported_word, request, result, statistic, with};
 
 /// The memory that random programs use: four times their cache.

@@ -9,8 +9,8 @@ use narthex_machine::config;
 use narthex_machine::node::Node;
 
 use crate::machines_and_interfaces;
-use crate::support::messages::ping_pong;
-use crate::support::{assert_ledgers_add_up, program, request, result, run_elf};
+use crate::support::exchange::ping_pong;
+use crate::support::{Guest, assert_ledgers_add_up, request, result, run_guest};
 
 /// More messages than a queue has entries, so that senses are reversed.
 const TURNS: u64 = 150;
@@ -23,30 +23,30 @@ fn each_run(mut check: impl FnMut(&str, &str)) {
 
 #[test]
 fn the_same_run_gives_a_result_document_of_the_same_bytes() {
-    let elf = program(&ping_pong(TURNS, 64));
+    let guest = ping_pong(TURNS, 64);
     each_run(|machine, interface| {
         let request = request(machine, interface);
-        let documents = [(); 2].map(|()| run_elf(&request, &elf).expect("it runs").to_string());
+        let documents = [(); 2].map(|()| run_guest(&request, &guest).expect("it runs").to_string());
         assert!(documents[0] == documents[1], "{machine} {interface}");
     });
 }
 
 #[test]
 fn the_order_in_which_nodes_are_built_changes_nothing() {
-    let elf = program(&ping_pong(TURNS, 64));
     each_run(|machine, interface| {
-        let forward = nodes_of(machine, interface, &elf, [0, 1]);
-        let backward = nodes_of(machine, interface, &elf, [1, 0]);
+        let forward = nodes_of(machine, interface, [0, 1]);
+        let backward = nodes_of(machine, interface, [1, 0]);
         assert!(forward == backward, "{machine} {interface}");
     });
 }
 
 /// What the nodes say at the end of a run for which they were built in this order.
-fn nodes_of(machine: &str, interface: &str, elf: &[u8], order: [u32; 2]) -> Vec<String> {
+fn nodes_of(machine: &str, interface: &str, order: [u32; 2]) -> Vec<String> {
     let machine = config::load(machine).expect("a preset");
-    let request = request("", interface);
+    let guest = ping_pong(TURNS, 64);
+    let request = guest.in_run(&request("", interface));
     let name = interface.parse().expect("a name");
-    let program = Program::parse("guest", elf).expect("a program");
+    let program = Program::parse("guest", &*guest.elf()).expect("a program");
     let blueprint = Blueprint::new(&machine.config, name, program, &request);
     let mut built = order.map(|number| (number, blueprint.node(number).expect("a node")));
     built.sort_by_key(|&(number, _)| number);

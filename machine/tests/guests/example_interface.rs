@@ -1,6 +1,6 @@
 //! The interface of docs/add-an-interface.md in a machine, as the page's reader has it.
 
-use crate::support::messages::{both_ways, ping_pong};
+use crate::support::exchange::{both_ways, ping_pong};
 use crate::support::{failure, request, result, statistic, with};
 
 /// The 1998 machine, and a section for the interface.

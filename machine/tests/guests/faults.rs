@@ -3,12 +3,12 @@
 
 use narthex_machine::Failure;
 
-use crate::support::messages::{LIBRARY, header};
-use crate::support::{CODE, DATA, NAMES, alone, failure, request};
+use crate::support::exchange::{exchange, header};
+use crate::support::{CODE, DATA, Guest, NAMES, alone, failure, request};
 
 /// Runs a wrong program; its report, which has everything that a report has.
-fn report(interface: &str, source: &str) -> String {
-    let Failure { exit_code, message, .. } = failure(&request("hpca98", interface), source);
+fn report(interface: &str, guest: &(impl Guest + ?Sized)) -> String {
+    let Failure { exit_code, message, .. } = failure(&request("hpca98", interface), guest);
     assert_eq!(exit_code, Failure::GUEST, "{message}");
     for part in ["node 0, processor 0: ", "  at ", "  zero 0000000000000000    ra ", "t6 "] {
         assert!(message.contains(part), "{part:?} is not in {message}");
@@ -148,31 +148,9 @@ fn a_processor_faults_at_the_access_and_not_behind_it() {
 
 /// The report of a program whose node 0 sends `good` packets and then one with
 /// the header `wrong`.
-fn report_of_packet(interface: &str, good: u64, wrong: u64) -> String {
-    let source = format!(
-        "
-        call start
-        bnez s8, well
-        li   s0, {good}
-    send_good:
-        beqz s0, send_wrong
-        li   a0, {right}
-        li   a1, {DATA}
-        call send
-        addi s0, s0, -1
-        j    send_good
-    send_wrong:
-        li   a0, {wrong}
-        li   a1, {DATA}
-        call send
-        li   a0, {DATA}
-        call receive
-    well:
-        exit 0
-    {LIBRARY}",
-        right = header(1, 8)
-    );
-    report(interface, &source)
+fn report_of_packet(interface: &str, good: usize, wrong: u64) -> String {
+    let good = "send 1 8 ".repeat(good);
+    report(interface, &exchange(format!("on 0 {good} send-header {wrong} receive any")))
 }
 
 #[test]

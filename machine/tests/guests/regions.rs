@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::machines_and_interfaces;
-use crate::support::messages::{LIBRARY, header};
-use crate::support::{DATA, request, result, statistic};
+use crate::support::exchange::{Exchange, exchange, header};
+use crate::support::{request, result, statistic};
 
 const LAST: u64 = 1 << 55;
 
@@ -12,42 +12,17 @@ const LAST: u64 = 1 << 55;
 /// and one of two packets, and one more behind it; node 1 takes all of them. A
 /// message counts when the interface hands it to the network, so the sender
 /// pauses in front of an edge.
-fn sender_and_receiver() -> String {
+fn sender_and_receiver() -> Exchange {
     let first_packet = header(1, 16) & !LAST;
     let last_packet = header(1, 16) | 1 << 40;
-    let send = |header: u64| format!("li a0, {header}\n li a1, {DATA}\n call send\n");
-    let (one, inside) = (send(header(1, 8)), send(header(1, 16)).repeat(3));
-    let pause = |label: &str| format!("li t0, 3000\n{label}:\naddi t0, t0, -1\nbnez t0, {label}");
-    let [first_pause, second_pause, third_pause] = ["first", "second", "third"].map(pause);
-    let two_packets = send(first_packet) + &send(last_packet);
-    format!(
-        "
-        call start
-        region_begin main
-        bnez s8, receiver
-        {one}
-        {first_pause}
-        region_begin inside
-        {inside}
-        {two_packets}
-        {second_pause}
-        region_end inside
-        {one}
-        {third_pause}
-        region_end main
-        exit 0
-    receiver:
-        li   s0, 7
-    next:
-        li   a0, {DATA}
-        call receive
-        addi s0, s0, -1
-        bnez s0, next
-        region_end main
-        region_begin endless
-        exit 0
-    {LIBRARY}"
-    )
+    exchange(format!(
+        "begin main
+         on 0 send 1 8 pause 9000
+         begin inside repeat 3 send 1 16 end
+         send-header {first_packet} send-header {last_packet} pause 9000 finish inside
+         send 1 8 pause 9000 finish main
+         on 1 repeat 7 receive 0 end finish main begin endless"
+    ))
 }
 
 fn region<'a>(document: &'a Value, node: u64, name: &str) -> &'a Value {

@@ -19,19 +19,13 @@ use narthex_machine::{Progress, RunRequest, config, run};
 
 use crate::listener::Listener;
 use crate::machines_and_interfaces;
-use crate::support::messages::{self, both_ways};
-use crate::support::{failure, program, request, result, run_elf, with};
+use crate::support::exchange::{Exchange, both_ways, exchange, ping_pong};
+use crate::support::{Guest, failure, request, result, run_guest, with};
 use delayed::Delayed;
 
 const THREADS: [usize; 4] = [1, 2, 3, 16];
 /// Pairs of nodes exchange messages; some pairs are divided among threads.
 const NODES: u32 = 6;
-
-/// Pairs of nodes return messages to each other.
-fn ping_pong(turns: u64, bytes: u64) -> String {
-    let of_two = messages::ping_pong(turns, bytes);
-    of_two.replace("bnez s8, answer", "andi t0, s8, 1\n    bnez t0, answer")
-}
 
 /// All that there is of a run: each node's archive, statistics and probe.
 #[derive(PartialEq)]
@@ -75,10 +69,9 @@ fn of_nodes(machine: &str, interface: &str) -> RunRequest {
     RunRequest { nodes: Some(NODES), ..request(machine, interface) }
 }
 
-fn assert_same(turns: u64, probes: bool, source: &dyn Fn(u64) -> String) {
-    let elf = program(&source(turns));
+fn assert_same(probes: bool, guest: &Exchange) {
     for (machine, interface) in machines_and_interfaces() {
-        let request = of_nodes(machine, interface);
+        let (request, elf) = (guest.in_run(&of_nodes(machine, interface)), guest.elf());
         let alone = everything(&request, &elf, 1, probes);
         assert!(alone.probes.iter().all(|probe| probe.events.len() > 50 && probe.looks.len() > 50));
         for threads in THREADS {
@@ -91,22 +84,22 @@ fn assert_same(turns: u64, probes: bool, source: &dyn Fn(u64) -> String) {
 
 #[test]
 fn nodes_and_their_memory_are_the_same_byte_for_byte() {
-    assert_same(25, false, &|turns| ping_pong(turns, 64));
-    assert_same(10, false, &|turns| both_ways(turns, 248, 3));
+    assert_same(false, &ping_pong(25, 64));
+    assert_same(false, &both_ways(10, 248, 3));
 }
 
 #[test]
 fn probes_are_told_and_shown_the_same() {
-    assert_same(6, true, &|turns| ping_pong(turns, 24));
+    assert_same(true, &ping_pong(6, 24));
 }
 
 #[test]
 fn documents_are_the_same_byte_for_byte() {
-    let elf = program(&ping_pong(50, 64));
+    let guest = ping_pong(50, 64);
     for (machine, interface) in machines_and_interfaces() {
         let document = |threads| {
             let request = RunRequest { threads, ..of_nodes(machine, interface) };
-            run_elf(&request, &elf).expect("it runs").to_string()
+            run_guest(&request, &guest).expect("it runs").to_string()
         };
         let alone = document(1);
         assert!([2, 3, 16].map(document).iter().all(|other| *other == alone), "{machine} {interface}");
@@ -116,25 +109,21 @@ fn documents_are_the_same_byte_for_byte() {
 #[test]
 fn failures_read_the_same() {
     // Node 0 is told nothing and waits; another program ends with a code.
-    let waits = "\n    call start\n    li a0, 0x100000\n    call receive\n    exit 0\n";
-    let waits = format!("{waits}{}", messages::LIBRARY);
-    let ends = "\n    exit 3\n";
-    for source in [waits.as_str(), ends] {
-        let failing = |threads| {
-            let request = RunRequest { threads, ..of_nodes("hpca98", "CNI32Qm") };
-            failure(&with(request, "machine.time_without_progress=20us"), source)
-        };
-        let alone = failing(1);
-        assert!(alone.exit_code > 0);
-        assert_eq!(failing(2), alone);
-    }
+    let of_threads = |threads| {
+        let request = RunRequest { threads, ..of_nodes("hpca98", "CNI32Qm") };
+        with(request, "machine.time_without_progress=20us")
+    };
+    let waits = |threads| failure(&of_threads(threads), &exchange("receive any"));
+    let ends = |threads| failure(&of_threads(threads), "exit 3");
+    assert_eq!((waits(1).exit_code, ends(1).exit_code), (3, 1));
+    assert_eq!((waits(2), ends(2)), (waits(1), ends(1)));
 }
 
 #[test]
 fn messages_that_take_no_time_work_and_take_the_same_time_in_every_run() {
     for interface in ["NI2w", "CNI32Qm"] {
         let request = with(of_nodes("hpca98", interface), "network.latency=0ns");
-        let elf = program(&ping_pong(50, 64));
+        let guest = ping_pong(50, 64);
         let mut notices = Vec::new();
         let mut document = |threads| {
             let request = RunRequest { threads, ..request.clone() };
@@ -144,14 +133,14 @@ fn messages_that_take_no_time_work_and_take_the_same_time_in_every_run() {
                 }
                 true
             };
-            run(&request, &elf, observer).expect("it runs").to_string()
+            run(&guest.in_run(&request), &guest.elf(), observer).expect("it runs").to_string()
         };
         let alone = document(1);
         assert!(document(1) == alone && document(4) == alone, "{interface}");
         assert!(notices.iter().all(|text| text.contains("network.latency") && text.contains("one thread")));
         assert!(notices[2].ends_with("instead of 4"), "{notices:?}");
-        let slow = result(&with(of_nodes("hpca98", interface), "network.latency=40ns"), &ping_pong(50, 64));
-        let fast = result(&request, &ping_pong(50, 64));
+        let slow = result(&with(of_nodes("hpca98", interface), "network.latency=400ns"), &guest);
+        let fast = result(&request, &guest);
         assert!(fast["simulated_ps"].as_u64() < slow["simulated_ps"].as_u64());
     }
 }

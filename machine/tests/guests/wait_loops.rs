@@ -4,67 +4,64 @@
 use narthex_machine::{RunRequest, run_monitored};
 use proptest::prelude::*;
 
-use crate::support::messages::{LIBRARY, both_ways, header, ping_pong};
-use crate::support::{DATA, program, request, with};
+use crate::support::exchange::{both_ways, exchange, header, ping_pong};
+use crate::support::{DATA, Guest, request, with};
 use crate::{ELSEWHERE, MACHINES, machines_and_interfaces};
 
 /// The instructions that a run computed and all that it retired, after its result
 /// has been compared with that of the run that executes them all.
-fn compared(request: &RunRequest, source: &str) -> (u64, u64) {
-    let elf = program(source);
+fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (u64, u64) {
+    let (request, elf) = (guest.in_run(request), guest.elf());
     let measured = |execute_wait_loops| {
         let request = RunRequest { execute_wait_loops, ..request.clone() };
         run_monitored(&request, &elf, &mut (), &mut |_| true).unwrap_or_else(|failure| panic!("{failure}"))
     };
     let (computed, effort) = measured(false);
     let (executed, none) = measured(true);
-    let what = (&request.machine, &request.interface, &request.set);
-    assert!(computed == executed, "{what:?}\n{source}\n{computed:#}\n{executed:#}");
+    let what = (&request.machine, &request.interface, &request.set, &request.args);
+    assert!(computed == executed, "{what:?}\n{computed:#}\n{executed:#}");
     assert_eq!((none.skipped_instructions, none.instructions), (0, effort.instructions));
     (effort.skipped_instructions, effort.instructions)
 }
 
-/// Node 0 does `wait`, which begins with the cycles in s1, then sends a message
-/// for which node 1 waits.
+/// Node 0 does `wait`, which begins with the cycles in s1 and the information page
+/// in s11, then sends a message for which node 1 waits, through NI2w's registers.
 fn late_message(wait: &str) -> String {
     format!(
         "
-        call start
-        bnez s8, listen
+        li   s11, 0x50000000
+        ld   t0, 16(s11)
+        ld   s9, 40(s11)
+        bnez t0, listen
         li   s10, {DATA}
         csrrs s1, 0xc00, zero
         li   s0, 30000
         {wait}
         li   a0, {header}
-        li   a1, {DATA}
-        call send
-        csrrs t0, 0xc00, zero
-        report cycles, t0
-        exit 0
+        sd   a0, 8(s9)
+        j    over
     listen:
-        li   a0, {DATA}
-        call receive
+        ld   t0, 0(s9)
+        andi t0, t0, 2
+        beqz t0, listen
+        ld   t0, 16(s9)
+    over:
         csrrs t0, 0xc00, zero
         report cycles, t0
-        exit 0
-    {LIBRARY}",
-        header = header(1, 8)
+        exit 0",
+        header = header(1, 0)
     )
 }
 
-/// Until 30,000 cycles have passed.
-const DEADLINE: &str = "
-    wait:
-        csrrs t0, 0xc00, zero
-        sub  t0, t0, s1
-        bltu t0, s0, wait";
+/// The same over any interface, by the drivers.
+const LATE_MESSAGE: &str = "on 0 pause 100000 send 1 8 on 1 receive 0";
 
 #[test]
 fn conversations_give_the_same_bytes_over_every_interface() {
     for (machine, interface) in machines_and_interfaces() {
         let request = request(machine, interface);
-        for source in [ping_pong(30, 64), both_ways(30, 24, 4)] {
-            compared(&request, &source);
+        for guest in [ping_pong(30, 64), both_ways(30, 24, 4)] {
+            compared(&request, &guest);
         }
     }
 }
@@ -72,7 +69,7 @@ fn conversations_give_the_same_bytes_over_every_interface() {
 #[test]
 fn waiting_for_time_and_for_a_message_is_computed_over_every_interface() {
     for (machine, interface) in machines_and_interfaces() {
-        let (skipped, all) = compared(&request(machine, interface), &late_message(DEADLINE));
+        let (skipped, all) = compared(&request(machine, interface), &exchange(LATE_MESSAGE));
         assert!(skipped * 2 > all, "{machine} {interface}: {skipped} of {all}");
     }
 }
@@ -86,7 +83,7 @@ fn several_processes_of_a_node_and_the_last_of_them_alone_give_the_same_bytes() 
             continue; // takes one process a node
         }
         compared(&request, &ping_pong(10, 24));
-        compared(&request, &late_message(DEADLINE));
+        compared(&request, &exchange(LATE_MESSAGE));
     }
 }
 

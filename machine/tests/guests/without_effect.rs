@@ -6,22 +6,23 @@ use narthex_machine::RunRequest;
 use narthex_machine::config::{self, Machine, Parameter};
 
 use crate::machines_and_interfaces;
-use crate::support::messages::{both_ways, ping_pong};
-use crate::support::{program, request, run_elf, with};
+use crate::support::exchange::{Exchange, both_ways, ping_pong};
+use crate::support::{request, run_guest, with};
 
 /// Interfaces of which one half is another's, beyond those of the other tests.
 const HALVES: [(&str, &str); 3] =
     [("hpca98", "(CNI32Qm)S(NI2w)R"), ("hpca98", "(CNI512Q)S(CNI0Qm)R"), ("isca96", "(CNI0Qm)S(CNI16Qm)R")];
 
 /// Programs that wait for each message, and that have several under way in both directions.
-fn guests() -> Vec<Vec<u8>> {
-    vec![program(&ping_pong(30, 120)), program(&both_ways(60, 120, 4))]
+fn guests() -> [Exchange; 2] {
+    [ping_pong(30, 120), both_ways(60, 120, 4)]
 }
 
 /// The results of a run of each program, without what they say about their machine.
-fn outcome(request: &RunRequest, guests: &[Vec<u8>]) -> String {
-    let run = |elf: &Vec<u8>| {
-        let mut document = run_elf(request, elf).unwrap_or_else(|failure| panic!("{request:?}: {failure}"));
+fn outcome(request: &RunRequest, guests: &[Exchange]) -> String {
+    let run = |guest: &Exchange| {
+        let mut document =
+            run_guest(request, guest).unwrap_or_else(|failure| panic!("{request:?}: {failure}"));
         let fields = document.as_object_mut().expect("a document");
         fields.retain(|name, _| !["machine", "warnings"].contains(&name.as_str()));
         document.to_string()
@@ -65,14 +66,14 @@ fn another(parameter: &Parameter) -> Option<String> {
 
 #[test]
 fn what_is_said_to_have_no_effect_has_none() {
-    let elf = guests();
+    let guests = guests();
     for (machine, interface) in machines_and_interfaces().chain(HALVES) {
         let settings = idle_settings(&config::load(machine).expect("a preset"), interface);
         assert!(settings.len() > 20, "{machine} {interface}: {settings:?}");
         let plain = request(machine, interface);
-        let before = outcome(&plain, &elf);
-        if outcome(&changed(&plain, &settings), &elf) != before {
-            let guilty = |setting: &&String| outcome(&with(plain.clone(), setting), &elf) != before;
+        let before = outcome(&plain, &guests);
+        if outcome(&changed(&plain, &settings), &guests) != before {
+            let guilty = |setting: &&String| outcome(&with(plain.clone(), setting), &guests) != before;
             let guilty: Vec<&String> = settings.iter().filter(guilty).collect();
             panic!("{machine} {interface}: these have an effect: {guilty:?}");
         }
@@ -81,7 +82,7 @@ fn what_is_said_to_have_no_effect_has_none() {
 
 #[test]
 fn machines_whose_settings_make_others_idle() {
-    let elf = guests();
+    let guests = guests();
     for (machine, interface, settings) in [
         ("hpca98", "CNI32Qm", "flow_control.buffers=infinite"),
         ("isca96", "NI2w", "store_buffer.uncached_stores=blocking"),
@@ -91,7 +92,7 @@ fn machines_whose_settings_make_others_idle() {
         let loaded = config::load(machine).expect("a preset").with_settings(&[settings]).expect("allowed");
         let idle = idle_settings(&loaded, interface);
         assert!(
-            outcome(&changed(&plain, &idle), &elf) == outcome(&plain, &elf),
+            outcome(&changed(&plain, &idle), &guests) == outcome(&plain, &guests),
             "{machine} {interface} {settings}"
         );
     }
@@ -99,17 +100,17 @@ fn machines_whose_settings_make_others_idle() {
 
 #[test]
 fn what_is_not_said_to_be_idle_can_have_an_effect() {
-    let elf = guests();
+    let guests = guests();
     for (machine, interface, key) in [
-        ("hpca98", "NI2w", "interfaces.ni_iw.send_time=32ns"),
+        ("hpca98", "NI2w", "interfaces.ni_iw.send_time=160ns"),
         ("hpca98", "(NI2w)S(CNI32Qm)R", "interfaces.cni_iqm.deposit_time=600ns"),
         ("hpca98", "CNI0Qm", "bus.extra_cycles.write_block=5"),
         ("hpca98", "CNI0Qm", "bus.extra_cycles.read_once=5"),
         ("hpca98", "CNI0Qm", "bus.cache_supply_time=24ns"),
         ("hpca98", "NI16w+Blkbuf", "block_buffers.transfer_cycles=24"),
         ("hpca98", "NI2w on register", "register_file.uncached_load_cycles=2"),
-        ("hpca98", "NI2w on register", "register_file.interfaces.ni_iw.send_time=8ns"),
-        ("isca96", "NI2w", "store_buffer.entries=1"),
+        ("hpca98", "NI2w on register", "register_file.interfaces.ni_iw.send_time=160ns"),
+        ("isca96", "NI2w", "store_buffer.uncached_stores=blocking"),
         ("isca96", "NI2w on io-bus", "io_bus.extra_cycles.uncached_load=5"),
         ("isca96", "CNI16Q on io-bus", "io_bus.extra_cycles.read_exclusive=5"),
         ("isca96", "NI2w on cache-bus", "cache_bus.uncached_store_cycles=8"),
@@ -120,7 +121,7 @@ fn what_is_not_said_to_be_idle_can_have_an_effect() {
         let told = loaded.settings_with(&interface.parse().expect("a name")).expect("it exists");
         assert_eq!((told.set, told.warnings), (vec![name.to_owned()], Vec::new()), "{machine} {interface}");
         assert!(
-            outcome(&with(plain.clone(), key), &elf) != outcome(&plain, &elf),
+            outcome(&with(plain.clone(), key), &guests) != outcome(&plain, &guests),
             "{machine} {interface} {key}"
         );
     }

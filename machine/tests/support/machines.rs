@@ -1,8 +1,8 @@
 //! Machines and interfaces that the tests run programs on.
 
 /// Every interface whose programs the tests run.
-pub const INTERFACES: [&str; 7] =
-    ["NI2w", "NI16w", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
+pub const INTERFACES: [&str; 8] =
+    ["NI2w", "NI16w", "CNI4", "CNI512Q", "CNI32Qm", "CNI32Qm+Throttle", "CNI0Qm", "(NI2w)S(CNI32Qm)R"];
 /// Interfaces beside the memory bus, each with a machine that has their place.
 pub const ELSEWHERE: [(&str, &str); 5] = [
     ("isca96", "NI2w on io-bus"),

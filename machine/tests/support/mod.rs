@@ -1,7 +1,7 @@
-//! What tests and benches of whole machines share: guest programs without a
-//! compiler, and runs of them.
+//! What tests and benches of whole machines share: guest programs, and runs of them.
 //!
-//! A guest is written in the notation of [`narthex_cores::assemble`], with a few
+//! A guest that exchanges messages does it by the drivers of every program: see
+//! [`exchange`]. Any other is written in the notation of [`narthex_cores::assemble`], with a few
 //! more lines:
 //!
 //! | line | meaning |
@@ -18,9 +18,10 @@
 
 #[path = "../../../cores/tests/common/elf.rs"]
 pub mod elf;
+pub mod exchange;
 pub mod machines;
-pub mod messages;
-pub mod traffic;
+
+use std::borrow::Cow;
 
 use narthex_cores::assemble::assemble;
 use narthex_machine::{Failure, RunRequest, run};
@@ -43,6 +44,63 @@ const EXIT: u64 = 93;
 const REPORT: u64 = 0x4e00;
 /// Narthex's number of the system call that marks a region.
 const REGION: u64 = 0x4e02;
+
+/// What the nodes of a run execute.
+pub trait Guest {
+    /// The ELF file.
+    fn elf(&self) -> Cow<'_, [u8]>;
+
+    /// Its arguments.
+    fn arguments(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The same run with this guest's arguments.
+    fn in_run(&self, request: &RunRequest) -> RunRequest {
+        RunRequest { args: self.arguments(), ..request.clone() }
+    }
+}
+
+/// A program in the assembler's notation.
+impl Guest for str {
+    fn elf(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(program(self))
+    }
+}
+
+impl Guest for String {
+    fn elf(&self) -> Cow<'_, [u8]> {
+        self.as_str().elf()
+    }
+}
+
+/// An ELF file.
+impl Guest for [u8] {
+    fn elf(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self)
+    }
+}
+
+/// What a program in the assembler's notation begins with that is to know its
+/// process: its rank in s8, how many there are in s9, its information page in s11.
+pub const IDENTITY: &str = "
+    ld   t0, 0(sp)              # arguments; the environment is behind them
+    slli t0, t0, 3
+    add  t0, t0, sp
+    ld   t0, 16(t0)             # NARTHEX_PAGE=0x50000000; the 16th character
+    lbu  t0, 16(t0)             # tells the pages of processes 0 to 4 apart
+    addi t0, t0, -48
+    slli t0, t0, 24
+    li   s11, 0x50000000
+    add  s11, s11, t0
+    ld   t1, 184(s11)
+    ld   s8, 16(s11)
+    mul  s8, s8, t1
+    ld   t0, 176(s11)
+    add  s8, s8, t0
+    ld   s9, 24(s11)
+    mul  s9, s9, t1
+";
 
 /// An ELF file with the program.
 pub fn program(source: &str) -> Vec<u8> {
@@ -174,24 +232,24 @@ pub fn alone(machine: &str) -> RunRequest {
 }
 
 /// The result of a run; its ledgers have been added up.
-pub fn result(request: &RunRequest, source: &str) -> Value {
-    let document = run_elf(request, &program(source))
+pub fn result(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> Value {
+    let document = run_guest(request, guest)
         .unwrap_or_else(|failure| panic!("exit code {}: {failure}", failure.exit_code));
     assert_ledgers_add_up(&document);
     document
 }
 
 /// The failure of a run.
-pub fn failure(request: &RunRequest, source: &str) -> Failure {
-    match run_elf(request, &program(source)) {
+pub fn failure(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> Failure {
+    match run_guest(request, guest) {
         Err(failure) => failure,
         Ok(document) => panic!("the run was to fail, and ended with {document:#}"),
     }
 }
 
-/// Runs an ELF file.
-pub fn run_elf(request: &RunRequest, elf: &[u8]) -> Result<Value, Failure> {
-    run(request, elf, &mut |_| true)
+/// Runs a guest.
+pub fn run_guest(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> Result<Value, Failure> {
+    run(&guest.in_run(request), &guest.elf(), &mut |_| true)
 }
 
 /// The integer that a node reported last under a name.

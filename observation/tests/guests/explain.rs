@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::support::exchange::ping_pong;
 use crate::support::machines::{INTERFACES, MACHINES};
-use crate::support::messages::ping_pong;
-use crate::support::{fixed_hpca98, program, request, with};
+use crate::support::{Guest, fixed_hpca98, request, with};
 use narthex_machine::RunRequest;
 use narthex_observation::explain::explain_run;
 
@@ -12,7 +12,8 @@ use narthex_observation::explain::explain_run;
 const WARM_UP: u64 = 150;
 
 fn life(request: &RunRequest, bytes: u64) -> Value {
-    explain_run(request, &program(&ping_pong(WARM_UP + 12, bytes)), WARM_UP, &mut |_| true)
+    let guest = ping_pong(WARM_UP + 12, bytes);
+    explain_run(&guest.in_run(request), &guest.elf(), WARM_UP, &mut |_| true)
         .unwrap_or_else(|failure| panic!("exit code {}: {failure}", failure.exit_code))
 }
 

@@ -5,20 +5,20 @@ use narthex_machine::{Failure, RunRequest};
 use serde_json::Value;
 
 use crate::failure;
+use crate::support::exchange::{Exchange, both_ways, exchange};
 use crate::support::machines::{INTERFACES, MACHINES, machines_and_interfaces};
-use crate::support::messages::{LIBRARY, both_ways, header};
-use crate::support::{DATA, request, with};
+use crate::support::{request, with};
 
-/// The failure of a run that gets stuck, found out soon.
-fn stuck(request: RunRequest, source: &str) -> Failure {
-    let request = with(request, "machine.time_without_progress=100us");
-    let failure = failure(&request, None, source);
+/// The failure of a run that gets stuck, found out soon after all queues are full.
+fn stuck(request: RunRequest, guest: &Exchange) -> Failure {
+    let request = with(request, "machine.time_without_progress=400us");
+    let failure = failure(&request, None, guest);
     assert_eq!(failure.exit_code, Failure::NO_PROGRESS, "{failure}");
     failure
 }
 
-fn explanation(machine: &str, interface: &str, source: &str) -> String {
-    stuck(request(machine, interface), source).message
+fn explanation(machine: &str, interface: &str, guest: &Exchange) -> String {
+    stuck(request(machine, interface), guest).message
 }
 
 fn assert_says(text: &str, parts: &[&str]) {
@@ -27,47 +27,34 @@ fn assert_says(text: &str, parts: &[&str]) {
     }
 }
 
+/// Longer than any run here lasts.
+const FOR_EVER: u64 = 1 << 40;
+
 /// Node 0 sends to node 1 for ever, which does something else.
-fn sender_and(other: &str) -> String {
-    let header = header(1, 8);
-    format!(
-        "
-        call start
-        bnez s8, other
-    more:
-        li   a0, {header}
-        li   a1, {DATA}
-        call send
-        j    more
-    other:
-        {other}
-        exit 0
-    {LIBRARY}"
-    )
+fn sender_and(other: &str) -> Exchange {
+    exchange(format!("on 0 repeat {FOR_EVER} send 1 8 end on 1 {other}"))
+}
+
+/// Node 1 takes no messages.
+fn absent_receiver() -> Exchange {
+    sender_and("stand-still")
 }
 
 /// Two nodes that send to each other for ever and never receive.
-fn senders() -> String {
-    let header = header(0, 8);
-    sender_and(&format!("li a0, {header}\n li a1, {DATA}\n call send\n j other"))
+fn senders() -> Exchange {
+    sender_and(&format!("repeat {FOR_EVER} send 0 8 end"))
 }
 
 /// Node 0 sends twice and ends; node 1 waits for three messages.
-fn too_few() -> String {
-    let (header, receive) = (header(1, 8), format!("li a0, {DATA}\n call receive\n"));
-    let send = format!("li a0, {header}\n li a1, {DATA}\n call send\n");
-    let (sends, receives) = (send.repeat(2), receive.repeat(3));
-    format!("call start\n bnez s8, other\n {sends}\n exit 0\n other:\n {receives}\n exit 0\n {LIBRARY}")
+fn too_few() -> Exchange {
+    exchange("on 0 send 1 8 send 1 8 on 1 repeat 3 receive 0 end")
 }
 
 #[test]
 fn a_node_that_polls_for_what_is_not_sent_waits_for_a_message() {
     for machine in MACHINES {
         for interface in INTERFACES {
-            let source = format!(
-                "call start\n beqz s8, over\n li a0, {DATA}\n call receive\n over:\n exit 0\n {LIBRARY}"
-            );
-            let text = explanation(machine, interface, &source);
+            let text = explanation(machine, interface, &exchange("on 1 receive any"));
             assert!(
                 text.starts_with(
                     "no progress: whoever still runs waits for a message, and none is on its way, \
@@ -127,7 +114,7 @@ fn two_senders_that_do_not_receive_wait_for_each_other() {
 #[test]
 fn a_receiver_that_never_polls_is_the_end_of_the_chain() {
     for interface in INTERFACES {
-        let text = explanation("hpca98", interface, &sender_and("wait: j wait"));
+        let text = explanation("hpca98", interface, &absent_receiver());
         let first = "no progress: node 0 waits for node 1, which takes no messages, and packets are sent again \
                      and again (livelock)\n";
         assert!(text.starts_with(first), "{text}");
@@ -155,7 +142,7 @@ fn a_receiver_that_has_ended_is_the_end_of_the_chain() {
 #[test]
 fn a_lost_acknowledgement_keeps_its_senders_buffer() {
     let lost = "acknowledgement 3 from node 1 to node 0";
-    let receiver = format!("li a0, {DATA}\n call receive\n j other");
+    let receiver = format!("repeat {FOR_EVER} receive 0 end");
     for interface in INTERFACES {
         let request = with(request("hpca98", interface), "flow_control.buffers=1");
         let request = with(request, &format!("faults.lose=[\"{lost}\"]"));
@@ -191,12 +178,12 @@ fn a_lost_packet_is_what_its_receiver_waits_for() {
 
 #[test]
 fn waiting_for_ever_is_reported_whether_loops_are_computed_or_executed() {
-    let source = format!("call start\n li a0, {DATA}\n call receive\n exit 0\n {LIBRARY}");
+    let guest = exchange("receive any");
     for (machine, interface) in machines_and_interfaces() {
         for execute_wait_loops in [false, true] {
             let request = with(request(machine, interface), "machine.time_without_progress=100us");
             let request = RunRequest { execute_wait_loops, ..request };
-            let Failure { exit_code, message, .. } = failure(&request, None, &source);
+            let Failure { exit_code, message, .. } = failure(&request, None, &guest);
             assert_eq!(exit_code, Failure::NO_PROGRESS, "{message}");
             assert!(message.contains("waits for a message"), "{machine} {interface}: {message}");
         }
@@ -213,17 +200,17 @@ fn an_interface_of_the_guides_reader_tells_of_its_queue() {
 
 #[test]
 fn an_explanation_is_the_same_on_any_threads_and_with_wait_loops_executed() {
-    for (machine, interface, source) in [
+    for (machine, interface, guest) in [
         ("hpca98", "NI2w", senders()),
-        ("hpca98", "CNI0Qm", sender_and("wait: j wait")),
-        ("isca96", "CNI512Q", sender_and("wait: j wait")),
+        ("hpca98", "CNI0Qm", absent_receiver()),
+        ("isca96", "CNI512Q", absent_receiver()),
         ("isca96", "NI2w", too_few()),
     ] {
         let request = request(machine, interface);
-        let alone = stuck(request.clone(), &source);
+        let alone = stuck(request.clone(), &guest);
         for (threads, execute_wait_loops) in [(2, false), (1, true), (2, true)] {
             let request = RunRequest { threads, execute_wait_loops, ..request.clone() };
-            assert_eq!(stuck(request, &source), alone, "{machine} {interface}");
+            assert_eq!(stuck(request, &guest), alone, "{machine} {interface}");
         }
     }
 }

@@ -9,9 +9,10 @@ mod timeline;
 
 use narthex_machine::{Failure, RunRequest};
 use narthex_observation::{TraceRequest, run};
+use support::Guest;
 
 /// The failure of a run.
-fn failure(request: &RunRequest, trace: Option<&TraceRequest>, source: &str) -> Failure {
-    let outcome = run(request, trace, &support::program(source), &mut |_| true);
+fn failure(request: &RunRequest, trace: Option<&TraceRequest>, guest: &(impl Guest + ?Sized)) -> Failure {
+    let outcome = run(&guest.in_run(request), trace, &guest.elf(), &mut |_| true);
     outcome.expect_err("the run was to fail")
 }

@@ -11,10 +11,9 @@ use narthex_observation::{TraceRequest, run};
 use serde_json::Value;
 
 use crate::failure;
+use crate::support::exchange::{Exchange, SENDERS, all_to_one, both_ways, exchange, ping_pong};
 use crate::support::machines::machines_and_interfaces;
-use crate::support::messages::{both_ways, ping_pong};
-use crate::support::traffic::{SENDERS, all_to_one_program};
-use crate::support::{program, request, run_elf, with};
+use crate::support::{Guest, request, run_guest, with};
 use decoded::{Slice, Timeline, assert_dump_is_sound};
 
 /// A file that is gone when the test is over.
@@ -43,33 +42,33 @@ fn whole(place: &Place) -> TraceRequest {
     TraceRequest { file: place.0.clone(), nodes: None, from: None, to: None }
 }
 
-fn run_traced(request: &RunRequest, trace: &TraceRequest, elf: &[u8]) -> Value {
-    run(request, Some(trace), elf, &mut |_| true).expect("it runs")
+fn run_traced(request: &RunRequest, trace: &TraceRequest, guest: &Exchange) -> Value {
+    run(&guest.in_run(request), Some(trace), &guest.elf(), &mut |_| true).expect("it runs")
 }
 
 /// The result of a run and its timeline.
-fn watched(request: &RunRequest, elf: &[u8], place: &Place) -> (Value, Vec<u8>) {
-    let document = run_traced(request, &whole(place), elf);
+fn watched(request: &RunRequest, guest: &Exchange, place: &Place) -> (Value, Vec<u8>) {
+    let document = run_traced(request, &whole(place), guest);
     (document, place.read())
 }
 
 /// The part of a run's timeline that shows these nodes in this time.
-fn part(request: &RunRequest, elf: &[u8], [nodes, from, to]: [&str; 3]) -> Timeline {
+fn part(request: &RunRequest, guest: &Exchange, [nodes, from, to]: [&str; 3]) -> Timeline {
     let place = Place::new(&format!("part-{from}-{to}"));
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let trace = TraceRequest { file: place.0.clone(), nodes: text(nodes), from: text(from), to: text(to) };
-    run_traced(request, &trace, elf);
+    run_traced(request, &trace, guest);
     Timeline::decode(&place.read())
 }
 
 #[test]
 fn slices_add_up_to_ledgers_and_buses_arrows_arrive_and_the_result_is_the_same() {
-    let elf = program(&ping_pong(12, 200));
+    let guest = ping_pong(12, 200);
     let place = Place::new("whole.pftrace");
     for (machine, interface) in machines_and_interfaces() {
         let request = request(machine, interface);
-        let (document, bytes) = watched(&request, &elf, &place);
-        assert_eq!(document, run_elf(&request, &elf).unwrap(), "{machine} {interface}");
+        let (document, bytes) = watched(&request, &guest, &place);
+        assert_eq!(document, run_guest(&request, &guest).unwrap(), "{machine} {interface}");
         let timeline = Timeline::decode(&bytes);
         timeline.assert_ledgers(&document);
         timeline.assert_buses(&document);
@@ -88,7 +87,7 @@ fn packets_that_come_back_are_one_arrow_and_are_counted() {
     let place = Place::new("returned.pftrace");
     let request = with(request("hpca98", "NI2w"), "flow_control.buffers=1");
     let request = RunRequest { nodes: Some(SENDERS as u32 + 1), ..request };
-    let (document, bytes) = watched(&request, &program(&all_to_one_program()), &place);
+    let (document, bytes) = watched(&request, &all_to_one(), &place);
     let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
     let sum = |name: &str| {
@@ -108,7 +107,7 @@ fn picoseconds_within_a_nanosecond_are_not_lost() {
     let request = with(request("hpca98", "CNI32Qm"), "processor.clock=1.25GHz");
     let request = with(request, "bus.clock=400MHz");
     let place = Place::new("odd.pftrace");
-    let (document, bytes) = watched(&request, &program(&ping_pong(6, 64)), &place);
+    let (document, bytes) = watched(&request, &ping_pong(6, 64), &place);
     let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
     timeline.assert_buses(&document);
@@ -119,7 +118,7 @@ fn several_processes_of_a_node_have_rows_of_their_own() {
     let request = RunRequest { nodes: Some(1), ..request("hpca98", "CNI32Qm") };
     let request = with(request, "machine.processors_per_node=2");
     let place = Place::new("processes.pftrace");
-    let (document, bytes) = watched(&request, &program(&ping_pong(6, 64)), &place);
+    let (document, bytes) = watched(&request, &ping_pong(6, 64), &place);
     let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
     timeline.assert_flows(12);
@@ -128,12 +127,12 @@ fn several_processes_of_a_node_have_rows_of_their_own() {
 
 #[test]
 fn the_bytes_are_the_same_on_any_number_of_threads() {
-    let elf = program(&both_ways(15, 100, 3));
+    let guest = both_ways(15, 100, 3);
     for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI16Q on io-bus"), ("hpca98", "NI2w")] {
         for name in ["threads.pftrace", "threads.vcd"] {
             let place = Place::new(name);
             let request = RunRequest { nodes: Some(4), ..request(machine, interface) };
-            let bytes = |threads| watched(&RunRequest { threads, ..request.clone() }, &elf, &place).1;
+            let bytes = |threads| watched(&RunRequest { threads, ..request.clone() }, &guest, &place).1;
             let alone = bytes(1);
             assert!(alone.len() > 1_000);
             assert!([2, 3].map(bytes).iter().all(|bytes| *bytes == alone), "{machine} {interface} {name}");
@@ -143,12 +142,12 @@ fn the_bytes_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn a_part_shows_what_the_whole_does_in_that_time() {
-    let elf = program(&ping_pong(30, 64));
+    let guest = ping_pong(30, 64);
     for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI512Q on io-bus"), ("hpca98", "NI2w")] {
         let request = request(machine, interface);
-        let whole = part(&request, &elf, ["", "", ""]);
+        let whole = part(&request, &guest, ["", "", ""]);
         let (from, to) = (10_000_000, 15_500_000);
-        let window = part(&request, &elf, ["1", "10us", "15.5us"]);
+        let window = part(&request, &guest, ["1", "10us", "15.5us"]);
         assert_eq!(window.nodes(), ["node 1"]);
         for row in whole.rows(1) {
             let clip = |slice: &Slice| slice.within(from, to);
@@ -164,20 +163,20 @@ fn a_part_shows_what_the_whole_does_in_that_time() {
 
 #[test]
 fn arrows_of_a_part_begin_and_end_in_it() {
-    let elf = program(&ping_pong(30, 64));
-    let window = part(&request("hpca98", "CNI32Qm"), &elf, ["0-1", "10us", "30us"]);
+    let guest = ping_pong(30, 64);
+    let window = part(&request("hpca98", "CNI32Qm"), &guest, ["0-1", "10us", "30us"]);
     assert!(window.flow_count() > 3);
     window.assert_flows(window.flow_count());
 }
 
 #[test]
 fn waveforms_show_each_bus_busy_as_long_as_it_was() {
-    let elf = program(&ping_pong(10, 100));
+    let guest = ping_pong(10, 100);
     let place = Place::new("buses.vcd");
     for (machine, interface) in machines_and_interfaces() {
         let request = request(machine, interface);
-        let (document, bytes) = watched(&request, &elf, &place);
-        assert_eq!(document, run_elf(&request, &elf).unwrap());
+        let (document, bytes) = watched(&request, &guest, &place);
+        assert_eq!(document, run_guest(&request, &guest).unwrap());
         assert_dump_is_sound(&bytes, &document);
     }
 }
@@ -186,12 +185,12 @@ fn waveforms_show_each_bus_busy_as_long_as_it_was() {
 fn a_run_that_fails_or_is_interrupted_leaves_its_timeline() {
     let place = Place::new("ended.pftrace");
     let (request, trace) = (request("hpca98", "CNI32Qm"), whole(&place));
-    assert_eq!(failure(&request, Some(&trace), "\n    exit 3\n").exit_code, 1);
+    assert_eq!(failure(&request, Some(&trace), "exit 3").exit_code, 1);
     Timeline::decode(&place.read());
 
-    let elf = program(&ping_pong(100_000, 64));
+    let guest = ping_pong(100_000, 64);
     let mut reports = 0;
-    let interrupted = run(&request, Some(&trace), &elf, &mut |progress| {
+    let interrupted = run(&guest.in_run(&request), Some(&trace), &guest.elf(), &mut |progress| {
         reports += u32::from(matches!(progress, Progress::Time(_)));
         reports < 2
     });
@@ -204,9 +203,7 @@ fn a_run_that_fails_or_is_interrupted_leaves_its_timeline() {
 fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
     let place = Place::new("stuck.pftrace");
     let stuck = with(request("hpca98", "CNI32Qm"), "machine.time_without_progress=20us");
-    let source = "\n    call start\n    li a0, 0x100000\n    call receive\n    exit 0\n";
-    let source = format!("{source}{}", crate::support::messages::LIBRARY);
-    assert_eq!(failure(&stuck, Some(&whole(&place)), &source).exit_code, 3);
+    assert_eq!(failure(&stuck, Some(&whole(&place)), &exchange("receive any")).exit_code, 3);
     let timeline = Timeline::decode(&place.read());
     let last = timeline.slices(0, "processor 0").into_iter().rfind(|slice| slice.depth == 0);
     assert_eq!(last.unwrap().name, "poll");
@@ -217,8 +214,8 @@ fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
     let place = Place::new("late.pftrace");
     let late = TraceRequest { from: Some("1s".into()), ..whole(&place) };
     let mut notices = Vec::new();
-    let elf = program(&ping_pong(2, 8));
-    run(&request("hpca98", "NI2w"), Some(&late), &elf, &mut |progress| {
+    let guest = ping_pong(2, 8);
+    run(&guest.in_run(&request("hpca98", "NI2w")), Some(&late), &guest.elf(), &mut |progress| {
         if let Progress::Notice(text) = progress {
             notices.push(text.to_owned());
         }
@@ -232,7 +229,7 @@ fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
 #[test]
 fn places_and_parts_that_cannot_be_are_refused_before_the_run() {
     let refusal = |trace: TraceRequest| {
-        let failure = failure(&request("hpca98", "NI2w"), Some(&trace), "\n    exit 0\n");
+        let failure = failure(&request("hpca98", "NI2w"), Some(&trace), "exit 0");
         assert_eq!(failure.exit_code, 2);
         failure.message
     };

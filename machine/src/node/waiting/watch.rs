@@ -53,6 +53,10 @@ impl Node {
         if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
             return;
         }
+        // The detector knows one processor: another one's stops are not turns of its loops.
+        if self.processors.len() > 1 && self.only_processor() != Some(index) {
+            return;
+        }
         let unit = &self.processors[index];
         let loads = unit.memory.statistics.uncached_loads.get();
         if let Some(seen) = self.waiting.detector.look(stop, &unit.processor, loads) {
@@ -62,7 +66,7 @@ impl Node {
 
     #[cold]
     fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
-        if !self.probe.is_attached() && self.only_processor() == Some(index) {
+        if !self.probe.is_attached() {
             let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
             self.waiting.stage = Stage::Watching(Box::new(watch));
         }

@@ -348,8 +348,8 @@ hear_done:
 wrong:
     exit 9
 {LIBRARY}",
-        data = super::DATA,
-        buffer = super::DATA + 0x1000,
+        data = crate::guest::DATA,
+        buffer = crate::guest::DATA + 0x1000,
         length = header(0, bytes),
     )
     .replace("cycle, zero", "0xc00, zero")

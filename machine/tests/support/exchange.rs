@@ -1,0 +1,72 @@
+//! Programs that exchange packets: guest/programs/tests/exchange.c, which does the
+//! steps that a test states, through the drivers that every program has.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::Guest;
+use compiled_guest::compiled_guest;
+
+#[path = "../../../cores/tests/support/compiled_guest.rs"]
+mod compiled_guest;
+
+static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest("tests/exchange.c"));
+
+/// Nodes that send to node 0 in [`all_to_one`].
+pub const SENDERS: u64 = 4;
+/// Messages of each.
+pub const MESSAGES: u64 = 60;
+
+/// The steps of all nodes, as exchange.c states them.
+pub struct Exchange(String);
+
+impl Guest for Exchange {
+    fn elf(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&PROGRAM)
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        self.0.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// The program that does these steps.
+pub fn exchange(steps: impl Into<String>) -> Exchange {
+    Exchange(steps.into())
+}
+
+/// Nodes 0 and 1, and so each pair of nodes, exchange `turns` messages of `bytes`
+/// of payload in each direction, one after the other, and report their `cycles`.
+pub fn ping_pong(turns: u64, bytes: u64) -> Exchange {
+    exchange(format!(
+        "on even repeat {turns} send ^1 {bytes} receive ^1 end report cycles
+         on odd repeat {turns} receive ^1 send ^1 {bytes} end report cycles"
+    ))
+}
+
+/// As [`ping_pong`], but both nodes speak at once: each is `lead` messages ahead
+/// of what it has heard.
+pub fn both_ways(turns: u64, bytes: u64, lead: u64) -> Exchange {
+    exchange(format!(
+        "repeat {lead} send ^1 {bytes} end
+         repeat {} send ^1 {bytes} receive ^1 end
+         repeat {lead} receive ^1 end",
+        turns - lead
+    ))
+}
+
+/// Every node but 0 sends messages to it; node 0 takes its time, until all
+/// buffers are full, and receives all.
+pub fn all_to_one() -> Exchange {
+    exchange(format!(
+        "on others repeat {MESSAGES} send 0 128 end
+         on 0 pause 10000 repeat {} receive any end",
+        SENDERS * MESSAGES
+    ))
+}
+
+/// A header for `bytes` of payload: one packet, the only one of its message,
+/// for handler 7.
+pub fn header(peer: u64, bytes: u64) -> u64 {
+    peer | bytes << 16 | 7 << 24 | 1 << 55
+}
