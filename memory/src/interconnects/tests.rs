@@ -573,6 +573,29 @@ fn contenders_are_those_that_want_a_free_interconnect() {
 }
 
 #[test]
+fn no_agent_contends_for_a_bus_that_the_bridge_has() {
+    let mut bench = Bench::behind_a_bridge();
+    let contenders = |bench: &Bench, on: usize| {
+        let all = bench.interconnects.clone();
+        all[on].contenders(&all, |_| true)
+    };
+    assert_eq!(contenders(&bench, 0), [PROCESSOR, OTHER]);
+    assert_eq!(contenders(&bench, 1), [DEVICE]);
+    bench.script(DEVICE, Transaction::block(DEVICE, Kind::ReadOnce, BLOCK));
+    bench.ask_at(0, &[DEVICE]);
+    let step = |bench: &mut Bench| {
+        let (now, (on, step)) = bench.due.pop_before(Time::NEVER).expect("a step");
+        happen(bench, now, on, step);
+    };
+    step(&mut bench);
+    assert_eq!(contenders(&bench, 0), [PROCESSOR, OTHER, BRIDGE], "the device's read asks for both");
+    step(&mut bench);
+    assert!(contenders(&bench, 0).is_empty() && contenders(&bench, 1).is_empty());
+    bench.run();
+    assert_eq!(contenders(&bench, 0), [PROCESSOR, OTHER]);
+}
+
+#[test]
 fn an_interconnect_goes_on_from_an_archive() {
     let mut bench = Bench::behind_a_bridge();
     bench.script(PROCESSOR, load(PROCESSOR));
