@@ -14,16 +14,16 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::Clock;
+use narthex_kernel::{Clock, Duration};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, ProcessorMemory};
+use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, InstructionCache, MachineConfig};
+use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
@@ -144,8 +144,6 @@ impl<'a> Blueprint<'a> {
                 Ok((NodeProcessor::new(config.core_named(&part.core), processor, caches, seats), process))
             });
         let processors = processors.collect::<Result<Vec<_>, Failure>>()?;
-        let bus = config.bus_named(&config.node.host().1.on).expect("checked with the machine");
-        let arbitration = Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into());
         let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
         Ok(Node::new(Parts {
             id,
@@ -154,7 +152,7 @@ impl<'a> Blueprint<'a> {
             memories,
             devices: devices.zip(shape.devices).collect(),
             network,
-            stagger: arbitration,
+            stagger: self.shortest_arbitration(),
         }))
     }
 
@@ -171,6 +169,19 @@ impl<'a> Blueprint<'a> {
         let on = on.iter().map(|&name| name.to_owned()).collect();
         self.devices.push(FurtherDevice { on, build: Box::new(build) });
         self
+    }
+
+    /// The shortest arbitration among the buses on which processors are.
+    fn shortest_arbitration(&self) -> Duration {
+        let buses = self.config.node.processors.values().map(|part| self.bus_of(part));
+        let arbitrations =
+            buses.map(|bus| Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into()));
+        arbitrations.min().expect("a node has a processor")
+    }
+
+    /// The bus on which the caches of a processor are.
+    fn bus_of(&self, part: &ProcessorPart) -> &bus::Config {
+        self.config.bus_named(&part.on).expect("checked with the machine")
     }
 
     /// The memories of a node. The program is in that of the processors that run it.
@@ -228,10 +239,11 @@ impl<'a> Blueprint<'a> {
             let problem = format!("runs firmware {name:?}, which is not given");
             Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
         })?;
-        let core = self.config.core_named(&self.config.node.processors[part].core);
+        let part = &self.config.node.processors[part];
+        let core = self.config.core_named(&part.core);
         let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
         let mut pages = PageTable::default();
-        let mut memory = self.processor_memory(place.process).with_translation(Translation::default());
+        let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
         let (devices, interconnects) = (&[][..], &[][..]);
@@ -271,14 +283,18 @@ impl<'a> Blueprint<'a> {
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
-    /// The caches and the store buffer of a process's processor.
+    /// The caches and the store buffer of the processor of a program's process.
     pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
+        self.memory_of(process, self.config.node.host().1)
+    }
+
+    fn memory_of(&self, process: u8, part: &ProcessorPart) -> ProcessorMemory {
         let config = self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
         };
-        let supply_time = config.bus.cache_supply_time;
+        let supply_time = self.bus_of(part).cache_supply_time;
         let agent = AgentId(process);
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)

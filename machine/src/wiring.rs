@@ -174,6 +174,16 @@ impl Shape {
     /// # Errors
     /// If two parts answer for one address.
     pub fn wire(&self, devices: &[&dyn Device]) -> Result<Vec<Interconnect>, String> {
+        for (device, on) in devices.iter().zip(&self.devices) {
+            let (seats, places) = (device.seats(), on.len());
+            if seats.len() != places {
+                let first = seats.first().map_or("a device", |seat| &seat.name);
+                let count = seats.len();
+                return Err(format!(
+                    "{first}: its device has {count} seats, and {places} of them are placed"
+                ));
+            }
+        }
         let seats = self.placed_seats(devices);
         for placed in seats.iter().filter(|placed| placed.seat.is_coherent) {
             let shape = &self.interconnects[usize::from(placed.on.0)];
@@ -182,16 +192,13 @@ impl Shape {
                 return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
             }
         }
-        let mut maps = vec![AddressMap::default(); self.interconnects.len()];
-        // Those behind bridges first: what is there is beyond the bridge from above.
-        for number in (0..self.interconnects.len()).rev() {
-            let on = InterconnectId(number as u8);
-            maps[number] = self.address_map(on, &seats)?;
-        }
-        let wired = self.interconnects.iter().zip(maps).enumerate();
-        Ok(wired
-            .map(|(number, (shape, map))| self.build(InterconnectId(number as u8), shape, &seats, map))
-            .collect())
+        let numbered = self.interconnects.iter().enumerate();
+        numbered
+            .map(|(number, shape)| {
+                let on = InterconnectId(number as u8);
+                Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
+            })
+            .collect()
     }
 
     /// Where a processor that sits on these interconnects has its caches, its path

@@ -114,8 +114,32 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
-        if self.interface.on.is_empty() {
-            problems.push(broken("node.interface.on", "is empty; expected the name of an interconnect"));
+        if problems.is_empty() {
+            problems.extend(self.reach_problems());
+        }
+        problems
+    }
+
+    /// A program reaches an interface on its processors' bus, or behind the bridge
+    /// on that.
+    fn reach_problems(&self) -> Vec<Broken> {
+        let bus = &self.host().1.on;
+        let mut problems = Vec::new();
+        if self.interface.on.is_empty() || self.interface.on.iter().any(|on| on != bus) {
+            let on = &self.interface.on;
+            let message = format!(
+                "{on:?} is not allowed; expected [{bus:?}], the bus of the program's processors: a run names \
+                 another place itself, as in \"NI2w on io-bus\""
+            );
+            problems.push(broken("node.interface.on", message));
+        }
+        for (name, part) in &self.interconnects {
+            if let InterconnectPart::BridgedBus { behind } = part
+                && behind != bus
+            {
+                let message = format!("{behind:?} is not {bus:?}, the bus of the program's processors");
+                problems.push(broken(&format!("node.interconnects.{name}.behind"), message));
+            }
         }
         problems
     }

@@ -497,6 +497,12 @@ fn what_cannot_be_wired_is_refused_with_file_key_and_reason() {
             "node.processors",
             "2 of its parts run the program; expected one",
         ),
+        (
+            "[node.interface]\non = [\"service_bus\"]",
+            "node.interface.on",
+            "the bus of the program's processors",
+        ),
+        ("[node.interface]\non = []", "node.interface.on", "expected [\"bus\"]"),
         ("[buses.idle]\nclock = \"125MHz\"", "buses.idle.width", "is missing"),
     ] {
         let text = refused(change);
