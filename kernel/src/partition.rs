@@ -43,7 +43,9 @@ impl<P> Outbox<P> {
         Outbox { source, sequence: 0, window_end: Time::ZERO, envelopes: Vec::new() }
     }
 
-    /// Sends `payload`, to be delivered to `destination` at `arrival`.
+    /// Sends `payload`, to be delivered to `destination` at `arrival`. What a
+    /// partition sends to itself it puts into its own queue instead, so that its
+    /// windows need not end for it.
     ///
     /// # Panics
     /// If it would arrive inside the current window: its destination may have
@@ -122,7 +124,9 @@ pub trait Partition: Send {
 
     /// Does everything that happens strictly before `until`. Afterwards
     /// [`next_time`](Self::next_time) is not before `until`. What it sends at
-    /// an instant must arrive at least the simulation's lookahead later.
+    /// an instant must arrive at least the simulation's lookahead later. A window
+    /// may be far longer than the time for which a run goes on when all partitions
+    /// have finished: in the window in which one finishes it returns at that instant.
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Self::Payload>);
 
     /// Takes what arrives from another partition, as an event of its own queue

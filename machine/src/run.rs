@@ -91,7 +91,7 @@ pub fn simulate(
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let nodes = nodes(request, elf, &machine, interface, monitor)?;
     let lookahead = machine.config.network.build().smallest_latency();
-    if lookahead.is_zero() {
+    if lookahead.is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
     let simulation = Simulation::new(nodes, lookahead).with_threads(threads);

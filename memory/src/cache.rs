@@ -205,6 +205,11 @@ impl Cache {
         self.block_bytes
     }
 
+    /// Bytes from `address` to the end of its block.
+    pub fn bytes_to_end_of_block(&self, address: u64) -> usize {
+        self.block_bytes - (address & self.offset_mask) as usize
+    }
+
     /// The address of the block that holds `address`.
     pub fn block_of(&self, address: u64) -> u64 {
         address & !self.offset_mask

@@ -79,14 +79,6 @@ enum Moves {
     BlockOut,
 }
 
-/// A row of the table.
-struct Facts {
-    name: &'static str,
-    moves: Moves,
-    snoop: Option<Snoop>,
-    words: &'static str,
-}
-
 macro_rules! declare_kinds {
     ($(
         $kind:ident, $name:ident, $what:literal, $moves:ident, $snoop:expr,
@@ -103,9 +95,11 @@ macro_rules! declare_kinds {
             /// Every kind, in the order of [`Kind::index`].
             pub const ALL: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
 
-            const FACTS: [Facts; Kind::ALL.len()] = [$(
-                Facts { name: stringify!($name), moves: Moves::$moves, snoop: $snoop, words: $words }
-            ),*];
+            // The table's columns: each transaction looks up some of them, often.
+            const NAMES: [&str; Kind::ALL.len()] = [$(stringify!($name)),*];
+            const MOVES: [Moves; Kind::ALL.len()] = [$(Moves::$moves),*];
+            const SNOOPS: [Option<Snoop>; Kind::ALL.len()] = [$($snoop),*];
+            const WORDS: [&str; Kind::ALL.len()] = [$($words),*];
         }
     };
 }
@@ -131,19 +125,19 @@ impl Kind {
         self as usize
     }
 
-    const fn facts(self) -> &'static Facts {
-        &Self::FACTS[self as usize]
+    const fn moves(self) -> Moves {
+        Self::MOVES[self as usize]
     }
 
     /// The name in reports and machine files.
     pub const fn name(self) -> &'static str {
-        self.facts().name
+        Self::NAMES[self as usize]
     }
 
     /// What a cache that snoops this transaction looks up in its protocol;
     /// none for accesses that cannot be cached.
     pub const fn snoop(self) -> Option<Snoop> {
-        self.facts().snoop
+        Self::SNOOPS[self as usize]
     }
 
     /// Whether it accesses a device rather than a block.
@@ -153,28 +147,28 @@ impl Kind {
 
     /// Whether no data cross with it.
     pub const fn is_address_only(self) -> bool {
-        matches!(self.facts().moves, Moves::Nothing)
+        matches!(self.moves(), Moves::Nothing)
     }
 
     /// Whether its issuer waits for no answer, so that a bridge can buffer it:
     /// "writes and coherent invalidations" (isca96, Section 4.1).
     pub const fn is_posted(self) -> bool {
-        matches!(self.facts().moves, Moves::Nothing | Moves::WordOut | Moves::BlockOut)
+        matches!(self.moves(), Moves::Nothing | Moves::WordOut | Moves::BlockOut)
     }
 
     /// Whether the transaction asks for the bytes of a block that can be cached.
     pub const fn fetches_block(self) -> bool {
-        matches!(self.facts().moves, Moves::BlockIn) && !self.is_uncached()
+        matches!(self.moves(), Moves::BlockIn) && !self.is_uncached()
     }
 
     /// Whether the transaction carries a block's bytes to its home or to a device.
     pub const fn carries_block(self) -> bool {
-        matches!(self.facts().moves, Moves::BlockOut)
+        matches!(self.moves(), Moves::BlockOut)
     }
 
     /// Bytes of data that cross with it, on a machine with blocks of `block_bytes`.
     pub const fn data_bytes(self, block_bytes: usize) -> u64 {
-        match self.facts().moves {
+        match self.moves() {
             Moves::Nothing => 0,
             Moves::WordIn | Moves::WordOut => 8,
             Moves::BlockIn | Moves::BlockOut => block_bytes as u64,
@@ -183,7 +177,7 @@ impl Kind {
 
     /// What its agent does to `place`, in words.
     pub fn in_words(self, place: &str) -> String {
-        self.facts().words.replace("{}", place)
+        Self::WORDS[self as usize].replace("{}", place)
     }
 }
 

@@ -77,6 +77,12 @@ impl MainMemory {
 
     /// Copies the bytes from `address` on.
     pub fn read(&self, address: u64, bytes: &mut [u8]) {
+        if let Some(range) = within_page(address, bytes.len()) {
+            return match self.page(address / PAGE_BYTES) {
+                Some(source) => bytes.copy_from_slice(&source[range]),
+                None => bytes.fill(0),
+            };
+        }
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let target = &mut bytes[range];
             let length = target.len();
@@ -89,6 +95,11 @@ impl MainMemory {
 
     /// Replaces the bytes from `address` on.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(range) = within_page(address, bytes.len())
+            && let Some(target) = self.pages.get_mut(&(address / PAGE_BYTES))
+        {
+            return target[range].copy_from_slice(bytes);
+        }
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let source = &bytes[range];
             let image = &self.image;
@@ -151,6 +162,12 @@ impl Archived for MainMemory {
         }
         Ok(())
     }
+}
+
+/// Where in its page a range of addresses lies, if it lies in one: a block does.
+fn within_page(address: u64, length: usize) -> Option<std::ops::Range<usize>> {
+    let offset = (address % PAGE_BYTES) as usize;
+    (offset + length <= PAGE_BYTES as usize).then_some(offset..offset + length)
 }
 
 /// Splits a range of addresses at page boundaries: (page, offset in the page,

@@ -155,7 +155,7 @@ impl Control {
             earliest: all.earliest(),
             bound: finished_at.map_or(bound, |end| end.min(bound)),
             windows,
-            lookahead: self.lookahead,
+            lookahead: if all.is_alone() { Duration::MAX } else { self.lookahead },
             outlasts_work: finished_at.is_some(),
         }
     }

@@ -114,6 +114,11 @@ impl<'a, P: Partition> Group<'a, P> {
         self.stopped = false;
     }
 
+    /// Whether it is the only partition: nothing arrives that it does not send itself.
+    pub fn is_alone(&self) -> bool {
+        self.places.len() == 1
+    }
+
     /// Its partitions.
     pub fn members(&self) -> impl Iterator<Item = &P> {
         self.members.iter().map(|slot| &slot.partition)
@@ -200,14 +205,14 @@ impl<'a, P: Partition> Group<'a, P> {
             slot.work += begin.elapsed().as_nanos() as u64;
         }
         let stopped = matches!(status, Status::Stopped { .. });
+        let finished = matches!(status, Status::Finished { .. });
         assert!(
-            next >= window.end || stopped,
+            next >= window.end || stopped || finished,
             "a partition left work for {next} when it advanced to {}",
             window.end
         );
         self.next_times[position] = next;
         self.stopped |= stopped;
-        let finished = matches!(status, Status::Finished { .. });
         if std::mem::replace(&mut self.finished[position], finished) != finished {
             self.unfinished = if finished { self.unfinished - 1 } else { self.unfinished + 1 };
         }

@@ -18,6 +18,9 @@
 //! lag"), and it is why neither the number of threads nor where windows begin
 //! can change a result.
 //!
+//! A partition that is alone hears from no other. Its windows are as long as the
+//! observer may wait, and what it sends to itself goes into its own queue.
+//!
 //! The next window starts at the earliest instant at which any partition would
 //! do something, so idle stretches cost nothing; partitions with nothing to do
 //! in a window are not called. Windows are tens of nanoseconds of simulated

@@ -47,7 +47,7 @@ pub(super) struct Stretch {
     pub bound: Time,
     /// Most windows that it has.
     pub windows: u64,
-    /// No partition hears from another sooner.
+    /// No partition hears from another sooner; one that is alone never does.
     pub lookahead: Duration,
     /// It goes on when all partitions have finished.
     pub outlasts_work: bool,
@@ -77,7 +77,9 @@ impl Stretch {
         let mut earliest = self.earliest;
         while let Some(next) = self.window(earliest).filter(|_| covered.windows < self.windows) {
             let summary = window(&next)?;
-            covered = Covered { now: next.end, windows: covered.windows + 1 };
+            // What finishes may leave the rest of its window.
+            let now = if summary.flags.finished { next.end.min(summary.earliest) } else { next.end };
+            covered = Covered { now, windows: covered.windows + 1 };
             if self.is_over(summary.flags) {
                 break;
             }

@@ -24,6 +24,7 @@ impl Archived for Node {
             stagger: _,
             output,
             departures,
+            sent_to_itself,
             timers,
             faults,
             statistics,
@@ -46,6 +47,7 @@ impl Archived for Node {
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
         network.archive(archive)?;
+        archive.value(sent_to_itself)?;
         archive.value(output)?;
         archive.value(statistics)?;
         archive.value(progress)?;

@@ -9,7 +9,7 @@ use narthex_memory::interconnects::{
 use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::{Event, Node, State};
+use super::{Event, Node, NodeProcessor, State};
 
 /// An agent of the node's interconnects, by what it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,13 +59,17 @@ impl Node {
     }
 
     /// Asks for the interconnects that a processor's memory needs.
+    #[inline(always)]
     pub(super) fn ask_for_processor(&mut self, index: usize, now: Time) {
         let agent = self.agent_of_processor(index);
-        let seats = &self.processors[index].seats;
-        let (caches, private) = (seats.caches.0, seats.private);
-        interconnects::ask(self, now, caches, agent);
-        if let Some(path) = private {
-            interconnects::ask(self, now, path, agent);
+        let NodeProcessor { seats, memory, .. } = &self.processors[index];
+        let (caches, traffic) = seats.caches;
+        let path = seats.private.filter(|_| memory.wants(Traffic::Uncached));
+        if memory.wants(traffic) {
+            interconnects::request(self, now, caches, agent);
+        }
+        if let Some(path) = path {
+            interconnects::request(self, now, path, agent);
         }
     }
 
@@ -97,6 +101,16 @@ impl Composition for Node {
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
         self.events.schedule(at, Event::Interconnect(on, step));
+    }
+
+    /// Not while an observer is told of events, nor while a turn is watched.
+    #[inline]
+    fn comes_next(&self, now: Time) -> bool {
+        let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
+        !self.probe.is_attached()
+            && !self.waiting.is_watching()
+            && self.events.next_time().is_none_or(|next| next > now)
+            && !self.processors.iter().any(is_woken)
     }
 
     #[inline]
@@ -186,9 +200,9 @@ impl Composition for Node {
 
     /// Counts where a processor's block of the interface came from.
     fn supplied(&mut self, transaction: &Transaction, supplier: Option<Supplier>) {
-        if self.seat(transaction.agent).is_none()
+        if Addresses::carries_messages(transaction.address)
+            && self.seat(transaction.agent).is_none()
             && transaction.kind.fetches_block()
-            && Addresses::carries_messages(transaction.address)
         {
             match supplier {
                 Some(Supplier::Memory(_)) => self.statistics.from_memory.increment(),

@@ -17,7 +17,8 @@
 //! Components never call each other: this is the one place that carries one's
 //! output to the next, for the interconnects as a [`Composition`]. It is a
 //! partition of the simulation with an event queue of its own; nothing in it is
-//! shared with other nodes.
+//! shared with other nodes. Frames between its own processes leave through the port
+//! and arrive like others, but without the simulation's mail.
 //!
 //! **Processors run ahead.** A processor executes without events as long as it
 //! hits in its caches, up to the instant of the node's next event: until then
@@ -109,8 +110,10 @@ pub struct Node {
     stagger: Duration,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
-    /// Frames that leave, until the outbox takes them.
+    /// Frames that leave for other nodes, until the outbox takes them.
     departures: Vec<Departure>,
+    /// How many frames it has sent to itself: their order among equals.
+    sent_to_itself: u64,
     timers: Vec<Time>,
     faults: Vec<RegisterFault>,
     /// Where processors' blocks of the interface came from.
@@ -173,6 +176,7 @@ impl Node {
             stagger: parts.stagger,
             output: VecDeque::new(),
             departures: Vec::new(),
+            sent_to_itself: 0,
             timers: Vec::new(),
             faults: Vec::new(),
             statistics: counts::Statistics::default(),
@@ -212,7 +216,11 @@ impl Node {
                 self.catch_up(due);
             }
             if let Some((index, horizon)) = self.next_to_run(limit) {
-                self.run_processor(index, horizon);
+                let stop = self.run_processor(index, horizon);
+                // The run may end soon after a node that finishes: it goes on from there.
+                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                    break;
+                }
             } else if let Some((now, event)) = self.events.pop_before(until) {
                 self.handle(now, event);
                 if self.instant.is_endless() {
@@ -225,8 +233,9 @@ impl Node {
         }
     }
 
-    /// Lets a processor execute until `until` or until it needs something.
-    fn run_processor(&mut self, index: usize, until: Time) {
+    /// Lets a processor execute until `until` or until it needs something: why it
+    /// has stopped.
+    fn run_processor(&mut self, index: usize, until: Time) -> Stop {
         if self.waiting.is_watching() {
             return self.run_watched(index, until);
         }
@@ -237,6 +246,7 @@ impl Node {
         let stop = unit.processor.run(&mut port, until);
         self.detect_loop(index, stop);
         self.handle_stop(index, stop);
+        stop
     }
 
     /// Gives a processor what it has stopped for.
@@ -357,10 +367,17 @@ impl Node {
 
     /// Sends off the frames that leave after a step.
     fn depart(&mut self, now: Time) {
-        let Node { departures, probe, network, .. } = self;
+        let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
         let depart = |departure: Departure| {
             probe.report(now, || probe::Event::Departure(departure.2.summary(), departure.1));
-            departures.push(departure);
+            let (arrival, destination, payload) = departure;
+            if destination != *id {
+                return departures.push((arrival, destination, payload));
+            }
+            let (node, sequence) = (usize::from(id.0), *sent_to_itself);
+            *sent_to_itself += 1;
+            let envelope = Envelope { arrival, source: node, sequence, destination: node, payload };
+            events.receive(envelope, Event::Frame);
         };
         if let Some(at) = network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);

@@ -10,7 +10,7 @@ use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Duration};
+use narthex_kernel::{Archive, Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
@@ -387,14 +387,13 @@ fn a_node_of_any_shape_goes_on_from_a_checkpoint() {
         nodes[0].to_json()
     };
     let whole = end(fresh());
-    for windows in [3, 20, 60] {
+    for nanoseconds in [120, 800, 2_400] {
         let mut simulation = Simulation::new(fresh(), Duration::from_ns(40));
-        let limits = Limits { windows_per_observation: windows, ..Limits::default() };
-        let ending = simulation.run(&limits, &mut |now, nodes| {
-            nodes.iter_mut().for_each(|node| node.rest_at(now));
-            ControlFlow::Break(())
-        });
-        assert_eq!(ending, Ending::Interrupted);
+        let until = Time::ZERO + Duration::from_ns(nanoseconds);
+        let limits = Limits { until, ..Limits::default() };
+        let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
+        assert_eq!(ending, Ending::TimeLimit);
+        simulation.partitions_mut().for_each(|node| node.rest_at(until));
         let saved = Archive::save(&mut simulation).expect("it is saved");
         let mut restored = Simulation::new(fresh(), Duration::from_ns(40));
         Archive::restore(&saved, &mut restored).expect("it is restored");
@@ -403,7 +402,7 @@ fn a_node_of_any_shape_goes_on_from_a_checkpoint() {
         let mut nodes = restored.into_partitions();
         let end = nodes[0].reached();
         nodes[0].close(end);
-        assert_eq!(nodes[0].to_json(), whole, "after {windows} windows");
+        assert_eq!(nodes[0].to_json(), whole, "at {nanoseconds} ns");
     }
 }
 

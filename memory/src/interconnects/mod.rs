@@ -104,6 +104,13 @@ pub trait Composition {
     /// Lets a step of an interconnect happen at `at`.
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step);
 
+    /// Whether nothing else happens before a step that is due at `now`, so that its
+    /// interconnect may take it as soon as it has done all the rest. Agents then
+    /// have no turn between.
+    fn comes_next(&self, _now: Time) -> bool {
+        false
+    }
+
     /// Whether an agent wants to issue a transaction on an interconnect.
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool;
 
@@ -334,9 +341,15 @@ macro_rules! interconnects {
         #[inline]
         pub fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             if composition.wants(agent, on) {
-                match composition.interconnect(on) {
-                    $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
-                }
+                request(composition, now, on, agent);
+            }
+        }
+
+        /// Asks for an interconnect in the name of an agent that needs it.
+        #[inline]
+        pub fn request<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
             }
         }
 
@@ -476,7 +489,7 @@ pub(crate) fn block_transaction<C: Composition>(
         Some(data) => HomeReply { data: Some(data), delay: reply.delay },
         None => home(composition, now, block_home, transaction),
     };
-    let moves_block = transaction.kind.fetches_block() || transaction.kind.carries_block();
+    let moves_block = !transaction.kind.is_address_only();
     let of_home = || match block_home {
         Home::Memory(memory) => Supplier::Memory(memory),
         Home::Agent(agent) => Supplier::Agent(agent),

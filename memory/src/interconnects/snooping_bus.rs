@@ -128,7 +128,20 @@ impl SnoopingBus {
                 home => complete(composition, now, on, underway, home),
             },
         }
-        Self::free(composition, now, on);
+        // What follows a write-back is mostly the read that it made room for.
+        match Self::of(composition, on).bus.release(now) {
+            Some(at) if at == now && composition.comes_next(now) => Self::grant(composition, now, on),
+            Some(at) => composition.schedule(at, on, Step::Grant),
+            None => {}
+        }
+    }
+
+    /// The bus goes to the agent that has waited longest.
+    fn grant<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        match Self::of(composition, on).bus.grant() {
+            Some(agent) => Self::grant_to(composition, now, on, agent),
+            None => Self::free(composition, now, on),
+        }
     }
 }
 
@@ -142,10 +155,7 @@ impl Rules for SnoopingBus {
 
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
-            Step::Grant => match Self::of(composition, on).bus.grant() {
-                Some(agent) => Self::grant_to(composition, now, on, agent),
-                None => Self::free(composition, now, on),
-            },
+            Step::Grant => Self::grant(composition, now, on),
             Step::Release => Self::release(composition, now, on),
             Step::Address => unreachable!("addresses come to bridges"),
         }

@@ -105,6 +105,8 @@ struct Bench {
     crossings: Vec<(InterconnectId, Kind, u64, u64)>,
     suppliers: Vec<Option<Supplier>>,
     owners: u32,
+    /// Whether a bus may take the step at once that comes next.
+    at_once: bool,
 }
 
 fn nanoseconds(time: Time) -> u64 {
@@ -142,6 +144,7 @@ impl Bench {
             crossings: Vec::new(),
             suppliers: Vec::new(),
             owners: 0,
+            at_once: false,
         }
     }
 
@@ -208,6 +211,10 @@ impl Composition for Bench {
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
         self.due.schedule(at, (on, step));
+    }
+
+    fn comes_next(&self, now: Time) -> bool {
+        self.at_once && self.due.next_time().is_none_or(|next| next > now)
     }
 
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
@@ -625,4 +632,23 @@ fn what_is_on_its_way_to_a_device_can_be_seen() {
     assert_eq!(bench.interconnects[0].describe(), None);
     let kinds: Vec<&str> = bench.interconnects.iter().map(Interconnect::kind).collect();
     assert_eq!(kinds, ["snooping-bus", "bridged-bus"]);
+}
+
+#[test]
+fn a_bus_that_goes_to_the_next_agent_at_once_does_what_it_does_step_by_step() {
+    let run = |at_once| {
+        let mut bench = Bench { at_once, ..Bench::on_one_bus() };
+        let block = BlockData::from_bytes(&[4; BLOCK_BYTES]);
+        bench.script(PROCESSOR, Transaction::carrying(PROCESSOR, Kind::WriteBack, BLOCK, block));
+        bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+        bench.script(OTHER, read(OTHER, HOME));
+        bench.ask_at(4, &[PROCESSOR]);
+        bench.ask_at(30, &[OTHER]);
+        bench.run();
+        (bench.seen, bench.crossings, bench.due.taken())
+    };
+    let (seen, crossings, steps) = run(false);
+    assert_eq!(crossings.iter().map(|&(_, kind, ..)| kind).filter(|&kind| kind == Kind::Read).count(), 2);
+    assert_eq!(steps, 6, "three transactions");
+    assert_eq!(run(true), (seen, crossings, 4), "only the first grant is a step");
 }

@@ -56,8 +56,7 @@ impl ProcessorPort<'_> {
 
     /// How many bytes of an access lie in its first block, and in the next.
     fn split(&self, address: u64, size: usize) -> (usize, usize) {
-        let block = self.own.data.block_bytes() as u64;
-        let room = (block - address % block) as usize;
+        let room = self.own.data.bytes_to_end_of_block(address);
         (room.min(size), size.saturating_sub(room))
     }
 

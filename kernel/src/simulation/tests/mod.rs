@@ -1,5 +1,6 @@
 //! However windows are scheduled, every partition must see the same.
 
+mod alone;
 mod delayed;
 mod gossip;
 mod instants;

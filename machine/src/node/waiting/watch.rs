@@ -58,6 +58,10 @@ impl Node {
             return;
         }
         let unit = &self.processors[index];
+        // A turn that misses its caches, or posts a store, is no turn of waiting.
+        if matches!(stop, Stop::Wait) && unit.memory.wait_reason() != Some(WaitReason::Uncached) {
+            return;
+        }
         let loads = unit.memory.statistics.uncached_loads.get();
         if let Some(seen) = self.waiting.detector.look(stop, &unit.processor, loads) {
             self.watch(index, seen);
@@ -76,7 +80,7 @@ impl Node {
     /// something, as `run_processor` does. Out of line: few instructions are watched,
     /// and what it keeps of them is large.
     #[inline(never)]
-    pub(in crate::node) fn run_watched(&mut self, index: usize, until: Time) {
+    pub(in crate::node) fn run_watched(&mut self, index: usize, until: Time) -> Stop {
         loop {
             let (stop, verdict) = self.watched_step(index, until);
             let waits = stop == Some(Stop::Wait);
@@ -93,7 +97,7 @@ impl Node {
                 Verdict::Futile => self.stop_watching(),
             }
             if stop.is_some() || !self.waiting.is_watching() {
-                return;
+                return stop.unwrap_or(Stop::Horizon);
             }
         }
     }
