@@ -27,7 +27,7 @@ use crate::guest::exchange::{Exchange, both_ways, exchange, ping_pong};
 use crate::guest::{Guest as _, with};
 use crate::instructions::values::interesting;
 use crate::mutation::{mutate, mutate_often};
-use crate::runs::{Outcome, on_threads};
+use crate::runs::{Outcome, now_and_then_on_threads};
 
 /// The class of checkpoints.
 pub struct Checkpoints {
@@ -85,7 +85,7 @@ impl Class for Checkpoints {
         fs::copy(input, &file).map_err(|error| error.to_string())?;
         let checkpoint = CheckpointRequest { file: file.clone(), every: None, resume: true };
         let request = RunRequest { checkpoint: Some(checkpoint), ..run.request.clone() };
-        let outcome = on_threads(&request, &run.guest.elf(), OBSERVATIONS);
+        let outcome = now_and_then_on_threads(seed, &request, &run.guest.elf(), OBSERVATIONS);
         match outcome.map_err(|text| format!("{} {}: {text}", request.machine, request.interface))? {
             Outcome::Ended(Err(failure)) if failure.exit_code == Failure::USAGE => {
                 let names_file = failure.message.contains(&file.display().to_string());

@@ -18,7 +18,7 @@ use crate::class::Class;
 use crate::guest::Guest as _;
 use crate::guest::exchange::{exchange, header};
 use crate::instructions::values::interesting;
-use crate::runs::{Outcome, on_threads};
+use crate::runs::{Outcome, now_and_then_on_threads};
 
 /// The class of accesses to devices.
 pub struct Registers;
@@ -47,7 +47,7 @@ impl Class for Registers {
             let RunRequest { machine, interface, set, .. } = &request;
             format!("-m {machine} -i '{interface}' {set:?}, the steps:\n{source}")
         };
-        match on_threads(&request, &guest.elf(), OBSERVATIONS) {
+        match now_and_then_on_threads(seed, &request, &guest.elf(), OBSERVATIONS) {
             Ok(Outcome::Ended(_)) => Ok(()),
             Ok(Outcome::Endless) => Err(format!("the run does not end: {}", described())),
             Err(text) => Err(format!("{text}\n{}", described())),
