@@ -78,8 +78,8 @@ fuzz: setup ## Try random programs, files, accesses, checkpoints, results and sw
 		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
 	$(BIN)/pytest -s python/tests/test_damaged_results.py python/tests/test_sweep_fuzz.py -m long
 
-mutants: ## Change the code of memory, fabrics and interfaces in small ways; their own tests have to notice 85 %: CRATE=fabrics.
-	@$(PYTHON) .ci/mutants.py $(CRATE)
+mutants: setup ## Change the code of memory, fabrics and interfaces in small ways; their own tests have to notice 85 %: CRATE=fabrics, SAMPLE=1/8.
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python .ci/mutants.py $(CRATE) $(if $(SAMPLE),--sample $(SAMPLE))
 
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h

@@ -296,10 +296,6 @@ impl Composition for Move<'_> {
         unreachable!("no cache supplies anything")
     }
 
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::ZERO
-    }
-
     fn access(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction, _response: &mut Response) {
         let value = transaction.value;
         self.buses.reached += 1;
@@ -308,10 +304,6 @@ impl Composition for Move<'_> {
         if transaction.kind == Kind::UncachedLoad {
             self.buses.taken_before = self.buses.taken;
         }
-    }
-
-    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
-        false
     }
 
     fn complete(

@@ -12,6 +12,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use narthex_memory::check::CounterExample;
+
 /// A property that an event breaks, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -65,15 +67,6 @@ pub struct Exploration {
     pub complete: bool,
     /// The shortest way to a violation, if there is one.
     pub counter_example: Option<CounterExample>,
-}
-
-/// The shortest way from the start to a violated property.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct CounterExample {
-    /// The property, as a sentence.
-    pub violated: &'static str,
-    /// What happens, event by event; the last one shows the violation.
-    pub steps: Vec<String>,
 }
 
 /// Digests are mixed already.

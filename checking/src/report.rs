@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Instant;
 
+use narthex_memory::check::CounterExample;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::explore::{CounterExample, Exploration};
+use crate::explore::Exploration;
 
 /// The result of a check. `Display` prints it for people.
 #[derive(Clone, Debug, Serialize)]
@@ -96,14 +97,5 @@ impl fmt::Display for Report {
         }
         self.proven.iter().try_for_each(|sentence| writeln!(f, "  - {sentence}"))?;
         self.counter_example.iter().try_for_each(|example| write!(f, "{example}"))
-    }
-}
-
-impl fmt::Display for CounterExample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "violated: {}", self.violated)?;
-        writeln!(f, "shortest counter-example:")?;
-        let mut numbered = self.steps.iter().zip(1..);
-        numbered.try_for_each(|(step, number)| writeln!(f, "  {number}. {step}"))
     }
 }

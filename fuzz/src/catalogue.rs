@@ -55,18 +55,6 @@ fn is_sound(request: &RunRequest) -> bool {
     machine.is_ok_and(|machine| machine.config.build_interface(&interface).is_ok())
 }
 
-/// A run over an interface that the library of [`crate::guest::messages`] drives.
-pub fn any_with_library(choice: &mut Choice) -> RunRequest {
-    loop {
-        let request = any(choice);
-        let interface: Attached = request.interface.parse().expect("a name");
-        let halves = [interface.name.send, interface.name.receive];
-        if halves.iter().all(|half| half.model.programming.driver.name != "cachable_register") {
-            return request;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

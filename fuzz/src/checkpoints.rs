@@ -4,9 +4,11 @@
 //!
 //! A file must be refused with its name, or resumed to an end.
 
+use std::collections::HashSet;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use narthex_cores::linux::Program;
 use narthex_kernel::simulation::{Limits, Simulation};
@@ -21,11 +23,11 @@ use sha2::{Digest as _, Sha256};
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::{program, with};
+use crate::guest::exchange::{Exchange, both_ways, exchange, ping_pong};
+use crate::guest::{Guest as _, with};
 use crate::instructions::values::interesting;
-use crate::messages::{both_ways, ping_pong};
 use crate::mutation::{mutate, mutate_often};
-use crate::runs::{Outcome, on_threads};
+use crate::runs::{Outcome, now_and_then_on_threads};
 
 /// The class of checkpoints.
 pub struct Checkpoints {
@@ -83,7 +85,7 @@ impl Class for Checkpoints {
         fs::copy(input, &file).map_err(|error| error.to_string())?;
         let checkpoint = CheckpointRequest { file: file.clone(), every: None, resume: true };
         let request = RunRequest { checkpoint: Some(checkpoint), ..run.request.clone() };
-        let outcome = on_threads(&request, &run.elf, OBSERVATIONS);
+        let outcome = now_and_then_on_threads(seed, &request, &run.guest.elf(), OBSERVATIONS);
         match outcome.map_err(|text| format!("{} {}: {text}", request.machine, request.interface))? {
             Outcome::Ended(Err(failure)) if failure.exit_code == Failure::USAGE => {
                 let names_file = failure.message.contains(&file.display().to_string());
@@ -97,18 +99,18 @@ impl Class for Checkpoints {
 /// A run of which checkpoints are made.
 struct Run {
     request: RunRequest,
-    elf: Vec<u8>,
+    guest: Exchange,
 }
 
 impl Run {
     /// The run of a case.
     fn of(seed: u64) -> Self {
         let choice = &mut Choice::from_seed(!seed);
-        let request = catalogue::varied(catalogue::any_with_library(choice), choice);
+        let request = catalogue::varied(catalogue::any(choice), choice);
         let bytes = choice.below(31) * 8;
-        let source = if choice.once_in(2) { ping_pong(6, bytes) } else { both_ways(6, bytes, 2) };
+        let guest = if choice.once_in(2) { ping_pong(6, bytes) } else { both_ways(6, bytes, 2) };
         let small = with(RunRequest { nodes: None, ..request }, "machine.nodes=2");
-        Run { request: with(small, "data_cache.size=4KiB"), elf: program(&source) }
+        Run { request: guest.in_run(&with(small, "data_cache.size=4KiB")), guest }
     }
 
     fn machine(&self) -> config::Machine {
@@ -118,14 +120,14 @@ impl Run {
 
     fn identity(&self) -> Identity {
         let interface: narthex_interfaces::Attached = self.request.interface.parse().expect("a name");
-        Identity::new(&self.request, &self.elf, interface, self.machine().resolved())
+        Identity::new(&self.request, &self.guest.elf(), interface, self.machine().resolved())
     }
 
     /// The state after this many windows, or at the end.
     fn state(&self, windows: u64) -> Vec<u8> {
         let machine = self.machine();
         let interface = self.request.interface.parse().expect("a name");
-        let program = Program::parse("guest", &*self.elf).expect("a sound program");
+        let program = Program::parse("guest", &*self.guest.elf()).expect("a sound program");
         let blueprint = Blueprint::new(&machine.config, interface, program, &self.request);
         let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a sound machine"));
         let lookahead = machine.config.network.build().smallest_latency();
@@ -178,16 +180,20 @@ fn damage(state: &mut Vec<u8>, other: impl Fn() -> Vec<u8>, choice: &mut Choice)
 }
 
 /// Any byte where something is written; most of a state is memory that is zero,
-/// and cache lines that are all alike.
+/// cache lines that are all alike, and the program, whose damage is its own.
 fn place(state: &[u8], choice: &mut Choice) -> usize {
-    let repeats = |at: usize, period: usize| {
-        let piece = |at: usize| state.get(at..at + 16);
-        at.checked_sub(period).is_some_and(|before| piece(before) == piece(at))
-    };
+    let piece = |at: usize| state.get(at..at + PIECE);
+    let repeats = |at: usize| (1..=PIECE).any(|period| at >= period && piece(at - period) == piece(at));
+    let is_program = |at: usize| piece(at).is_some_and(|piece| PIECES_OF_PROGRAM.contains(piece));
     let places = std::iter::repeat_with(|| choice.below(state.len() as u64) as usize);
-    let mut places = places.take(1000).skip_while(|&at| (1..=16).any(|period| repeats(at, period)));
-    places.next().unwrap_or(0)
+    places.take(1000).find(|&at| !repeats(at) && !is_program(at)).unwrap_or(0)
 }
+
+/// Bytes by which [`place`] compares.
+const PIECE: usize = 16;
+
+static PIECES_OF_PROGRAM: LazyLock<HashSet<Vec<u8>>> =
+    LazyLock::new(|| exchange("").elf().windows(PIECE).map(<[u8]>::to_vec).collect());
 
 /// Puts another number of variable length in place of the one at `at`: postcard
 /// writes lengths, indices and the variants of enumerations so.

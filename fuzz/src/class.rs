@@ -7,6 +7,8 @@ use clap::ValueEnum;
 
 use crate::checkpoints::Checkpoints;
 use crate::elf_files::ElfFiles;
+use crate::guest::Guest as _;
+use crate::guest::exchange::exchange;
 use crate::instructions::Instructions;
 use crate::instructions::reference::ReferenceError;
 use crate::machine_files::MachineFiles;
@@ -50,12 +52,18 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// The class. It finds QEMU at `qemu`, or where it is installed, and keeps
-    /// files in `scratch`.
+    /// The class. It finds QEMU at `qemu`, or where it is installed, compiles the
+    /// program that its cases run, and keeps files in `scratch`.
     ///
     /// # Errors
     /// If QEMU is needed and is not there.
+    ///
+    /// # Panics
+    /// If a program is needed and cannot be compiled.
     pub fn open(self, qemu: Option<PathBuf>, scratch: &Path) -> Result<Box<dyn Class>, ReferenceError> {
+        if matches!(self, Name::Machines | Name::Registers | Name::Checkpoints) {
+            exchange("").elf();
+        }
         Ok(match self {
             Name::Instructions => Box::new(Instructions::open(qemu, scratch)?),
             Name::Elf => Box::new(ElfFiles),

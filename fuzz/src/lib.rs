@@ -20,11 +20,10 @@ pub mod class;
 pub mod elf_files;
 pub mod instructions;
 pub mod machine_files;
-mod messages;
 pub mod mutation;
 pub mod registers;
 pub mod runs;
 
-/// Guest programs without a compiler, as the tests of whole machines write them.
+/// Guest programs, as the tests of whole machines have them.
 #[path = "../../machine/tests/support/mod.rs"]
 mod guest;

@@ -11,8 +11,8 @@ use narthex_machine::{Failure, RunRequest, config};
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::program;
-use crate::messages::ping_pong;
+use crate::guest::Guest as _;
+use crate::guest::exchange::exchange;
 use crate::mutation::mutate_often;
 use crate::runs::{Outcome, PATIENCE, bounded};
 
@@ -21,6 +21,8 @@ pub struct MachineFiles;
 
 /// Machines may be large and slow, which is no finding.
 const OBSERVATIONS: u32 = 3;
+/// The processes that exchange.c can serve.
+const RANKS_LIMIT: u32 = 64;
 
 impl Class for MachineFiles {
     fn ending(&self) -> &'static str {
@@ -57,10 +59,14 @@ impl Class for MachineFiles {
             nodes: if choice.once_in(2) { Some(2) } else { None },
             threads: 2,
             set: vec![PATIENCE.into()],
-            ..catalogue::any_with_library(choice)
+            ..catalogue::any(choice)
         };
-        let is_pair = request.nodes.unwrap_or(config.machine.nodes) > 1;
-        match bounded(&request, &program(&ping_pong(3, 0)), OBSERVATIONS)? {
+        let guest = exchange(
+            "on 0 repeat 3 send 1 0 receive 1 end
+             on 1 repeat 3 receive 0 send 0 0 end",
+        );
+        let is_pair = (2..=RANKS_LIMIT).contains(&request.nodes.unwrap_or(config.machine.nodes));
+        match bounded(&guest.in_run(&request), &guest.elf(), OBSERVATIONS)? {
             Outcome::Ended(Err(failure)) if is_pair && failure.exit_code == Failure::GUEST => {
                 Err(format!("{}: a sound program failed: {failure}", request.interface))
             }

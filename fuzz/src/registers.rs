@@ -1,11 +1,11 @@
 //! Programs that do to their interface what no driver does: loads and stores of
 //! any width and value anywhere in the device's region, headers that name no
-//! node or more bytes than there are, after good packets too.
+//! node or more bytes than there are, after good packets too. A case is a list of
+//! steps of guest/programs/tests/exchange.c.
 //!
 //! The programs are short and bounded, so the run must end: with an exit, with
 //! a fault of the guest, or with a report that nothing moves.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use narthex_interfaces::programming;
@@ -15,43 +15,44 @@ use narthex_machine::RunRequest;
 use crate::catalogue;
 use crate::choice::Choice;
 use crate::class::Class;
-use crate::guest::{DATA, program};
+use crate::guest::Guest as _;
+use crate::guest::exchange::{exchange, header};
 use crate::instructions::values::interesting;
-use crate::messages::{LIBRARY, header};
-use crate::runs::{Outcome, on_threads};
+use crate::runs::{Outcome, now_and_then_on_threads};
 
 /// The class of accesses to devices.
 pub struct Registers;
 
-/// Most steps of a program.
+/// Most steps of a process, less one.
 const MOST_STEPS: u64 = 40;
+/// Bytes of a queue's entry on the machines that are built in.
+const ENTRY_BYTES: u64 = 256;
 /// Such a program needs milliseconds; a run that is looked at as often has no end.
 const OBSERVATIONS: u32 = 200;
 
 impl Class for Registers {
     fn ending(&self) -> &'static str {
-        "elf"
+        "steps"
     }
 
     fn input(&self, seed: u64) -> Vec<u8> {
-        program(&source(seed))
+        source(seed).into_bytes()
     }
 
     fn check(&self, seed: u64, file: &Path) -> Result<(), String> {
-        let elf = std::fs::read(file).map_err(|error| error.to_string())?;
-        let request = request_of(seed);
-        let described =
-            || format!("{} {:?}, the program:\n{}", described(&request), request.set, own_part(seed));
-        match on_threads(&request, &elf, OBSERVATIONS) {
+        let source = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+        let guest = exchange(&*source);
+        let request = guest.in_run(&request_of(seed));
+        let described = || {
+            let RunRequest { machine, interface, set, .. } = &request;
+            format!("-m {machine} -i '{interface}' {set:?}, the steps:\n{source}")
+        };
+        match now_and_then_on_threads(seed, &request, &guest.elf(), OBSERVATIONS) {
             Ok(Outcome::Ended(_)) => Ok(()),
             Ok(Outcome::Endless) => Err(format!("the run does not end: {}", described())),
             Err(text) => Err(format!("{text}\n{}", described())),
         }
     }
-}
-
-fn described(request: &RunRequest) -> String {
-    format!("-m {} -i '{}'", request.machine, request.interface)
 }
 
 /// The run of a case.
@@ -60,64 +61,47 @@ fn request_of(seed: u64) -> RunRequest {
     catalogue::varied(catalogue::any(choice), choice)
 }
 
-/// The program of a case, with the library behind it.
+/// The steps of a case: node 0 and the others do different things.
 fn source(seed: u64) -> String {
-    format!("{}\n{LIBRARY}", own_part(seed))
-}
-
-/// Node 0 and the others do different things.
-fn own_part(seed: u64) -> String {
     let choice = &mut Choice::from_seed(seed);
-    let mut text = String::from("call start\nbnez s8, other\n");
-    steps(&mut text, 0, choice);
-    text.push_str("other:\n");
-    steps(&mut text, MOST_STEPS, choice);
+    let mut text = String::new();
+    for who in ["0", "others"] {
+        text += &format!("on {who}\n");
+        let mut sent = 0;
+        for _ in 0..=choice.below(MOST_STEPS) {
+            text += &step(&mut sent, choice);
+            text.push('\n');
+        }
+    }
     text
 }
 
-fn steps(text: &mut String, first: u64, choice: &mut Choice) {
-    for number in first..=first + choice.below(MOST_STEPS) {
-        step(text, number, choice).expect("text grows");
-    }
-    text.push_str("exit 0\n");
-}
-
-/// One step; labels in it have its number.
-fn step(text: &mut String, number: u64, choice: &mut Choice) -> std::fmt::Result {
+/// One step, of a process that has sent this many packets.
+fn step(sent: &mut u64, choice: &mut Choice) -> String {
+    let execute = |instructions: &[&str], address, choice: &mut Choice| {
+        format!("execute {} {address} {}", choice.of(instructions), value(choice))
+    };
     match choice.below(20) {
-        0..4 => {
-            let name = choice.of(&["lb", "lbu", "lh", "lhu", "lw", "lwu", "ld", "ld", "ld"]);
-            writeln!(text, "li t0, {}\n{name} t1, 0(t0)", address(choice))
+        0..4 => execute(&["lb", "lh", "lw", "ld", "ld"], address(choice), choice),
+        4..9 => execute(&["sb", "sh", "sw", "sd", "sd", "sd", "sd"], address(choice), choice),
+        9 => execute(&["amoadd.d", "amoswap.d", "amoor.w", "sc.d", "sc.w"], address(choice), choice),
+        10 => execute(&["lr.d"], address(choice), choice),
+        11 => execute(&["fence"], 0, choice),
+        12 | 13 => format!("pause {}", 1 + (choice.bits() >> (52 + choice.below(12)))),
+        14..17 => {
+            *sent += 1;
+            format!("send ^1 {}", choice.below(32) * 8)
         }
-        4..9 => {
-            let name = choice.of(&["sb", "sh", "sw", "sd", "sd", "sd", "sd"]);
-            writeln!(text, "li t0, {}\nli t1, {}\n{name} t1, 0(t0)", address(choice), value(choice))
+        17 => {
+            *sent += 1;
+            format!("send-header {}", any_header(choice))
         }
-        9 => {
-            let name = choice.of(&["amoadd.d", "amoswap.d", "amoor.w", "sc.d", "sc.w"]);
-            writeln!(text, "li t0, {}\nli t1, {}\n{name} t2, t1, (t0)", address(choice), value(choice))
+        18 => "take".to_owned(),
+        // The queue's next entry, as a driver would write it, and nothing more.
+        _ => {
+            let entry = Addresses::of_process(0).send_queue() + ENTRY_BYTES * *sent;
+            format!("execute sd {entry} {}", any_header(choice))
         }
-        10 => writeln!(text, "li t0, {}\nlr.d t1, (t0)", address(choice)),
-        11 => writeln!(text, "fence"),
-        12 | 13 => writeln!(
-            text,
-            "li t0, {}\ndelay{number}: addi t0, t0, -1\nbnez t0, delay{number}",
-            1 + (choice.bits() >> (52 + choice.below(12)))
-        ),
-        // The peer's number is this process's with the lowest bit changed.
-        14..17 => writeln!(
-            text,
-            "xori a0, s8, 1\nli t0, {}\nor a0, a0, t0\nli a1, {DATA}\ncall send",
-            header(0, choice.below(32) * 8)
-        ),
-        17 => writeln!(text, "li a0, {}\nli a1, {DATA}\ncall send", any_header(choice)),
-        18 => writeln!(text, "li a0, {}\ncall receive", DATA + 0x1000),
-        // The queue's next entry, as the library would write it, and nothing more.
-        _ => writeln!(
-            text,
-            "ld t0, 80(s11)\nld t1, 112(s11)\nmul t1, t1, s2\nadd t0, t0, t1\nli t1, {}\nsd t1, 0(t0)",
-            any_header(choice)
-        ),
     }
 }
 
@@ -144,16 +128,18 @@ fn address(choice: &mut Choice) -> u64 {
     }
 }
 
-/// A value that means something to an interface, or none that does.
-fn value(choice: &mut Choice) -> u64 {
-    match choice.below(8) {
+/// A value that means something to an interface, or none that does; or the
+/// address of some of the program's memory.
+fn value(choice: &mut Choice) -> String {
+    let number = match choice.below(8) {
         0 | 1 => any_header(choice),
         2 | 3 => choice.below(2) << 32 | choice.bits() >> (54 + choice.below(10)), // a queue's pointer
         4 => address(choice),
-        5 => DATA + choice.below(0x1_0000),
+        5 => return format!("@{}", choice.below(0x1_0000)),
         6 => choice.below(4),
         _ => interesting(choice),
-    }
+    };
+    number.to_string()
 }
 
 /// A header; most have something wrong with them.

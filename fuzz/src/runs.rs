@@ -44,6 +44,21 @@ pub fn bounded(request: &RunRequest, elf: &[u8], observations: u32) -> Result<Ou
     }
 }
 
+/// As [`bounded`], and each third case on two threads too: the start of a compiled
+/// program takes many windows, at the end of each of which threads wait for each other.
+///
+/// # Errors
+/// As [`on_threads`].
+pub fn now_and_then_on_threads(
+    seed: u64,
+    request: &RunRequest,
+    elf: &[u8],
+    observations: u32,
+) -> Result<Outcome, String> {
+    let run = if seed.is_multiple_of(3) { on_threads } else { bounded };
+    run(request, elf, observations)
+}
+
 /// The same on one thread and on two: what comes of it must be the same.
 ///
 /// # Errors

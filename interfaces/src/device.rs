@@ -107,7 +107,11 @@ impl std::fmt::Debug for dyn Device {
 /// process's registers are behind the seat of its send half.
 impl Device for Interface {
     fn access_time(&self, _seat: usize, kind: Kind) -> Duration {
-        Interface::access_time(self, kind)
+        let delays = self.halves.iter().map(|half| match kind {
+            Kind::BlockLoad | Kind::BlockStore => half.block_delay(),
+            _ => half.register_delay(),
+        });
+        delays.max().unwrap_or_default()
     }
 
     fn access(
@@ -234,5 +238,103 @@ impl DeviceDescription for Interface {
 
     fn engine(&self, seat: usize, now: Time) -> Option<Engine> {
         self.halves[seat].engine(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{DefaultHasher, Hasher as _};
+
+    use super::*;
+    use crate::interface::tests::build_for;
+
+    /// The interface of a node with two processes, as its node sees it.
+    fn device(name: &str) -> Interface {
+        build_for(name, 2)
+    }
+
+    #[test]
+    fn each_half_of_each_process_has_a_seat_and_the_send_half_the_registers() {
+        let device = device("CNI4");
+        let seats = device.seats();
+        let names: Vec<&str> = seats.iter().map(|seat| &*seat.name).collect();
+        assert_eq!(
+            names,
+            [
+                "the send half of process 0's interface",
+                "the receive half of process 0's interface",
+                "the send half of process 1's interface",
+                "the receive half of process 1's interface",
+            ]
+        );
+        let processes: Vec<u8> = seats.iter().map(|seat| seat.process).collect();
+        assert_eq!(processes, [0, 0, 1, 1]);
+        let page = Addresses::of_process(1).register_page();
+        let registers: Vec<_> = seats.iter().map(|seat| seat.registers.len()).collect();
+        assert_eq!(registers, [1, 0, 1, 0]);
+        assert_eq!(seats[2].registers[0], page..page + 4096);
+        for (seat, description) in seats.iter().enumerate() {
+            let process = description.process;
+            assert_eq!(description.homes, device.layouts(process)[seat % 2].home);
+            assert!(description.homes.iter().all(|home| description.concern.contains(&home.start)));
+            assert!(description.is_coherent);
+        }
+        assert_eq!([0, 1].map(|process| device.sender(process)), [Some(0), Some(2)]);
+        assert_eq!([0, 1].map(|process| device.receiver(process)), [Some(1), Some(3)]);
+        assert_eq!([0, 1, 2, 3].map(|seat| device.seats_beside(seat)), [0..2, 0..2, 2..4, 2..4]);
+    }
+
+    #[test]
+    fn an_interface_without_cachable_memory_takes_no_part_in_coherence() {
+        assert!(device("NI2w").seats().iter().all(|seat| !seat.is_coherent && seat.homes.is_empty()));
+    }
+
+    #[test]
+    fn a_device_tells_observers_what_its_halves_tell() {
+        let mut device = device("CNI4");
+        let home = device.seats()[3].homes[0].start;
+        assert_eq!(device.peek(home), device.halves[3].peek(home));
+        assert!(device.peek(home).is_some_and(|block| block.len() == 64));
+        assert_eq!(device.peek(0), None);
+        let process_0 = device.seats()[1].homes[0].start;
+        assert!(device.name_of(process_0, 64).is_some());
+        assert_eq!(device.name_of(0, 64), None);
+        assert_eq!(device.queue(1).to_string(), device.halves[1].queue().to_string());
+        assert!(device.queue(1).to_string().contains("receive registers"));
+        assert_eq!(device.engine(1, Time::ZERO), device.halves[1].engine(Time::ZERO));
+        assert!(device.engine(1, Time::ZERO).is_some_and(|engine| engine.doing.is_none()));
+        let of_halves: Vec<_> = device.halves.iter().map(|half| half.statistics().descriptions()).collect();
+        assert_eq!(of_halves.len(), 4);
+        let statistics = device.statistics().into_iter().map(|set| set.descriptions());
+        assert!(statistics.eq(of_halves.iter().copied()));
+        let statistics = device.statistics_mut().into_iter().map(|set| set.descriptions());
+        assert!(statistics.eq(of_halves));
+    }
+
+    #[test]
+    fn the_state_of_a_seat_is_told_apart() {
+        let device = device("CNI4");
+        let digest = |seat| {
+            let mut hasher = DefaultHasher::new();
+            device.hash_state(seat, &mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(digest(0), digest(0));
+        assert_ne!(digest(0), digest(1));
+        assert_ne!(digest(0), digest(2));
+    }
+
+    #[test]
+    fn an_access_takes_as_long_as_the_slower_half_lets_it() {
+        let device = device("(NI2w)S(NI16w+Blkbuf)R");
+        let of = |delay: fn(&dyn crate::InterfaceHalf) -> Duration| {
+            device.halves.iter().map(|half| delay(&**half)).max().expect("there are four")
+        };
+        let (register, block) = (of(|half| half.register_delay()), of(|half| half.block_delay()));
+        assert_ne!(register, block);
+        assert_eq!(device.access_time(0, Kind::UncachedLoad), register);
+        assert_eq!(device.access_time(0, Kind::UncachedStore), register);
+        assert_eq!(device.access_time(0, Kind::BlockStore), block);
+        assert_eq!(device.access_time(0, Kind::BlockLoad), block);
     }
 }

@@ -11,9 +11,9 @@
 
 use std::ops::Range;
 
-use narthex_kernel::{Archive, Archived, Damage, Duration};
+use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::protocols::Protocol;
-use narthex_memory::{AgentId, BlockData, Kind};
+use narthex_memory::{AgentId, BlockData};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -102,8 +102,6 @@ pub struct Interface {
     name: Name,
     /// Process 0's send half, then its receive half, then process 1's.
     pub halves: Vec<Box<dyn InterfaceHalf>>,
-    /// Addresses whose home each half is; none where main memory is.
-    homes: Vec<Vec<Range<u64>>>,
     /// All addresses that concern any half are in here; see [`Layout::cachable`].
     concern: Range<u64>,
 }
@@ -113,7 +111,6 @@ impl Clone for Interface {
         Interface {
             name: self.name,
             halves: self.halves.iter().map(|half| half.duplicate()).collect(),
-            homes: self.homes.clone(),
             concern: self.concern.clone(),
         }
     }
@@ -121,7 +118,7 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, halves, homes: _, concern: _ } = self;
+        let Interface { name: _, halves, concern: _ } = self;
         halves.iter_mut().try_for_each(|half| {
             let layout = half.layout();
             half.archive(archive)?;
@@ -150,8 +147,7 @@ impl Interface {
         let ranges = || layouts.iter().flat_map(|layout| layout.cachable.iter().chain(&layout.home));
         let start = ranges().map(|range| range.start).min().unwrap_or_default();
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
-        let homes = layouts.into_iter().map(|layout| layout.home).collect();
-        Ok(Interface { name, halves, homes, concern })
+        Ok(Interface { name, halves, concern })
     }
 
     /// The same interface without a rule, for a model checker.
@@ -185,13 +181,6 @@ impl Interface {
         self.concern.clone()
     }
 
-    /// Whether a transaction on this block may concern a half: the others, most
-    /// of those of a program, need not be shown to any.
-    #[inline]
-    pub fn is_concerned(&self, address: u64) -> bool {
-        self.concern.contains(&address)
-    }
-
     /// The place of a process's send half among [`Interface::halves`].
     pub fn send_half(process: u8) -> usize {
         2 * usize::from(process)
@@ -213,14 +202,6 @@ impl Interface {
         &mut self.halves[first..first + 2]
     }
 
-    /// The half that is the home of an address; none if main memory is.
-    pub fn home_of(&self, address: u64) -> Option<usize> {
-        if !self.is_concerned(address) {
-            return None;
-        }
-        self.homes.iter().position(|ranges| ranges.iter().any(|range| range.contains(&address)))
-    }
-
     /// What composer and guest need to know, of both halves of a process.
     pub fn layouts(&self, process: u8) -> [Layout; 2] {
         [Self::send_half(process), Self::receive_half(process)].map(|half| self.halves[half].layout())
@@ -233,7 +214,7 @@ impl Interface {
 
     /// The processor loads from a register: the answers of its process's halves
     /// joined by OR.
-    pub fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
+    pub(crate) fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
         let mut joined = None;
         for half in self.halves_of(context) {
             if let Some(answer) = half.load(context, offset) {
@@ -245,7 +226,11 @@ impl Interface {
     }
 
     /// The processor loads a block into a block buffer.
-    pub fn load_block(&mut self, context: &mut Context<'_>, offset: u64) -> Result<BlockData, RegisterFault> {
+    pub(crate) fn load_block(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+    ) -> Result<BlockData, RegisterFault> {
         let answer = self.halves_of(context).iter_mut().find_map(|half| half.load_block(context, offset));
         answer.unwrap_or_else(|| {
             Err(RegisterFault(format!("there is no block to load from at offset {offset:#x}")))
@@ -253,7 +238,7 @@ impl Interface {
     }
 
     /// The processor stores a block buffer to a block.
-    pub fn store_block(
+    pub(crate) fn store_block(
         &mut self,
         context: &mut Context<'_>,
         offset: u64,
@@ -266,18 +251,13 @@ impl Interface {
         })
     }
 
-    /// The time that a processor's access to the interface takes beyond the
-    /// bus's own cycles.
-    pub fn access_time(&self, kind: Kind) -> Duration {
-        let delays = self.halves.iter().map(|half| match kind {
-            Kind::BlockLoad | Kind::BlockStore => half.block_delay(),
-            _ => half.register_delay(),
-        });
-        delays.max().unwrap_or_default()
-    }
-
     /// The processor stores to a register.
-    pub fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), RegisterFault> {
+    pub(crate) fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Result<(), RegisterFault> {
         let mut taken = false;
         for half in self.halves_of(context) {
             if let Some(answer) = half.store(context, offset, value) {
@@ -322,17 +302,22 @@ fn half(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::models::MODELS;
     use narthex_memory::protocols;
 
-    fn build(name: &str) -> Interface {
+    pub(crate) fn build(name: &str) -> Interface {
+        build_for(name, 1)
+    }
+
+    /// The interface of a node with this many processes.
+    pub(crate) fn build_for(name: &str, processes: u8) -> Interface {
         let sections: Map<String, Value> =
             MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
         let node = Surroundings {
             sections: &sections,
-            processes: 1,
+            processes,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             protocol: protocols::by_name("MOESI").expect("it is built in"),

@@ -177,6 +177,44 @@ fn the_same_steps_give_the_same_run() {
     }
 }
 
+/// What observers see of the send half of one node and the receive half of the
+/// other, while two messages go from one to the other, the second of which waits for
+/// the window that the first one fills: each line once it differs from the one
+/// before, and at last what both halves have counted.
+fn story(name: &'static str) -> String {
+    let flow = &flow_controls()[0].0;
+    let mut nodes = [0, 1].map(|number| Node::new(Variant::plain(name), flow, number));
+    let mut story = format!("# {name}\n");
+    let mut before = [String::new(), String::new()];
+    let mut see = |nodes: &[Node; 2]| {
+        let now = [format!("sends: {}", nodes[0].seen(0)), format!("receives: {}", nodes[1].seen(1))];
+        let news = now.iter().zip(&before).filter(|(now, before)| now != before);
+        news.for_each(|(now, _)| story += &format!("{now}\n"));
+        before = now;
+    };
+    for round in 0..4_000 {
+        if nodes[0].sent.len() < 2 {
+            send(&mut nodes[0], 72, 1);
+        }
+        if round >= 400 {
+            receive(&mut nodes[1], 1);
+        }
+        see(&nodes);
+        step(&mut nodes, round);
+        see(&nodes);
+    }
+    assert_eq!(nodes[0].sent, nodes[1].received);
+    story + &format!("sent: {}\nreceived: {}\n", nodes[0].counted(0), nodes[1].counted(1))
+}
+
+#[test]
+fn observers_see_messages_pass_through_each_engine() {
+    let names = ["NI2w", "NI16w+Blkbuf", "NI16w+Udma", "CNI4", "CNI4Q", "CNI4Qm", "CNI0Qm"];
+    let found: String = names.map(story).concat();
+    let expected = include_str!("stories.txt");
+    assert!(found == expected, "stories.txt has another text than this:\n{found}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 

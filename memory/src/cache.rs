@@ -11,12 +11,7 @@
 //!             one compare: hit or not               looked at when that fails
 //! ```
 //!
-//! **Front.** Each set has a row with the tag of its most recently used line,
-//! once where it may be read and once where it may be written without a
-//! transaction. A hit is one compare with it, exact for every replacement order,
-//! because the line that hits is already the most recent. Whatever the row does
-//! not answer (other ways, the silent step from exclusive to modified, misses)
-//! goes the slow way and may change the row.
+//! **Front.** A hit is one compare with the row of its set: see `cache/front.rs`.
 //!
 //! **Snarfing.** A cache that snarfs remembers, beside the tags, which block each
 //! empty line lost to another agent's transaction. When bytes of that block pass
@@ -25,92 +20,25 @@
 //! A tag is the block's address plus one bit that no block address has, so that
 //! freshly zeroed memory is an empty cache and an untouched set costs nothing.
 
+mod config;
+mod front;
 mod soundness;
 
 use std::hash::{Hash, Hasher};
 
-use narthex_kernel::quantity::Bytes;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
-use crate::traffic::{Traffic, WithoutEffect};
-use crate::transaction::{BlockData, LARGEST_BLOCK_BYTES, SnoopReply};
+use crate::transaction::{BlockData, SnoopReply};
 
+use front::FRONT_WORDS;
+
+pub use config::Config;
 pub use soundness::Geometry;
 
 /// Marks a tag as valid; block addresses are multiples of at least 16.
 const VALID: u64 = 8;
-
-/// Words in a front row: readable tag, writable tag, data offset, unused.
-const FRONT_WORDS: usize = 4;
-
-/// The parameters of a cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Bytes of data that the cache holds; a power of two.
-    pub size: Bytes,
-    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
-    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
-    pub associativity: u32,
-    /// Bytes in a coherence block, 16 to 256; a power of two.
-    pub block: Bytes,
-    /// The coherence protocol: a table in memory/src/protocols.
-    #[schemars(extend("examples" = protocols::names()))]
-    pub protocol: String,
-    /// Whether it takes in bytes of a block that it has lost when they pass by on
-    /// the bus (isca96, Section 5.1.2).
-    pub snarfing: bool,
-}
-
-impl Config {
-    /// The rules that the parameters break, as (key, what is wrong) pairs.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut problems = Vec::new();
-        let (size, block) = (self.size.as_u64(), self.block.as_u64());
-        if !block.is_power_of_two() || !(16..=LARGEST_BLOCK_BYTES as u64).contains(&block) {
-            problems.push(("block", format!("{} is not a power of two from 16B to 256B", self.block)));
-        }
-        if !self.associativity.is_power_of_two() || self.associativity > 16 {
-            let ways = self.associativity;
-            problems.push(("associativity", format!("{ways} is not 1, 2, 4, 8 or 16")));
-        }
-        let least = (block * u64::from(self.associativity)).saturating_mul(2);
-        if !size.is_power_of_two() || size < least || size > 1 << 30 {
-            let least = Bytes::new(least);
-            problems.push((
-                "size",
-                format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
-            ));
-        }
-        if protocols::by_name(&self.protocol).is_none() {
-            let known = protocols::names().join(", ");
-            problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
-        }
-        problems
-    }
-
-    /// The parameters that change nothing on a bus with this traffic, as (key, why) pairs.
-    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
-        if traffic.has_other_writers() {
-            return Vec::new();
-        }
-        vec![("snarfing".into(), "nobody else sends blocks home, so none pass by to be taken in".into())]
-    }
-
-    /// Memory of the host that the cache takes once every line has held a block.
-    pub fn host_bytes(&self) -> u64 {
-        let lines = self.size.as_u64() / self.block.as_u64();
-        let sets = lines / u64::from(self.associativity);
-        let (word, state_and_allowed) = (8, 2);
-        let lost = if self.snarfing { word } else { 0 };
-        let recency = if self.associativity > 1 { word } else { 0 };
-        lines * (self.block.as_u64() + word + state_and_allowed + lost)
-            + sets * (FRONT_WORDS as u64 * word + recency)
-    }
-}
 
 /// One line's place in the cache.
 type Line = usize;
@@ -213,45 +141,6 @@ impl Cache {
     /// The address of the block that holds `address`.
     pub fn block_of(&self, address: u64) -> u64 {
         address & !self.offset_mask
-    }
-
-    /// The value at `address` if its line is the most recent of its set and
-    /// readable, and the access is aligned.
-    #[inline(always)]
-    pub fn load_hit<const SIZE: usize>(&self, address: u64) -> Option<u64> {
-        let bytes = self.front_bytes::<SIZE>(address, 0)?;
-        let mut value = [0; 8];
-        value[..SIZE].copy_from_slice(&self.data[bytes..bytes + SIZE]);
-        Some(u64::from_le_bytes(value))
-    }
-
-    /// Stores `value` if the line of `address` is the most recent of its set
-    /// and modified already, and the access is aligned.
-    #[inline(always)]
-    pub fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
-        let Some(bytes) = self.front_bytes::<SIZE>(address, 1) else {
-            return false;
-        };
-        self.data[bytes..bytes + SIZE].copy_from_slice(&value.to_le_bytes()[..SIZE]);
-        true
-    }
-
-    /// Whether the line of `address` is the most recent of its set and readable.
-    #[inline(always)]
-    pub fn fetch_hit(&self, address: u64) -> bool {
-        self.front_bytes::<1>(address, 0).is_some()
-    }
-
-    /// Where in `data` the bytes of `address` are, if the front row says so.
-    /// The tag keeps the address bits that would make the access misaligned, so
-    /// that one compare refuses those too.
-    #[inline(always)]
-    fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
-        let set = (address >> self.block_shift) & self.set_mask;
-        let row = set as usize * FRONT_WORDS;
-        let row = self.front.get(row..row + FRONT_WORDS)?;
-        let tag = address & (!self.offset_mask | (SIZE as u64 - 1)) | VALID;
-        (row[column] == tag).then(|| row[2] as usize + (address & self.offset_mask) as usize)
     }
 
     /// The state of the block that holds `address`.
@@ -583,34 +472,6 @@ impl Cache {
             *order = moved_to_front(*order, way);
         }
         self.write_front(line);
-    }
-
-    /// Where the front row begins of the set of a line that holds a block.
-    fn front_row(&self, line: Line) -> usize {
-        self.set_of(self.tags[line]) * FRONT_WORDS
-    }
-
-    /// Writes the front row of the line's set anew if it describes this line,
-    /// which holds a block.
-    fn refresh_front(&mut self, line: Line) {
-        if self.front[self.front_row(line) + 2] == (line * self.block_bytes) as u64 {
-            self.write_front(line);
-        }
-    }
-
-    /// Makes the front row of the line's set describe this line, which holds a block.
-    fn write_front(&mut self, line: Line) {
-        let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
-        let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
-        let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
-        let answer = |is_fast| if is_fast { tag } else { 0 };
-        let row = self.front_row(line);
-        self.front[row..row + FRONT_WORDS].copy_from_slice(&[
-            answer(fast_loads),
-            answer(fast_stores),
-            (line * self.block_bytes) as u64,
-            0,
-        ]);
     }
 }
 

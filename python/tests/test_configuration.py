@@ -408,3 +408,12 @@ def test_every_example_of_the_page_is_as_the_schema_says(machines, title, text, 
     file = tmp_path / "example.toml"
     file.write_text(text if "base = " in text else f'base = "hpca98"\n{text}', encoding="utf-8")
     assert narthex("machine", "check", str(file)).returncode == (0 if is_right else 2)
+
+
+def test_check_says_that_no_command_can_give_a_machine_its_firmware(tmp_path):
+    (example,) = (text for title, text in examples_of("machine-files.md") if "service" in title)
+    (tmp_path / "service.toml").write_text(example, encoding="utf-8")
+    done = narthex("machine", "check", "service.toml", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "node.processors.service.runs = 'firmware/NAME'" in done.stdout
+    assert "Blueprint::with_firmware" in done.stdout

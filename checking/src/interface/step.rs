@@ -295,10 +295,6 @@ impl Composition for Step<'_> {
         self.world.guest.memory.write_bytes(address, data);
     }
 
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::ZERO
-    }
-
     /// Each half of the seat's process has a clock of its own, so they are asked
     /// one by one; see [`narthex_interfaces::Device::access`].
     fn access(&mut self, _now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The ELF file of guest/programs/`source`, a C file.
+/// The ELF file of guest/programs/`source`, a C file, without its debug information.
 ///
 /// # Panics
 /// With the remedy, if there is no `narthex` or it cannot compile the file.
@@ -15,7 +15,8 @@ pub fn compiled_guest(source: &str) -> Vec<u8> {
         std::env::temp_dir().join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
     let own = root.join(".venv/bin/narthex");
     let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
-    let done = Command::new(&narthex).arg("cc").arg(&file).arg("-o").arg(&program).output();
+    let done =
+        Command::new(&narthex).arg("cc").arg(&file).arg("-o").arg(&program).args(["--", "-s"]).output();
     let done = done.unwrap_or_else(|error| panic!("{}: {error}; run `make setup` first", narthex.display()));
     assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
     let elf = std::fs::read(&program).expect("it has just been written");

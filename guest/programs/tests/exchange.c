@@ -9,6 +9,10 @@
  * this one's exclusive or, and sum, with N. `on WHO` says whose the steps up to the next `on` are:
  * one rank's, or those of all that are even, odd or others (than 0).
  *
+ * What no driver does: `take` (the next packet, whatever it is) and `execute INSTRUCTION ADDRESS
+ * VALUE` (a load, store, atomic operation or fence; a load ignores the value). @N is the address
+ * of byte N of memory that has no other use.
+ *
  * Nothing is received unless a step says so, also while a send waits for room: so programs of the
  * tests can fill every queue, and wait for each other. A rank counts the packets to each other one
  * and fills them with words that follow from that number; each must arrive whole, and once. */
@@ -21,12 +25,26 @@
 
 enum { HANDLER = 7, RANKS_LIMIT = 64, STEPS_LIMIT = 64, OVERTAKING_LIMIT = 512, ANY = -1 };
 
-enum verb { SEND, RECEIVE, REPEAT, END, SEND_HEADER, PAUSE, REPORT, BEGIN, FINISH, STAND_STILL };
+enum verb {
+    SEND,
+    RECEIVE,
+    REPEAT,
+    END,
+    SEND_HEADER,
+    PAUSE,
+    REPORT,
+    BEGIN,
+    FINISH,
+    STAND_STILL,
+    TAKE,
+    EXECUTE,
+};
 
 struct step {
     enum verb verb;
-    uint64_t value;   /* header, peer, count or cycles */
-    const char *name; /* what is reported, or the region */
+    uint64_t value;   /* header, peer, count, cycles, or the instruction's operand */
+    uint64_t address; /* of the instruction */
+    const char *name; /* what is reported, the region, or the instruction */
 };
 
 static struct step steps[STEPS_LIMIT];
@@ -43,6 +61,7 @@ static uint32_t missing[RANKS_LIMIT];                /* the number of the first 
 static bool has_come[RANKS_LIMIT][OVERTAKING_LIMIT]; /* those behind it, by their numbers */
 
 static _Alignas(64) uint32_t outgoing[64], incoming[64];
+static _Alignas(4096) char scratch[1 << 16];
 
 static uint32_t word_of(int source, int destination, uint32_t number, size_t index) {
     return number + (uint32_t)index * (uint32_t)(source << 16 | destination << 8 | 1);
@@ -65,7 +84,9 @@ static void send(uint64_t header) {
     LEAVE();
 }
 
-static void check_packet(int64_t expected, int source, size_t bytes) {
+static void check_packet(int64_t expected, uint64_t header) {
+    int source = header_peer(header);
+    size_t bytes = header_bytes(header);
     uint32_t number = bytes > 0 ? incoming[0] : missing[source];
     uint32_t ahead = number - missing[source];
     bool *comes = has_come[source];
@@ -84,7 +105,7 @@ static void check_packet(int64_t expected, int source, size_t bytes) {
         comes[missing[source] % OVERTAKING_LIMIT] = false;
 }
 
-static void receive(int64_t expected) {
+static uint64_t take(void) {
     uint64_t header;
     ENTER(ACTIVITY_POLL);
     while ((header = receiver.arrived()) == 0)
@@ -93,10 +114,37 @@ static void receive(int64_t expected) {
     ENTER(ACTIVITY_RECEIVE);
     receiver.receive(incoming, header_bytes(header));
     LEAVE();
-    check_packet(expected, header_peer(header), header_bytes(header));
+    return header;
+}
+
+static void execute(const char *name, uint64_t address, uint64_t value) {
+#define INSTRUCTION(mnemonic, operands)                                                            \
+    if (strcmp(name, mnemonic) == 0) {                                                             \
+        __asm__ volatile(mnemonic " " operands : : "r"(address), "r"(value) : "t0", "memory");     \
+        return;                                                                                    \
+    }
+    INSTRUCTION("lb", "t0, (%0)")
+    INSTRUCTION("lh", "t0, (%0)")
+    INSTRUCTION("lw", "t0, (%0)")
+    INSTRUCTION("ld", "t0, (%0)")
+    INSTRUCTION("sb", "%1, (%0)")
+    INSTRUCTION("sh", "%1, (%0)")
+    INSTRUCTION("sw", "%1, (%0)")
+    INSTRUCTION("sd", "%1, (%0)")
+    INSTRUCTION("lr.d", "t0, (%0)")
+    INSTRUCTION("sc.w", "t0, %1, (%0)")
+    INSTRUCTION("sc.d", "t0, %1, (%0)")
+    INSTRUCTION("amoor.w", "t0, %1, (%0)")
+    INSTRUCTION("amoadd.d", "t0, %1, (%0)")
+    INSTRUCTION("amoswap.d", "t0, %1, (%0)")
+    INSTRUCTION("fence", "")
+#undef INSTRUCTION
+    narthex_check(false, "\"%s\" is no instruction of these steps", name);
 }
 
 static uint64_t number(const char *word) {
+    if (*word == '@')
+        return (uintptr_t)scratch + number(word + 1);
     char *end;
     uint64_t value = strtoull(word, &end, 0);
     narthex_check(*word && !*end, "\"%s\" is no number", word);
@@ -121,13 +169,15 @@ static bool is_meant(const char *who) {
 
 /* Reads the step at `words`, which may be another rank's, and returns the next one's words. */
 static char **read_step(char **words, struct step *step) {
-    static const char *const verbs[] = {"send",  "receive", "repeat", "end",    "send-header",
-                                        "pause", "report",  "begin",  "finish", "stand-still"};
+    static const char *const verbs[] = {"send",        "receive",     "repeat", "end",
+                                        "send-header", "pause",       "report", "begin",
+                                        "finish",      "stand-still", "take",   "execute"};
     for (; strcmp(*words, verbs[step->verb]) != 0; step->verb++)
-        narthex_check(step->verb < STAND_STILL, "\"%s\" is no step", *words);
+        narthex_check(step->verb < EXECUTE, "\"%s\" is no step", *words);
     switch (step->verb) {
     case END:
     case STAND_STILL:
+    case TAKE:
         return words + 1;
     case SEND:
         step->value = header_of(HANDLER, 0) | HEADER_LAST | peer_of(words[1]) |
@@ -141,6 +191,11 @@ static char **read_step(char **words, struct step *step) {
     case PAUSE:
         step->value = number(words[1]);
         return words + 2;
+    case EXECUTE:
+        step->name = words[1];
+        step->address = number(words[2]);
+        step->value = number(words[3]);
+        return words + 4;
     default:
         step->name = words[1];
         return words + 2;
@@ -173,7 +228,11 @@ static size_t do_steps(size_t first) {
         if (step->verb == SEND || step->verb == SEND_HEADER)
             send(step->value);
         else if (step->verb == RECEIVE)
-            receive((int64_t)step->value);
+            check_packet((int64_t)step->value, take());
+        else if (step->verb == TAKE)
+            take();
+        else if (step->verb == EXECUTE)
+            execute(step->name, step->address, step->value);
         else if (step->verb == PAUSE)
             narthex_pause(step->value);
         else if (step->verb == REPORT)

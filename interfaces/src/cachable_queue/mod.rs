@@ -37,8 +37,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
+use crate::description::Layout;
 use crate::programming::{Driver, Fact, Programming};
-use crate::registers::{Addresses, LARGEST_QUEUE_BYTES, MESSAGE_READY_REGISTER};
+use crate::registers::{Addresses, FIRST_POINTER, LARGEST_QUEUE_BYTES, MESSAGE_READY_REGISTER};
+use copies::Copies;
+use pointers::Pointers;
 
 /// How the driver announces what it has written.
 pub(crate) const ANNOUNCEMENT: Fact =
@@ -141,14 +144,28 @@ impl QueueShape {
         self.address..self.address + self.entries * self.entry_bytes
     }
 
-    /// The region that it is, called `name`.
-    fn region(&self, name: &'static str) -> Region {
-        Region { name, addresses: self.range(), parts: RegionParts::Entries(self.entry_bytes) }
-    }
-
-    /// The block of a pointer, called `name`.
-    fn pointer_region(&self, name: &'static str, pointer: u64) -> Region {
-        Region { name, addresses: pointer..pointer + self.block_bytes, parts: RegionParts::None }
+    /// What the layouts of both halves say alike: of the queue, called `name`, of the
+    /// pointers that the half begins with, by their names, and of where all pointers are.
+    fn layout(
+        &self,
+        name: &'static str,
+        named: &[(&'static str, u64)],
+        (copies, pointers, addresses): (&Copies, &Pointers, &Addresses),
+    ) -> Layout {
+        let queue = Region { name, addresses: self.range(), parts: RegionParts::Entries(self.entry_bytes) };
+        let pointer = |&(name, pointer): &(&'static str, u64)| {
+            let addresses = pointer..pointer + self.block_bytes;
+            Region { name, addresses, parts: RegionParts::None }
+        };
+        let home = copies.is_home().then(|| self.range());
+        Layout {
+            cachable: vec![self.range(), addresses.pointers()],
+            home: home.into_iter().chain(pointers.home()).collect(),
+            initial_words: named.iter().map(|&(_, pointer)| (pointer, FIRST_POINTER)).collect(),
+            entries: self.entries,
+            regions: std::iter::once(queue).chain(named.iter().map(pointer)).collect(),
+            ..Layout::default()
+        }
     }
 
     /// Blocks of an entry.

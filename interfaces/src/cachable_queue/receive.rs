@@ -47,7 +47,7 @@ use super::{OVERFLOWS, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf};
 use crate::queue::QueueState;
-use crate::registers::{Addresses, FIRST_POINTER};
+use crate::registers::Addresses;
 
 narthex_kernel::statistics! {
     /// What a receive engine did.
@@ -429,24 +429,12 @@ impl InterfaceHalf for CachableQueueReceive {
 
 impl HalfDescription for CachableQueueReceive {
     fn layout(&self) -> Layout {
+        let pointers = [("receive queue's head", self.addresses.receive_head())];
+        let parts = (&self.copies, &self.pointers, &self.addresses);
         Layout {
-            cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self
-                .copies
-                .is_home()
-                .then(|| self.queue.range())
-                .into_iter()
-                .chain(self.pointers.home())
-                .collect(),
-            initial_words: vec![(self.addresses.receive_head(), FIRST_POINTER)],
-            entries: self.queue.entries,
-            snoops_all: false,
-            transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
-            regions: vec![
-                self.queue.region("receive queue"),
-                self.queue.pointer_region("receive queue's head", self.addresses.receive_head()),
-            ],
             facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
+            transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
+            ..self.queue.layout("receive queue", &pointers, parts)
         }
     }
 

@@ -25,7 +25,7 @@ use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
 use crate::queue::QueueState;
-use crate::registers::{Addresses, FIRST_POINTER, MESSAGE_READY};
+use crate::registers::{Addresses, MESSAGE_READY};
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -351,28 +351,15 @@ impl InterfaceHalf for CachableQueueSend {
 
 impl HalfDescription for CachableQueueSend {
     fn layout(&self) -> Layout {
+        let pointers = [
+            ("send queue's tail", self.addresses.send_tail()),
+            ("send queue's head", self.addresses.send_head()),
+        ];
+        let parts = (&self.copies, &self.pointers, &self.addresses);
         Layout {
-            cachable: vec![self.queue.range(), self.addresses.pointers()],
-            home: self
-                .copies
-                .is_home()
-                .then(|| self.queue.range())
-                .into_iter()
-                .chain(self.pointers.home())
-                .collect(),
-            initial_words: vec![
-                (self.addresses.send_tail(), FIRST_POINTER),
-                (self.addresses.send_head(), FIRST_POINTER),
-            ],
-            entries: self.queue.entries,
-            regions: vec![
-                self.queue.region("send queue"),
-                self.queue.pointer_region("send queue's tail", self.addresses.send_tail()),
-                self.queue.pointer_region("send queue's head", self.addresses.send_head()),
-            ],
             facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
-            snoops_all: false,
             transactions: self.transactions(),
+            ..self.queue.layout("send queue", &pointers, parts)
         }
     }
 

@@ -254,7 +254,7 @@ pub static MODEL: Model = Model {
     sample: || {
         json!({
             "register_access_time": "60ns",
-            "block_access_time": "60ns",
+            "block_access_time": "80ns",
             "send_time": "16ns",
             "receive_time": "220ns",
         })

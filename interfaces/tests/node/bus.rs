@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::{Attachment, DeviceDescription, Interface};
+use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Interface};
 use narthex_kernel::{Clock, Duration, Time};
 use narthex_memory::bus::Bus;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
@@ -48,7 +48,7 @@ impl Composition for Node {
     fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
         match agent {
             PROCESSOR => self.requested.is_some(),
-            half => self.interface.halves[Self::side_of(half)].wants_bus(),
+            half => self.interface.wants(Self::side_of(half)),
         }
     }
 
@@ -57,7 +57,7 @@ impl Composition for Node {
             return self.requested.take();
         }
         let side = Self::side_of(agent);
-        let transaction = self.with_side(side, |side, context| side.issue(context))?;
+        let transaction = self.with_interface(|device, context| device.issue(side, context))?;
         let half = side - self.own_sides().start;
         self.assert_declared(half..half + 1, transaction.kind);
         self.check_home(&transaction);
@@ -69,11 +69,13 @@ impl Composition for Node {
             let snoop = transaction.kind.snoop().expect("a block transaction");
             return self.cache.snoop(snoop, transaction.address);
         }
-        self.with_side(Self::side_of(agent), |side, context| side.snoop(context, transaction))
+        let side = Self::side_of(agent);
+        self.with_interface(|device, context| device.snoop(side, context, transaction))
     }
 
     fn home(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
-        self.with_side(Self::side_of(agent), |side, context| side.home(context, transaction))
+        let side = Self::side_of(agent);
+        self.with_interface(|device, context| device.home(side, context, transaction))
     }
 
     fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
@@ -84,16 +86,8 @@ impl Composition for Node {
         self.main.bytes.write(address, data);
     }
 
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::ZERO
-    }
-
     fn access(&mut self, _: Time, _: AgentId, _: &Transaction, _: &mut Response) {
         unreachable!("registers are reached beside the bus")
-    }
-
-    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
-        false
     }
 
     fn complete(
@@ -106,8 +100,8 @@ impl Composition for Node {
     ) {
         match agent {
             PROCESSOR => self.answer = Some(response.clone()),
-            half => self.with_side(Self::side_of(half), |side, context| {
-                side.complete(context, transaction, response);
+            half => self.with_interface(|device, context| {
+                device.complete(Self::side_of(half), context, transaction, response);
             }),
         }
     }
@@ -179,7 +173,8 @@ impl Node {
         let moves_only = matches!(transaction.kind, Kind::ReadOnce | Kind::WriteBlock);
         if self.attachment == Attachment::IoBus && !moves_only {
             let address = transaction.address;
-            assert!(self.interface.home_of(address).is_some(), "{address:#x} is main memory's");
+            let mut homes = self.layouts.iter().flat_map(|layout| &layout.home);
+            assert!(homes.any(|home| home.contains(&address)), "{address:#x} is main memory's");
         }
     }
 

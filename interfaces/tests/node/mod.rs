@@ -17,7 +17,7 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::{Attachment, Name};
+use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::home_memory::HomeMemory;
@@ -102,6 +102,13 @@ pub struct Node {
     pub received: Vec<Message>,
 }
 
+/// The seats of a process, at which it is told of packets and room.
+fn sides_of(interface: &Interface, process: u8) -> Range<usize> {
+    let seats = (interface.sender(process), interface.receiver(process));
+    let (Some(send), Some(receive)) = seats else { panic!("it is on the network") };
+    send..receive + 1
+}
+
 fn protocol() -> &'static Protocol {
     protocols::by_name("MOESI").unwrap()
 }
@@ -134,7 +141,7 @@ impl Node {
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();
         let layouts = built.layouts(process);
-        let own_sides = Interface::send_half(process)..Interface::receive_half(process) + 1;
+        let own_sides = sides_of(&built, process);
         let bus = bus::bus(&built, own_sides);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
@@ -206,12 +213,33 @@ impl Node {
             && self.frames.is_empty()
             && self.retry.is_none()
             && self.sending.is_none()
-            && self.interface.halves.iter().all(|side| !side.wants_bus())
+            && self.own_sides().all(|side| !self.interface.wants(side))
     }
 
     /// The state of interface and flow control.
     pub fn describe(&self) -> String {
         format!("node {}: {:?}; {:?}", self.number, self.interface, self.network)
+    }
+
+    /// What observers see of a half, 0 or 1: what its engine does, and what it holds;
+    /// without addresses, which are the compiler's choice.
+    pub fn seen(&self, half: usize) -> String {
+        let side = self.own_sides().start + half;
+        let engine = self.interface.engine(side, self.now).unwrap_or_default();
+        let doing = engine.doing.unwrap_or("rests");
+        let seen = format!("{doing}, {}; {}", engine.messages, self.interface.queue(side));
+        let words = seen.split(' ').map(|word| if word.starts_with("0x") { "ADDRESS" } else { word });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What a half has counted, without what it has not.
+    pub fn counted(&self, half: usize) -> String {
+        let mut counts = Vec::new();
+        let sets = self.interface.statistics();
+        sets[self.own_sides().start + half].visit(&mut |statistic, value| {
+            counts.push(format!("{} {}", statistic.name, serde_json::to_string(&value.reported()).unwrap()));
+        });
+        counts.join(", ")
     }
 
     /// The same process's rank on a node.
@@ -221,7 +249,7 @@ impl Node {
 
     /// The halves of the process, by their place in the interface.
     fn own_sides(&self) -> Range<usize> {
-        Interface::send_half(self.process)..Interface::receive_half(self.process) + 1
+        sides_of(&self.interface, self.process)
     }
 
     /// The processor's cache loses a block, as a conflict would have it.
@@ -236,7 +264,7 @@ impl Node {
     /// 0 is the send half, 1 the receive half.
     pub fn bus_turn(&mut self, half: usize) -> bool {
         let side = self.own_sides().start + half;
-        if !self.interface.halves[side].wants_bus() {
+        if !self.interface.wants(side) {
             return false;
         }
         self.grant(AgentId(FIRST_SIDE.0 + side as u8));
@@ -258,7 +286,7 @@ impl Node {
                 receiver.now = at;
                 receiver.network.arrive(at, frame);
                 for side in receiver.own_sides() {
-                    receiver.with_side(side, |side, context| side.network(context));
+                    receiver.with_interface(|device, context| device.network(side, context));
                 }
             }
         }
@@ -269,17 +297,9 @@ impl Node {
             }
             node.timers.retain(|&due| due > at);
             for side in node.own_sides() {
-                node.with_side(side, |side, context| side.timer(context));
+                node.with_interface(|device, context| device.timer(side, context));
             }
         }
-    }
-
-    fn with_side<R>(
-        &mut self,
-        side: usize,
-        call: impl FnOnce(&mut dyn narthex_interfaces::InterfaceHalf, &mut Context<'_>) -> R,
-    ) -> R {
-        self.with_interface(|interface, context| call(&mut *interface.halves[side], context))
     }
 
     fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {

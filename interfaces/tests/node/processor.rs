@@ -1,12 +1,13 @@
 //! What the processor of a node does: orders to its program, and where its accesses go.
 
 use narthex_fabrics::Header;
+use narthex_interfaces::Device as _;
 use narthex_interfaces::fifo::{RECEIVE, RECEIVE_WINDOW};
 use narthex_memory::processor_memory::block_buffers::{FLUSH, LOAD, RECEIVE_BUFFER};
-use narthex_memory::{BlockData, Kind};
+use narthex_memory::{BlockData, Kind, Response, Transaction};
 
 use super::guest::{Guest, Order, RECEIVED, SENT};
-use super::{BLOCK_BYTES, Message, Node};
+use super::{BLOCK_BYTES, Message, Node, PROCESSOR};
 
 /// Packets have at most this many bytes of payload.
 pub const LONGEST_PAYLOAD: u64 = 248;
@@ -98,9 +99,8 @@ impl Node {
 
     /// A load of the processor.
     pub(super) fn processor_load(&mut self, address: u64, size: usize) -> u64 {
-        if let Some(offset) = self.offset_in(self.addresses.register_page(), address) {
-            assert_eq!(size, 8, "registers have eight bytes");
-            return self.register_load(offset);
+        if self.offset_in(self.addresses.register_page(), address).is_some() {
+            return self.register_load(address, size);
         }
         if let Some(offset) = self.offset_in(self.addresses.information_page(), address) {
             return self.information[offset as usize / 8];
@@ -116,10 +116,10 @@ impl Node {
 
     /// A store of the processor.
     pub(super) fn processor_store(&mut self, address: u64, size: usize, value: u64) {
-        if let Some(offset) = self.offset_in(self.addresses.register_page(), address) {
-            assert_eq!(size, 8, "registers have eight bytes");
+        if self.offset_in(self.addresses.register_page(), address).is_some() {
             self.assert_declared(0..2, Kind::UncachedStore);
-            self.with_interface(|interface, context| interface.store(context, offset, value)).unwrap();
+            let store = Transaction::uncached(PROCESSOR, Kind::UncachedStore, address, size as u8, value);
+            self.access(&store);
         } else if let Some(offset) = self.offset_in(self.addresses.block_buffers(), address) {
             self.block_buffer_store(offset, &value.to_le_bytes()[..size]);
         } else {
@@ -131,14 +131,22 @@ impl Node {
         address.checked_sub(page).filter(|&offset| offset < 4096)
     }
 
-    fn register_load(&mut self, offset: u64) -> u64 {
+    /// An access to a register or a block of its page.
+    fn access(&mut self, transaction: &Transaction) -> Response {
+        let (seat, mut response) = (self.own_sides().start, Response::default());
+        self.with_interface(|device, context| device.access(seat, context, transaction, &mut response))
+            .unwrap();
+        response
+    }
+
+    fn register_load(&mut self, address: u64, size: usize) -> u64 {
         self.assert_declared(0..2, Kind::UncachedLoad);
-        self.with_interface(|interface, context| {
-            let seen = (offset == RECEIVE).then(|| interface.load(context, RECEIVE_WINDOW).unwrap());
-            let value = interface.load(context, offset).unwrap();
-            assert_eq!(seen.unwrap_or(value), value, "the window shows what is popped next");
-            value
-        })
+        let load = |address| Transaction::uncached(PROCESSOR, Kind::UncachedLoad, address, size as u8, 0);
+        let page = self.addresses.register_page();
+        let seen = (address == page + RECEIVE).then(|| self.access(&load(page + RECEIVE_WINDOW)).value);
+        let value = self.access(&load(address)).value;
+        assert_eq!(seen.unwrap_or(value), value, "the window shows what is popped next");
+        value
     }
 
     fn block_buffer_store(&mut self, offset: u64, bytes: &[u8]) {
@@ -148,20 +156,16 @@ impl Node {
             return;
         }
         let address = u64::from_le_bytes(bytes.try_into().expect("a doubleword"));
-        let register = address - self.addresses.register_page();
         match offset {
             FLUSH => {
                 let block = BlockData::from_bytes(&self.block_buffers[0]);
                 self.assert_declared(0..1, Kind::BlockStore);
-                self.with_interface(|interface, context| interface.store_block(context, register, &block))
-                    .unwrap();
+                self.access(&Transaction::carrying(PROCESSOR, Kind::BlockStore, address, block));
             }
             LOAD => {
                 self.assert_declared(1..2, Kind::BlockLoad);
-                let block = self
-                    .with_interface(|interface, context| interface.load_block(context, register))
-                    .unwrap();
-                self.block_buffers[1].copy_from_slice(&block);
+                let loaded = self.access(&Transaction::block(PROCESSOR, Kind::BlockLoad, address));
+                self.block_buffers[1].copy_from_slice(&loaded.data.expect("a block"));
             }
             _ => panic!("a store to {offset:#x} of the block buffers"),
         }

@@ -445,6 +445,21 @@ fn firmware_that_is_not_given_is_asked_for() {
     );
 }
 
+#[test]
+fn a_device_with_more_seats_than_places_is_refused() {
+    let machine = machine(&[]);
+    let request = request("two-buses.toml", "NI2w");
+    let guest = Program::parse("guest", program("exit 0")).expect("a sound program");
+    let interface = request.interface.parse().expect("an interface");
+    let seats = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
+    let refused = Blueprint::new(&machine.config, interface, guest.clone(), &request)
+        .with_firmware("service", guest)
+        .with_device(&["bus"], move || Box::new(SharedRegisters::new(&seats)))
+        .node(0);
+    let text = refused.map(drop).unwrap_err().to_string();
+    assert!(text.contains("its device has 2 seats, and 1 of them are placed"), "{text}");
+}
+
 /// What is wrong with a shape, by its key.
 fn refused(change: &str) -> String {
     let text = format!("{TWO_BUSES}\n{change}");

@@ -5,8 +5,11 @@ mod soundness;
 
 use std::hash::DefaultHasher;
 
+use narthex_kernel::quantity::Bytes;
+
 use super::*;
 use crate::kind::Kind;
+use crate::traffic::Traffic;
 use proptest::prelude::*;
 
 fn config(size: u64, associativity: u32, block: u64) -> Config {

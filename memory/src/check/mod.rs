@@ -183,7 +183,7 @@ impl CheckReport {
 }
 
 /// The shortest way from the start to a violated property.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CounterExample {
     /// The violated property, as a sentence.
     pub violated: &'static str,

@@ -132,14 +132,18 @@ pub trait Composition {
 
     /// The time that an uncached access takes beyond the interconnect's own
     /// cycles; `agent` is the seat of the device.
-    fn access_time(&self, agent: AgentId, kind: Kind) -> Duration;
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::ZERO
+    }
 
     /// Carries out an uncached access at its end; `agent` is the seat of the device.
     fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
 
     /// Bytes have crossed an interconnect: whether the agent's cache, which lost
     /// the block, takes them.
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool;
+    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
+        false
+    }
 
     /// The transaction of an agent is over, and this is the answer.
     fn complete(

@@ -145,20 +145,30 @@ def check(
 ) -> None:
     """Check a machine's file: all that is wrong with it, and what has no effect.
 
-    The exit code is 0 if the machine can be run, warnings or not, and 2 if not.
+    The exit code is 0 if nothing is wrong with it, warnings or not, and 2 otherwise.
     """
     from narthex import _native
     from narthex.configuration import warnings
 
     target = JsonTarget(json_file)
-    found = json.loads(_native.machine_show(name, set_, False))
+    found = json.loads(_native.machine_show(name, set_, True))
     told = warnings.of_machine(name, set_, interface) if interface else []
     _write(target, {"name": found["name"], "warnings": told})
     if target.to_stdout:
         return
     warn(told)
     suffix = f", {len(told)} settings without effect on {interface}" if told else ""
-    say(f"{name} is a machine that can be run{suffix}")
+    say(f"{name} is a machine that can be run{_lacking(found['sources'])}{suffix}")
+
+
+def _lacking(parameters: list[dict[str, Any]]) -> str:
+    """Say which firmware a run of a machine lacks, as no option gives any."""
+    runs = (each for each in parameters if str(each["value"]).startswith("firmware/"))
+    return "".join(
+        f", once {each['key']} = {each['value']!r} is given to it, which only Rust can do so far "
+        "(Blueprint::with_firmware)"
+        for each in runs
+    )
 
 
 @machine.command(

@@ -1,0 +1,76 @@
+//! The parameters of a cache, their rules, and what it costs the host.
+
+use narthex_kernel::quantity::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::front::FRONT_WORDS;
+use crate::protocols;
+use crate::traffic::{Traffic, WithoutEffect};
+use crate::transaction::LARGEST_BLOCK_BYTES;
+
+/// The parameters of a cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes of data that the cache holds; a power of two.
+    pub size: Bytes,
+    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
+    pub associativity: u32,
+    /// Bytes in a coherence block, 16 to 256; a power of two.
+    pub block: Bytes,
+    /// The coherence protocol: a table in memory/src/protocols.
+    #[schemars(extend("examples" = protocols::names()))]
+    pub protocol: String,
+    /// Whether it takes in bytes of a block that it has lost when they pass by on
+    /// the bus (isca96, Section 5.1.2).
+    pub snarfing: bool,
+}
+
+impl Config {
+    /// The rules that the parameters break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let (size, block) = (self.size.as_u64(), self.block.as_u64());
+        if !block.is_power_of_two() || !(16..=LARGEST_BLOCK_BYTES as u64).contains(&block) {
+            problems.push(("block", format!("{} is not a power of two from 16B to 256B", self.block)));
+        }
+        if !self.associativity.is_power_of_two() || self.associativity > 16 {
+            let ways = self.associativity;
+            problems.push(("associativity", format!("{ways} is not 1, 2, 4, 8 or 16")));
+        }
+        let least = (block * u64::from(self.associativity)).saturating_mul(2);
+        if !size.is_power_of_two() || size < least || size > 1 << 30 {
+            let least = Bytes::new(least);
+            problems.push((
+                "size",
+                format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
+            ));
+        }
+        if protocols::by_name(&self.protocol).is_none() {
+            let known = protocols::names().join(", ");
+            problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
+        }
+        problems
+    }
+
+    /// The parameters that change nothing on a bus with this traffic, as (key, why) pairs.
+    pub fn without_effect(&self, traffic: &Traffic) -> Vec<WithoutEffect> {
+        if traffic.has_other_writers() {
+            return Vec::new();
+        }
+        vec![("snarfing".into(), "nobody else sends blocks home, so none pass by to be taken in".into())]
+    }
+
+    /// Memory of the host that the cache takes once every line has held a block.
+    pub fn host_bytes(&self) -> u64 {
+        let lines = self.size.as_u64() / self.block.as_u64();
+        let sets = lines / u64::from(self.associativity);
+        let (word, state_and_allowed) = (8, 2);
+        let lost = if self.snarfing { word } else { 0 };
+        let recency = if self.associativity > 1 { word } else { 0 };
+        lines * (self.block.as_u64() + word + state_and_allowed + lost)
+            + sets * (FRONT_WORDS as u64 * word + recency)
+    }
+}
