@@ -15,7 +15,12 @@ const PLACEMENT: Placement = Placement { nodes: 2, processes: 2 };
 /// A node's port with this many buffers on each side.
 fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
     let buffers = return_to_sender::Buffers::Count(buffers);
-    let flow = flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay: RETRY });
+    let retries = return_to_sender::Retries::Independent;
+    let flow = flow_control::Config::ReturnToSender(return_to_sender::Config {
+        buffers,
+        retry_delay: RETRY,
+        retries,
+    });
     let network = networks::Config::Ideal(ideal::Config { latency: LATENCY });
     NetworkPort::new(NodeId(own), placement, flow.build(placement), network.build(), Header::BYTES as u64)
 }
