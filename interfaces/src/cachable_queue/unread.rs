@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The head is a lazy copy: the processor may be ahead of it, never behind. As
-//! messages are read in order, `fetched` says how far it is at least.
+//! messages are read in order, and each from its first block on, `fetched` says how
+//! far it can have come: what nobody has fetched, nobody has consumed.
 
 use narthex_kernel::Duration;
 use narthex_memory::Transaction;
@@ -36,6 +37,17 @@ impl Room {
     }
 }
 
+/// What the engine knows of a message, the more certain to be unread the greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Knowledge {
+    /// It is consumed, or there is none.
+    Consumed,
+    /// The processor has begun to read it: only its head can tell.
+    PerhapsConsumed,
+    /// Nobody has fetched its first block.
+    Unread,
+}
+
 /// The unread messages of a queue.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Unread {
@@ -45,7 +57,8 @@ pub struct Unread {
     tail: u64,
     /// Messages known to be consumed: never ahead of the processor's head.
     head: u64,
-    /// The last message whose first block the processor has fetched, or will not fetch.
+    /// Messages up to the last one whose first block the processor has fetched, or will
+    /// not fetch.
     fetched: u64,
 }
 
@@ -92,7 +105,7 @@ impl Unread {
             && transaction.kind.fetches_block()
             && let Some(message) = self.message_at(transaction.address)
         {
-            self.fetched = self.fetched.max(message);
+            self.fetched = self.fetched.max(message + 1);
         }
     }
 
@@ -100,13 +113,22 @@ impl Unread {
     /// that its processor will not fetch it.
     pub fn observe_taken(&mut self, address: u64) {
         if self.queue.place(address).is_some_and(|(_, block)| block == 0) {
-            self.fetched = self.fetched.max(self.tail);
+            self.fetched = self.fetched.max(self.tail + 1);
         }
     }
 
     /// Whether enough messages may have been consumed to look at the head again.
     pub fn is_worth_a_look(&self) -> bool {
-        self.fetched >= self.head + self.room.batch
+        self.fetched > self.head + self.room.batch
+    }
+
+    /// What is known of the message at this address of the queue.
+    pub fn knowledge_of(&self, address: u64) -> Knowledge {
+        match self.message_at(address) {
+            None => Knowledge::Consumed,
+            Some(message) if message < self.fetched => Knowledge::PerhapsConsumed,
+            Some(_) => Knowledge::Unread,
+        }
     }
 
     /// The message at this address of the queue, by its running number, unless
