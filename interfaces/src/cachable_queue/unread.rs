@@ -149,3 +149,43 @@ impl Unread {
         (entry + self.queue.entries - message % self.queue.entries) % self.queue.entries
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_memory::{AgentId, Kind};
+
+    #[test]
+    fn only_what_the_processor_has_begun_to_fetch_may_be_consumed() {
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        unread.add();
+        unread.add();
+        let known = |unread: &Unread| [0, 1, 2].map(|message| unread.knowledge_of(queue.block(message, 3)));
+        let fetch = |address| Transaction::block(AgentId(0), Kind::Read, address);
+        assert_eq!(known(&unread), [Knowledge::Unread, Knowledge::Unread, Knowledge::Consumed]);
+        unread.observe(&fetch(queue.block(0, 1)));
+        assert_eq!(known(&unread)[0], Knowledge::Unread, "the first block was not fetched");
+        unread.observe(&fetch(queue.block(0, 0)));
+        assert_eq!(known(&unread), [Knowledge::PerhapsConsumed, Knowledge::Unread, Knowledge::Consumed]);
+        unread.see_head(queue.pointer(1));
+        assert_eq!(known(&unread), [Knowledge::Consumed, Knowledge::Unread, Knowledge::Consumed]);
+        unread.observe_taken(queue.block(2, 0));
+        unread.add();
+        let all = [Knowledge::Consumed, Knowledge::PerhapsConsumed, Knowledge::PerhapsConsumed];
+        assert_eq!(known(&unread), all, "a cache took in message 2, which is read after message 1");
+    }
+
+    #[test]
+    fn a_full_engine_looks_again_when_the_message_behind_a_batch_is_fetched() {
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        (0..4).for_each(|_| unread.add());
+        let mut looks = Vec::new();
+        for message in 0..4 {
+            unread.observe(&Transaction::block(AgentId(0), Kind::Read, queue.block(message, 0)));
+            looks.push(unread.is_worth_a_look());
+        }
+        assert_eq!((looks, unread.is_full()), (vec![false, false, true, true], true));
+    }
+}
