@@ -20,6 +20,6 @@ pub mod networks;
 pub mod packet;
 pub mod port;
 
-pub use message_sizes::{MessageSizes, PacketFormat};
+pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
 pub use port::{NetworkPort, ProcessPort};

@@ -1,8 +1,8 @@
 //! How large the messages are that a node's processes send.
 //!
 //! A user's message, one header and a payload, travels in as many packets as its
-//! payload needs. Each packet's header says which of them it is, and whether it
-//! is the last (guest/messaging/packet.h), so the last one alone tells the
+//! payload needs. Each packet's header says where its payload belongs, and whether
+//! it is the last (guest/messaging/packet.h), so the last one alone tells the
 //! message's size, and the port counts each message once, where its last packet
 //! is handed over:
 //!
@@ -19,25 +19,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::packet::Header;
 
-/// How long packets are, and their headers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct PacketFormat {
-    /// Bytes of a packet, header included.
-    pub packet_bytes: u64,
-    /// Bytes of its header.
-    pub header_bytes: u64,
-}
-
-impl PacketFormat {
-    /// Bytes of the message that ends with a packet of this header: one header
-    /// and all payload. What a header has beyond its doubleword counts as payload
-    /// on its way (guest/messaging/packet.h), and is none.
-    fn message_bytes(self, last: Header) -> u64 {
-        let full_packets = u64::from(last.index()) * (self.packet_bytes - self.header_bytes);
-        let extra_bytes = self.header_bytes - Header::BYTES as u64;
-        let payload_bytes = (last.payload_bytes() as u64).saturating_sub(extra_bytes);
-        self.header_bytes + full_packets + payload_bytes
-    }
+/// Bytes of the message that ends with a packet of this header: one header of
+/// `header_bytes` and all payload. What a header has beyond its doubleword counts
+/// as payload on its way (guest/messaging/packet.h), and is none.
+fn message_bytes(last: Header, header_bytes: u64) -> u64 {
+    let extra_bytes = header_bytes - Header::BYTES as u64;
+    let payload_bytes = (last.payload_bytes() as u64).saturating_sub(extra_bytes);
+    header_bytes + last.place_bytes() + payload_bytes
 }
 
 /// How many messages there were of each size.
@@ -49,9 +37,9 @@ pub struct MessageSizes {
 
 impl MessageSizes {
     /// A packet with this header is handed over.
-    pub(crate) fn record(&mut self, header: Header, format: PacketFormat) {
+    pub(crate) fn record(&mut self, header: Header, header_bytes: u64) {
         if header.is_last() {
-            self.add(format.message_bytes(header), 1);
+            self.add(message_bytes(header, header_bytes), 1);
         }
     }
 
@@ -93,42 +81,39 @@ impl MessageSizes {
 mod tests {
     use super::*;
 
-    const LAST: u64 = 1 << 55;
+    const LAST: u64 = 1 << 61;
 
-    /// The header of a packet with this many bytes of payload.
-    fn header(index: u64, bytes: u64, last: u64) -> Header {
-        Header(index << 40 | bytes << 16 | last)
+    /// The header of a packet with this many bytes of payload, which belong at `place`.
+    fn header(place: u64, bytes: u64, last: u64) -> Header {
+        Header((place / 4) << 40 | bytes << 16 | last)
     }
 
-    fn sizes(format: PacketFormat, headers: &[Header]) -> MessageSizes {
+    fn sizes(header_bytes: u64, headers: &[Header]) -> MessageSizes {
         let mut sizes = MessageSizes::default();
-        headers.iter().for_each(|&header| sizes.record(header, format));
+        headers.iter().for_each(|&header| sizes.record(header, header_bytes));
         sizes
     }
 
     #[test]
     fn a_message_of_many_packets_counts_once_with_one_header() {
-        let format = PacketFormat { packet_bytes: 256, header_bytes: 8 };
-        let packets = [header(0, 248, 0), header(1, 248, 0), header(2, 10, LAST), header(0, 4, LAST)];
-        assert!(sizes(format, &packets).iter().eq([(12, 1), (8 + 248 + 248 + 10, 1)]));
+        let packets = [header(0, 248, 0), header(248, 248, 0), header(496, 10, LAST), header(0, 4, LAST)];
+        assert!(sizes(8, &packets).iter().eq([(12, 1), (8 + 248 + 248 + 10, 1)]));
     }
 
     #[test]
     fn what_a_header_has_beyond_its_doubleword_is_no_payload() {
-        let format = PacketFormat { packet_bytes: 256, header_bytes: 12 };
-        let packets = [header(0, 4, LAST), header(0, 248, 0), header(1, 4 + 6, LAST)];
-        assert!(sizes(format, &packets).iter().eq([(12, 1), (12 + 244 + 6, 1)]));
+        let packets = [header(0, 4, LAST), header(0, 248, 0), header(244, 4 + 6, LAST)];
+        assert!(sizes(12, &packets).iter().eq([(12, 1), (12 + 244 + 6, 1)]));
     }
 
     #[test]
     fn a_stretch_has_only_what_came_in_it_and_nodes_add_up() {
-        let format = PacketFormat { packet_bytes: 256, header_bytes: 8 };
         let first = [header(0, 4, LAST), header(0, 12, LAST)];
         let all = [first[0], first[1], header(0, 12, LAST), header(0, 0, LAST)];
-        let later = sizes(format, &all).since(&sizes(format, &first));
+        let later = sizes(8, &all).since(&sizes(8, &first));
         assert!(later.iter().eq([(8, 1), (20, 1)]));
-        let mut both = sizes(format, &first);
+        let mut both = sizes(8, &first);
         both.merge(&later);
-        assert_eq!((&both, both.total()), (&sizes(format, &all), 4));
+        assert_eq!((&both, both.total()), (&sizes(8, &all), 4));
     }
 }

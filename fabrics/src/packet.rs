@@ -74,7 +74,7 @@ pub struct Header(pub u64);
 impl Header {
     /// Bytes that the header takes.
     pub const BYTES: usize = 8;
-    const LAST: u64 = 1 << 55;
+    const LAST: u64 = 1 << 61;
     const SENSE: u64 = 1 << 63;
 
     /// The header with which these bytes of a message begin.
@@ -96,9 +96,9 @@ impl Header {
         (self.0 >> 16) as usize & 0xff
     }
 
-    /// Which of its message's packets this is, from 0 on.
-    pub fn index(self) -> u16 {
-        (self.0 >> 40) as u16 & 0x7fff
+    /// Where the payload belongs in its message.
+    pub fn place_bytes(self) -> u64 {
+        (self.0 >> 40 & 0x1f_ffff) * 4
     }
 
     /// Whether this is the last packet of its message.
@@ -227,12 +227,15 @@ mod tests {
 
     #[test]
     fn a_header_has_the_layout_of_the_messaging_library() {
-        let header = Header::of(&[0x34, 0x12, 0x80, 0x99, 0x88, 0x21, 0xc3, 0x00, 0xff]);
-        assert_eq!(header, Header(0x00c3_2188_9980_1234));
-        assert_eq!((header.peer(), header.payload_bytes(), header.index()), (Rank(0x1234), 0x80, 0x4321));
+        let header = Header::of(&[0x34, 0x12, 0x80, 0x99, 0x88, 0x21, 0x03, 0x30, 0xff]);
+        assert_eq!(header, Header(0x3003_2188_9980_1234));
+        assert_eq!(
+            (header.peer(), header.payload_bytes(), header.place_bytes()),
+            (Rank(0x1234), 0x80, 0x10_0321 * 4)
+        );
         assert!(header.is_last() && !header.sense());
-        let other = Header(1 << 63 | 0x7f << 48);
-        assert_eq!((other.index(), other.is_last(), other.sense()), (0x7f00, false, true));
+        let other = Header(1 << 63 | 1 << 62 | 0x0f << 48);
+        assert_eq!((other.place_bytes(), other.is_last(), other.sense()), (0xf00 * 4, false, true));
     }
 
     #[test]

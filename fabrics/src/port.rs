@@ -20,7 +20,7 @@ use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use crate::faults::{Faults, Lost};
 use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Statistics};
-use crate::message_sizes::{MessageSizes, PacketFormat};
+use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
 
@@ -34,7 +34,7 @@ pub struct NetworkPort {
     flow: Box<dyn FlowControl>,
     network: Box<dyn Network>,
     faults: Faults,
-    format: PacketFormat,
+    header_bytes: u64,
     message_sizes: MessageSizes,
     next_sequence: u64,
     last_sender: u8,
@@ -55,7 +55,7 @@ impl NetworkPort {
         placement: Placement,
         flow: Box<dyn FlowControl>,
         network: Box<dyn Network>,
-        format: PacketFormat,
+        header_bytes: u64,
     ) -> Self {
         NetworkPort {
             own,
@@ -63,7 +63,7 @@ impl NetworkPort {
             flow,
             network,
             faults: Faults::default(),
-            format,
+            header_bytes,
             message_sizes: MessageSizes::default(),
             next_sequence: 0,
             last_sender: 0,
@@ -166,7 +166,7 @@ impl Archived for NetworkPort {
             flow,
             network,
             faults,
-            format: _,
+            header_bytes: _,
             message_sizes,
             next_sequence,
             last_sender,
@@ -243,7 +243,7 @@ impl ProcessPort<'_> {
         let port = &mut *self.port;
         port.changes += 1;
         port.last_sender = process;
-        port.message_sizes.record(header, port.format);
+        port.message_sizes.record(header, port.header_bytes);
         let sequence = port.next_sequence;
         port.next_sequence += 1;
         let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };

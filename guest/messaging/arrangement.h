@@ -1,36 +1,36 @@
-/* Where the packets of one message go, which may come in any order: packet `index` holds the bytes
- * from index * payload on, and the last one tells by its index and its length how long the whole
- * is. Messages to handlers and transfers of channels are put together alike. */
+/* The packets of one message, which may come in any order: each tells its own place, and the last
+ * one by its place and its length how long the whole is. Messages to handlers and transfers of
+ * channels are put together alike. */
 #ifndef NARTHEX_MESSAGING_ARRANGEMENT_H
 #define NARTHEX_MESSAGING_ARRANGEMENT_H
 
 #include "messaging/packet.h"
 
+/* More than a message has: counted as missing until the last packet tells the length. */
+#define LENGTH_UNKNOWN ((size_t)1 << 32)
+
 struct arrangement {
-    size_t bytes;    /* end of the last byte placed so far */
-    size_t received; /* packets so far */
-    size_t packets;  /* of the message; 0 until its last packet has come */
-    size_t index;    /* of the packet that comes next if they come in order */
-    size_t offset;   /* where its payload goes: kept, because a multiplication takes 17 cycles */
+    size_t missing; /* bytes */
+    size_t bytes;   /* of the whole, once its last packet has come */
 };
 
-/* Enters a packet and returns where its payload goes. */
-static inline size_t arrange(struct arrangement *all, uint64_t header, size_t payload_bytes) {
-    size_t index = header_index(header);
-    size_t offset = index == all->index ? all->offset : index * payload_bytes;
-    size_t end = offset + header_bytes(header);
-    all->index = index + 1;
-    all->offset = offset + payload_bytes;
-    all->received += 1;
-    if (end > all->bytes)
-        all->bytes = end;
-    if (header_is_last(header))
-        all->packets = index + 1;
-    return offset;
-}
+/* Of a message of which no packet has come. */
+#define NO_PACKETS ((struct arrangement){.missing = LENGTH_UNKNOWN})
 
 static inline bool is_complete(const struct arrangement *all) {
-    return all->received == all->packets && all->packets > 0;
+    return all->missing == 0;
+}
+
+/* Enters a packet; returns whether the message is complete with it. */
+static inline bool arrange(struct arrangement *all, uint64_t header) {
+    size_t bytes = header_bytes(header);
+    size_t missing = all->missing - bytes;
+    if (header_is_last(header)) {
+        all->bytes = header_place(header) + bytes;
+        missing += all->bytes - LENGTH_UNKNOWN;
+    }
+    all->missing = missing;
+    return missing == 0;
 }
 
 #endif

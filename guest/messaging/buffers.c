@@ -39,10 +39,10 @@ void buffer_give(struct buffer *buffer) {
     spare_buffers = buffer;
 }
 
-struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes) {
+struct buffer *buffer_grow(struct buffer *buffer, size_t bytes) {
     size_t doubled = buffer->capacity * 2;
     struct buffer *larger = buffer_take(bytes > doubled ? bytes : doubled);
-    memcpy(buffer_data(larger), buffer_data(buffer), used);
+    memcpy(buffer_data(larger), buffer_data(buffer), buffer->capacity);
     buffer_give(buffer);
     return larger;
 }

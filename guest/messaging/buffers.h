@@ -30,7 +30,16 @@ struct buffer *buffer_take(size_t bytes);
 /* Makes the buffer a spare one. */
 void buffer_give(struct buffer *buffer);
 
-/* A buffer for at least `bytes` bytes, more than `buffer` holds, with the `used` bytes of that. */
-struct buffer *buffer_grow(struct buffer *buffer, size_t used, size_t bytes);
+/* buffer_take, without a call where the spare buffer used last will do. */
+static inline struct buffer *take_buffer(size_t bytes) {
+    struct buffer *buffer = spare_buffers;
+    if (!buffer || buffer->capacity < bytes)
+        return buffer_take(bytes);
+    spare_buffers = buffer->next;
+    return buffer;
+}
+
+/* A buffer for at least `bytes` bytes, more than `buffer` holds, with all that `buffer` has. */
+struct buffer *buffer_grow(struct buffer *buffer, size_t bytes);
 
 #endif

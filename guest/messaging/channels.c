@@ -7,10 +7,10 @@
  *     send   data ---- packets of slot 0 ---> [ slot 0 ]
  *
  * A channel's transfers go to its two slots in turn. The packets carry HEADER_CHANNEL, the slot in
- * their handler number and the channel's number as message id, so the receive path knows where each
- * payload goes and copies it there; nobody is called. A slot is whole when all packets up to the
- * last one have come. The sender starts with a credit for each slot; a release, a packet without
- * payload, returns one. */
+ * their handler number and the channel's number as message number, so the receive path knows where
+ * each payload goes and copies it there; nobody is called. A slot is whole when all packets up to
+ * the last one have come. The sender starts with a credit for each slot; a release, a packet
+ * without payload, returns one. */
 #include "messaging/channels.h"
 
 #include <stdbool.h>
@@ -48,8 +48,6 @@ struct ends {
 };
 static struct ends *outgoing, *incoming;
 
-static size_t payload_bytes;
-
 /* Opening */
 
 static void *allocate(size_t bytes) {
@@ -80,7 +78,6 @@ static struct narthex_channel *open_end(const char *function, struct ends **ends
                   number, peer);
     *end = allocate(sizeof **end);
     **end = (struct narthex_channel){.peer = peer, .number = number, .bytes = bytes};
-    payload_bytes = narthex_information()->payload_bytes;
     return *end;
 }
 
@@ -93,14 +90,14 @@ struct narthex_channel *narthex_channel_to(int destination, int number, size_t b
 struct narthex_channel *narthex_channel_from(int source, int number, size_t bytes) {
     struct narthex_channel *channel = open_end(__func__, &incoming, source, number, bytes);
     for (int slot = 0; slot < SLOTS; slot++)
-        channel->slots[slot].data = allocate(bytes);
+        channel->slots[slot] = (struct slot){allocate(bytes), NO_PACKETS};
     return channel;
 }
 
 /* Packets that have arrived */
 
 static struct narthex_channel *find(const struct ends *ends, uint64_t header) {
-    return ends ? ends[header_peer(header)].channels[header_message(header)] : NULL;
+    return ends ? ends[header_peer(header)].channels[header_number(header)] : NULL;
 }
 
 static char *take_release(uint64_t header) {
@@ -109,7 +106,7 @@ static char *take_release(uint64_t header) {
     narthex_check(channel,
                   "node %d released channel %u, which node %d has not opened with "
                   "narthex_channel_to",
-                  header_peer(header), header_message(header), narthex_node());
+                  header_peer(header), header_number(header), narthex_node());
     channel->credits += 1;
     return nothing;
 }
@@ -121,14 +118,15 @@ char *channel_place(uint64_t header) {
     narthex_check(channel,
                   "node %d received a packet of channel %u from node %d, which it has not "
                   "opened with narthex_channel_from: open both ends, then call narthex_barrier",
-                  narthex_node(), header_message(header), header_peer(header));
+                  narthex_node(), header_number(header), header_peer(header));
     struct slot *slot = &channel->slots[header_handler(header) - HANDLER_CHANNEL];
-    size_t offset = arrange(&slot->arrangement, header, payload_bytes);
-    narthex_check(slot->arrangement.bytes <= channel->bytes,
+    size_t place = header_place(header);
+    arrange(&slot->arrangement, header);
+    narthex_check(place + header_bytes(header) <= channel->bytes,
                   "node %d opened channel %d from node %d for %zu bytes, and received a longer "
                   "transfer: both ends must name the same limit",
                   narthex_node(), channel->number, channel->peer, channel->bytes);
-    return slot->data + offset;
+    return slot->data + place;
 }
 
 /* Transfers */
@@ -191,7 +189,7 @@ void narthex_channel_release(struct narthex_channel *channel) {
                   "node %d calls narthex_channel_release on channel %d from node %d, of which it "
                   "has received nothing since the last release",
                   narthex_node(), channel->number, channel->peer);
-    channel->slots[channel->turn].arrangement = (struct arrangement){0};
+    channel->slots[channel->turn].arrangement = NO_PACKETS;
     channel->turn ^= 1;
     channel->in_use = false;
     send_on(channel, HANDLER_CHANNEL_RELEASE, NULL, 0);

@@ -8,9 +8,8 @@
  * application and is safe anywhere, handlers included.
  *
  * Receiving. A poll takes first the packets buffered so, in their order, then the interface's. A
- * message of one packet is copied to a buffer and handled. The packets of a longer one may arrive
- * out of order (a network that returns packets to their sender, ni-design-hpca98 Section 5.1.2);
- * they are put together by source, message id and index.
+ * message of one packet is copied to a buffer and handled; the packets of a longer one are copied
+ * to their places in one, in whatever order they arrive (messaging/partial_messages.h).
  *
  * Every step tells the time ledger what it does, so that send overhead, waiting, polling,
  * receive overhead and buffering are told apart (runtime/marker.h). */
@@ -28,14 +27,6 @@
 
 enum { POLL_LIMIT_PACKETS = 32 };
 
-/* For what a message of one packet does not need: inlined, it would make every poll and every send
- * save the registers that only it uses. */
-#ifdef __GNUC__
-#define OUT_OF_LINE __attribute__((noinline))
-#else
-#define OUT_OF_LINE
-#endif
-
 /* A packet saved while a send was blocked. */
 struct saved_packet {
     struct saved_packet *next;
@@ -46,9 +37,9 @@ struct saved_packet {
 static const struct narthex_information *machine;
 static struct send_driver sender; /* copies: one load less on every use */
 static struct receive_driver receiver;
-static int node, nodes;      /* ranks: every process counts */
-static size_t payload_bytes; /* of a full packet */
-static uint8_t next_message;
+static int node, nodes;        /* ranks: every process counts */
+static size_t payload_bytes;   /* of a full packet */
+static uint8_t next_number;    /* of a message of several packets */
 static uint64_t running;       /* header of the message whose handler runs, or 0 */
 static struct buffer *current; /* holds the payload of the running handler; NULL once kept */
 static struct saved_packet *saved, **saved_end = &saved, *unused_saved;
@@ -156,12 +147,19 @@ static inline void send_packet(uint64_t header, const void *payload, size_t byte
 }
 
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
-    for (; bytes > payload_bytes; bytes -= payload_bytes) {
-        send_packet(header, payload, payload_bytes);
-        payload += payload_bytes;
-        header += HEADER_NEXT_INDEX;
+    const size_t part = payload_bytes;
+    const uint64_t step = header_behind(part);
+    for (; bytes > part; bytes -= part) {
+        send_packet(header, payload, part);
+        payload += part;
+        header += step;
     }
     send_packet(header | HEADER_LAST, payload, bytes);
+}
+
+/* Numbers the message, so that the receiver knows which packets belong together. */
+static inline uint64_t numbered(uint64_t header) {
+    return header | (uint64_t)next_number++ << HEADER_NUMBER_SHIFT;
 }
 
 static OUT_OF_LINE void check_arguments(int destination, int handler, const void *payload,
@@ -179,25 +177,24 @@ static OUT_OF_LINE void check_arguments(int destination, int handler, const void
                   "node %d calls narthex_send for %zu bytes from nowhere (NULL)", node, bytes);
 }
 
-static inline void send_all(uint64_t header, const void *payload, size_t bytes) {
+static inline uint64_t first_header(int destination, int handler) {
+    return (uint64_t)destination | header_of(handler, 0);
+}
+
+void send_message(int destination, int handler, const void *payload, size_t bytes) {
+    uint64_t header = first_header(destination, handler);
     ENTER(ACTIVITY_SEND);
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
     else
-        send_in_packets(header, payload, bytes);
+        send_in_packets(numbered(header), payload, bytes);
     LEAVE();
 }
 
-static inline uint64_t new_header(int destination, int handler) {
-    return (uint64_t)destination | header_of(handler, next_message++);
-}
-
 void send_packets(int destination, uint64_t header, const void *payload, size_t bytes) {
-    send_all((uint64_t)destination | header, payload, bytes);
-}
-
-void send_message(int destination, int handler, const void *payload, size_t bytes) {
-    send_all(new_header(destination, handler), payload, bytes);
+    ENTER(ACTIVITY_SEND);
+    send_in_packets((uint64_t)destination | header, payload, bytes);
+    LEAVE();
 }
 
 void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
@@ -208,12 +205,14 @@ void send_after(int destination, int handler, const void *preamble, size_t pream
     ENTER(ACTIVITY_SEND);
     copy(first, preamble, preamble_bytes);
     copy(first + preamble_bytes, payload, part);
-    uint64_t header = new_header(destination, handler);
+    uint64_t header = first_header(destination, handler);
     if (part == bytes) {
         send_packet(header | HEADER_LAST, first, preamble_bytes + part);
     } else {
+        header = numbered(header);
         send_packet(header, first, payload_bytes);
-        send_in_packets(header + HEADER_NEXT_INDEX, (const char *)payload + part, bytes - part);
+        send_in_packets(header + header_behind(payload_bytes), (const char *)payload + part,
+                        bytes - part);
     }
     LEAVE();
 }
@@ -257,72 +256,51 @@ static void handle(uint64_t header, struct buffer *buffer, size_t bytes) {
         buffer_give(current);
 }
 
-/* Where a packet's payload comes from: the interface, or a saved packet. */
-static inline void fetch(void *to, const struct saved_packet *from, size_t bytes) {
-    if (from)
-        copy(to, from->payload, bytes);
-    else
-        receiver.receive(to, bytes);
+/* Takes a packet of a channel in; its place is known. */
+static OUT_OF_LINE int receive_for_channel(uint64_t header) {
+    receiver.receive(channel_place(header), header_bytes(header));
+    return 0;
 }
 
-/* partial_search, without a call where the message that began last will do. */
-static inline struct partial_message *find_partial(uint64_t header) {
-    uint64_t key = header & UINT64_C(0xff0000ffff);
-    struct partial_message *last = partial_messages;
-    if (last && last->key == key)
-        return last;
-    return partial_search(key, header_index(header) * payload_bytes + header_bytes(header));
-}
-
-/* Takes in a packet that is not a message by itself; returns 1 when it completed one, which is then
- * handled. */
-static OUT_OF_LINE int receive_part(uint64_t header, const struct saved_packet *from) {
-    size_t bytes = header_bytes(header);
-    if (header & HEADER_CHANNEL) {
-        receiver.receive(channel_place(header), bytes);
-        return 0;
-    }
-    struct partial_message *message = find_partial(header);
-    size_t used = message->arrangement.bytes;
-    size_t offset = arrange(&message->arrangement, header, payload_bytes);
-    if (offset + bytes > message->buffer->capacity)
-        message->buffer = buffer_grow(message->buffer, used, offset + bytes);
-    fetch(buffer_data(message->buffer) + offset, from, bytes);
-    if (!is_complete(&message->arrangement))
-        return 0;
-    partial_end(message);
-    handle(header, message->buffer, message->arrangement.bytes);
-    return 1;
-}
-
-/* buffer_take, without a call where the spare buffer used last will do. */
-static inline struct buffer *take_buffer(size_t bytes) {
-    struct buffer *buffer = spare_buffers;
-    if (!buffer || buffer->capacity < bytes)
-        return buffer_take(bytes);
-    spare_buffers = buffer->next;
-    return buffer;
-}
-
-static inline int receive_packet(uint64_t header, const struct saved_packet *from) {
-    if (!header_is_alone(header))
-        return receive_part(header, from);
-    size_t bytes = header_bytes(header);
-    struct buffer *buffer = take_buffer(bytes);
-    fetch(buffer_data(buffer), from, bytes);
-    handle(header, buffer, bytes);
-    return 1;
-}
-
-static OUT_OF_LINE int receive_saved(void) {
+/* Takes the oldest saved packet's payload. */
+static OUT_OF_LINE void receive_saved(void *payload, size_t bytes) {
     struct saved_packet *packet = saved;
+    copy(payload, packet->payload, bytes);
     saved = packet->next;
     if (!saved)
         saved_end = &saved;
-    int messages = receive_packet(packet->header, packet);
     packet->next = unused_saved;
     unused_saved = packet;
-    return messages;
+}
+
+/* Takes the payload of the packet whose header was next. */
+static inline void receive_payload(void *payload, size_t bytes) {
+    if (saved)
+        receive_saved(payload, bytes);
+    else
+        receiver.receive(payload, bytes);
+}
+
+/* Takes in the packet with this header; returns 1 when it completed a message, which is then
+ * handled. */
+static inline int receive_packet(uint64_t header) {
+    size_t bytes = header_bytes(header);
+    struct buffer *buffer;
+    if (header_is_alone(header)) {
+        buffer = take_buffer(bytes);
+        receive_payload(buffer_data(buffer), bytes);
+    } else if (header & HEADER_CHANNEL) {
+        return receive_for_channel(header);
+    } else {
+        struct deposit deposit = partial_deposit(header);
+        receive_payload(deposit.place, bytes);
+        if (!deposit.completed)
+            return 0;
+        buffer = deposit.completed->buffer;
+        bytes = deposit.completed->arrangement.bytes;
+    }
+    handle(header, buffer, bytes);
+    return 1;
 }
 
 /* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier.
@@ -337,7 +315,7 @@ static OUT_OF_LINE int receive_arrivals(uint64_t header, int limit) {
     int messages = 0;
     do {
         ENTER(ACTIVITY_RECEIVE);
-        messages += saved ? receive_saved() : receive_packet(header, NULL);
+        messages += receive_packet(header);
         LEAVE();
     } while (--limit > 0 && (header = next_header()) != 0);
     return messages;

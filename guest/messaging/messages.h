@@ -7,6 +7,14 @@
 
 #include "messaging/narthex.h"
 
+/* For what the common way does not need: inlined, it would make every call save the registers that
+ * only it uses. */
+#ifdef __GNUC__
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE
+#endif
+
 /* The handler numbers of shared memory, and of the library itself. */
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
 enum {

@@ -67,7 +67,7 @@ void narthex_register_named_handler(int number, narthex_handler *function, const
 #define narthex_register_handler(number, ...)                                                      \
     narthex_register_named_handler(number, __VA_ARGS__, #__VA_ARGS__)
 
-/* The most bytes one message carries: about 8 MB, the 32768 packets a header can count. */
+/* The most bytes one message carries: about 8 MB, 32768 packets. */
 size_t narthex_payload_limit(void);
 
 /* Sends `bytes` bytes at `payload` to node `destination` (which may be this one), to be handled

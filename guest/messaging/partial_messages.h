@@ -1,6 +1,10 @@
-/* Messages of which some packets are missing: a network that returns packets to their sender may
- * deliver them out of order (ni-design-hpca98 Section 5.1.2). They are told apart by source and
- * message id. */
+/* Messages of which some packets are missing, and where their packets go.
+ *
+ * A network that returns packets to their sender may deliver them out of order
+ * (ni-design-hpca98 Section 5.1.2), and packets of several messages from one source may then be
+ * mixed. A packet tells by source and message number which one it belongs to, and by its place
+ * where in it, so its payload is copied from the interface to where the handler will find it, and a
+ * packet out of order costs no more than one in order. */
 #ifndef NARTHEX_MESSAGING_PARTIAL_MESSAGES_H
 #define NARTHEX_MESSAGING_PARTIAL_MESSAGES_H
 
@@ -8,19 +12,19 @@
 #include "messaging/buffers.h"
 
 struct partial_message {
-    struct partial_message *next;
+    uint64_t identity; /* its headers' HEADER_MESSAGE and all other bits; 0 while there is none */
     struct buffer *buffer;
-    uint64_t key; /* source and message id */
     struct arrangement arrangement;
 };
 
-/* All of them, the one that began last first. */
-extern struct partial_message *partial_messages;
+/* Where a packet's payload goes, and the message that it completes, or NULL. */
+struct deposit {
+    char *place;
+    const struct partial_message *completed;
+};
 
-/* The message with this key, or a new one, with a buffer for `bytes` bytes at least. */
-struct partial_message *partial_search(uint64_t key, size_t bytes);
-
-/* Takes a message that is complete off the list; its buffer is the caller's. */
-void partial_end(struct partial_message *message);
+/* Enters an arriving packet of a message of several. A message that it completes is the caller's,
+ * with its buffer, until the next call. */
+struct deposit partial_deposit(uint64_t header);
 
 #endif

@@ -24,7 +24,8 @@ use proptest::prelude::*;
 fn flow_controls() -> Vec<(flow_control::Config, bool)> {
     let return_to_sender = |buffers| {
         let retry_delay = Duration::from_ns(40);
-        flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay })
+        let retries = return_to_sender::Retries::Independent;
+        flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay, retries })
     };
     let window = |window| flow_control::Config::SlidingWindow(sliding_window::Config { window });
     vec![

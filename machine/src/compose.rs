@@ -8,7 +8,7 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, PacketFormat, Placement};
+use narthex_fabrics::{NetworkPort, NodeId, Placement};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
@@ -114,7 +114,7 @@ impl<'a> Blueprint<'a> {
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
         let network =
-            NetworkPort::new(id, placement, flow_control, config.network.build(), self.packet_format());
+            NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
@@ -272,9 +272,8 @@ impl<'a> Blueprint<'a> {
         self.config.messages.packet.as_u64()
     }
 
-    fn packet_format(&self) -> PacketFormat {
-        let header_bytes = self.config.messages.header.as_u64();
-        PacketFormat { packet_bytes: self.packet_bytes(), header_bytes }
+    fn header_bytes(&self) -> u64 {
+        self.config.messages.header.as_u64()
     }
 
     /// The interface of a node.

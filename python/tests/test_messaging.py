@@ -49,6 +49,40 @@ def test_senders_that_block_each_other_finish_over_every_kind_of_queue(interface
     narthex.run("flood", machine="hpca98", interface=interface, nodes=4)
 
 
+def test_parts_of_messages_find_their_place_in_any_order():
+    narthex.run("parts", 40, machine="hpca98", interface="NI2w", nodes=1)
+
+
+def test_a_part_out_of_order_costs_what_one_in_order_does():
+    result = narthex.run("parts", "cycles", machine="hpca98", interface="NI2w", nodes=1)
+    cycles = dict(result.reports.select("name", "value").iter_rows())
+    assert cycles["out of order"] == cycles["in order"] <= 80
+
+
+def receive_cycles(size, settings):
+    """Return the cycles of software that the receiver of a stream needs for each message."""
+    count = 600
+    result = narthex.run(
+        "bandwidth",
+        size,
+        count - 300,
+        300,
+        machine="hpca98",
+        interface="CNI512Q",
+        nodes=2,
+        set=settings,
+    )
+    stream = next(each for each in result.document["regions"] if each["name"] == "stream")
+    return stream["ledger_ps"]["receive / execute"] / 1000 / count
+
+
+@pytest.mark.parametrize("buffers", [1, 8])
+def test_a_second_packet_costs_at_most_60_cycles_more_than_a_message_of_one(buffers):
+    settings = [f"flow_control.buffers={buffers}"]
+    full, small, both = (receive_cycles(size, settings) for size in (248, 8, 256))
+    assert both - full - small <= 60
+
+
 WRONG_CALLS = [
     ("messages", "destination", "calls narthex_send for node 3: nodes are 0 to 2"),
     ("messages", "payload", "the limit of a message is 8126464"),

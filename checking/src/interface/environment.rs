@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Limit, Occupancy, State, Statistics};
 use narthex_fabrics::networks::Network;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, PacketFormat, Placement, Rank};
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, Placement, Rank};
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +19,6 @@ pub const PEER: Rank = Rank(1);
 
 /// Two nodes of a process each; only one of them is there.
 const PLACEMENT: Placement = Placement { nodes: 2, processes: 1 };
-
-/// What messages are counted by; the counts are not used.
-const FORMAT: PacketFormat = PacketFormat { packet_bytes: 256, header_bytes: 8 };
 
 /// Most packets that the network has room for at a time, and most that wait for
 /// the interface to take them.
@@ -78,7 +75,7 @@ impl Environment {
     /// The port through which a half sees the network during one step.
     pub fn port(&self) -> NetworkPort {
         let gate = Gate { room: self.room, waiting: self.waiting.clone(), statistics: Statistics::default() };
-        NetworkPort::new(NodeId(0), PLACEMENT, Box::new(gate), Box::new(Wire), FORMAT)
+        NetworkPort::new(NodeId(0), PLACEMENT, Box::new(gate), Box::new(Wire), Header::BYTES as u64)
     }
 
     /// Takes over what a half did with the port; `judge` looks at each packet

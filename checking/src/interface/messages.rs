@@ -74,7 +74,7 @@ impl Message {
 
     /// The header of its packet, as the messaging library makes it.
     pub fn header(&self, peer: Rank) -> Header {
-        const LAST: u64 = 1 << 55;
+        const LAST: u64 = 1 << 61;
         Header(u64::from(peer.0) | self.bytes << 16 | HANDLER << 24 | self.number << 32 | LAST)
     }
 }

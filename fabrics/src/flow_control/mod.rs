@@ -110,7 +110,7 @@ pub struct Arrival {
 pub struct Occupancy {
     /// Packets that were sent and not acknowledged: in flight, or came back.
     pub unacknowledged: u64,
-    /// Those among them that came back and are to be sent again.
+    /// Those among them that are to be sent again, and what waits behind them.
     pub returned: u64,
     /// Packets that have arrived and that the interface has not taken.
     pub waiting: u64,
@@ -165,12 +165,20 @@ mod tests {
             return_to_sender(return_to_sender::Buffers::Count(1)),
             return_to_sender(return_to_sender::Buffers::Count(3)),
             return_to_sender(return_to_sender::Buffers::Infinite),
+            in_sequence(return_to_sender::Buffers::Count(3)),
         ]
     }
 
     fn return_to_sender(buffers: return_to_sender::Buffers) -> Config {
+        let retries = return_to_sender::Retries::Independent;
         let retry_delay = Duration::from_ns(10);
-        Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay })
+        Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay, retries })
+    }
+
+    fn in_sequence(buffers: return_to_sender::Buffers) -> Config {
+        let retries = return_to_sender::Retries::InSequence;
+        let retry_delay = Duration::from_ns(10);
+        Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay, retries })
     }
 
     fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
@@ -191,10 +199,11 @@ mod tests {
         let keys: [Vec<_>; 2] = [buffers.problems(), window.problems()].map(keys);
         assert_eq!(keys, [["buffers"], ["window"]]);
         let shared = return_to_sender(return_to_sender::Buffers::Count(1));
+        let several = return_to_sender(return_to_sender::Buffers::Count(2));
         assert_eq!((shared.problems_for(2)[0].0, window.problems_for(2)), ("buffers", vec![]));
         let infinite = return_to_sender(return_to_sender::Buffers::Infinite);
         assert_eq!(infinite.without_effect()[0].0, "retry_delay");
-        assert_eq!((shared.without_effect(), window.without_effect()), (vec![], vec![]));
+        assert_eq!((several.without_effect(), window.without_effect()), (vec![], vec![]));
     }
 
     proptest! {

@@ -10,8 +10,20 @@
 //! one process does not take would fill all incoming buffers, and their senders'
 //! outgoing ones, and no packet of another process would get through.
 //!
-//! The paper does not say how much later a packet is tried again; the machine's
-//! file does (`retry_delay`).
+//! The paper does not say how much later a packet is tried again, nor whether others
+//! pass it meanwhile; the machine's file does (`retry_delay`, `retries`):
+//!
+//! ```text
+//!   independent   [2 returned]  [3 in flight]  [4 fresh ──►]      each buffer by itself
+//!   in sequence   [2 returned]◄─[3 returned] ◄─[4 fresh]          one line for each destination
+//! ```
+//!
+//! In sequence means that a sender lets nothing out that would pass a packet for the
+//! same destination which waits. What was in flight behind that one may still find the
+//! buffer that it missed, so neither choice keeps the order of delivery.
+
+#[path = "return_to_sender/waiting.rs"]
+mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,6 +33,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
+
+use waiting::Waiting;
 
 /// How many buffers an interface has for flow control, on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +62,17 @@ mod infinite {
     }
 }
 
+/// What may pass a packet that came back and waits to be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retries {
+    /// Anything: each buffer sends its packet again by itself.
+    Independent,
+    /// Nothing from the same process for the same destination: neither a packet that was
+    /// sent later and came back too, nor a fresh one.
+    InSequence,
+}
+
 /// A packet that finds no buffer returns to its sender (hpca98).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +81,9 @@ pub struct Config {
     pub buffers: Buffers,
     /// Time from the return of a packet to the next attempt.
     pub retry_delay: Duration,
+    /// What may pass a packet that came back: "independent" (anything) or "in-sequence" (nothing
+    /// for the same destination).
+    pub retries: Retries,
 }
 
 impl Parameters for Config {
@@ -75,12 +103,16 @@ impl Parameters for Config {
     }
 
     fn without_effect(&self) -> Vec<(String, String)> {
+        let idle = |keys: &[&str], why: &str| keys.iter().map(|&key| (key.into(), why.into())).collect();
         match self.buffers {
-            Buffers::Count(_) => Vec::new(),
-            Buffers::Infinite => {
-                let why = "no packet returns where buffers are infinite (flow_control.buffers)";
-                vec![("retry_delay".into(), why.into())]
+            Buffers::Count(1) => {
+                idle(&["retries"], "one buffer holds no second packet that could pass (flow_control.buffers)")
             }
+            Buffers::Count(_) => Vec::new(),
+            Buffers::Infinite => idle(
+                &["retry_delay", "retries"],
+                "no packet returns where buffers are infinite (flow_control.buffers)",
+            ),
         }
     }
 
@@ -121,8 +153,8 @@ pub struct ReturnToSender {
     /// The same packets by source and destination, for the explanation of a hang. An
     /// entry stays when its last packet has gone: the next one is often like it.
     in_flight: BTreeMap<(Rank, Rank), u32>,
-    /// Packets that came back, with when they are to be tried again.
-    returned: VecDeque<(Time, Box<Packet>)>,
+    /// Packets that came back, and what stands behind them.
+    waiting_to_send: Waiting,
     /// A retry has been asked for and has not come yet.
     retry_is_due: bool,
     /// By process, one incoming buffer a packet.
@@ -143,7 +175,7 @@ impl ReturnToSender {
             retry_delay: config.retry_delay,
             outgoing: vec![0; placement.processes.into()],
             in_flight: BTreeMap::new(),
-            returned: VecDeque::new(),
+            waiting_to_send: Waiting::new(config.retries),
             retry_is_due: false,
             waiting: vec![VecDeque::new(); placement.processes.into()],
             statistics: Statistics::default(),
@@ -154,10 +186,10 @@ impl ReturnToSender {
         self.placement.process(own).into()
     }
 
-    /// Asks to be called when the oldest returned packet is to be tried again,
-    /// unless that has been asked for.
+    /// Asks to be called when the next packet is to be tried again, unless that
+    /// has been asked for.
     fn ask_for_retry(&mut self, emitted: &mut Emitted) {
-        if let (Some(&(at, _)), false) = (self.returned.front(), self.retry_is_due) {
+        if let (Some(at), false) = (self.waiting_to_send.next_attempt(), self.retry_is_due) {
             self.retry_is_due = true;
             emitted.retry_at = Some(at);
         }
@@ -197,7 +229,9 @@ impl FlowControl for ReturnToSender {
         self.outgoing[process] += 1;
         *self.in_flight.entry((packet.source, packet.destination)).or_default() += 1;
         self.statistics.sent.increment();
-        emitted.frames.push((packet.destination, Frame::Data(packet)));
+        if let Some(packet) = self.waiting_to_send.stand_behind(packet) {
+            emitted.frames.push((packet.destination, Frame::Data(packet)));
+        }
     }
 
     fn arrive(&mut self, now: Time, frame: Frame, emitted: &mut Emitted) -> Arrival {
@@ -209,8 +243,7 @@ impl FlowControl for ReturnToSender {
             }
             Frame::Returned(packet) => {
                 self.statistics.returned.increment();
-                let at = now + self.retry_delay;
-                self.returned.push_back((at, packet));
+                self.waiting_to_send.came_back(now + self.retry_delay, packet);
                 self.ask_for_retry(emitted);
                 Arrival::default()
             }
@@ -229,9 +262,8 @@ impl FlowControl for ReturnToSender {
     }
 
     fn retry(&mut self, now: Time, emitted: &mut Emitted) {
-        while self.returned.front().is_some_and(|&(at, _)| at <= now) {
-            let (_, packet) = self.returned.pop_front().expect("just seen");
-            self.statistics.retried.increment();
+        while let Some((packet, came_back)) = self.waiting_to_send.take_due(now) {
+            self.statistics.retried.add(u64::from(came_back));
             emitted.frames.push((packet.destination, Frame::Data(packet)));
         }
         self.retry_is_due = false;
@@ -245,14 +277,14 @@ impl FlowControl for ReturnToSender {
     fn occupancy(&self) -> Occupancy {
         Occupancy {
             unacknowledged: self.outgoing.iter().sum::<usize>() as u64,
-            returned: self.returned.len() as u64,
+            returned: self.waiting_to_send.packets().count() as u64,
             waiting: self.waiting.iter().map(VecDeque::len).sum::<usize>() as u64,
         }
     }
 
     fn state(&self) -> State {
         let returned = |source, destination| {
-            let packets = self.returned.iter().map(|(_, packet)| packet);
+            let packets = self.waiting_to_send.packets();
             packets.filter(|packet| (packet.source, packet.destination) == (source, destination)).count()
                 as u32
         };

@@ -26,7 +26,7 @@ pub struct Outstanding {
     pub destination: Rank,
     /// How many.
     pub packets: u32,
-    /// Those among them that came back and wait to be sent again.
+    /// Those among them that wait to be sent again, or behind such a one.
     pub returned: u32,
 }
 
@@ -83,7 +83,7 @@ impl State {
         self.outstanding.iter().map(|one| one.packets).sum()
     }
 
-    /// Packets of all processes that came back and wait to be sent again.
+    /// Packets of all processes that wait to be sent again, or behind such a one.
     pub fn returned(&self) -> u32 {
         self.outstanding.iter().map(|one| one.returned).sum()
     }

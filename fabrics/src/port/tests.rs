@@ -15,15 +15,19 @@ const PLACEMENT: Placement = Placement { nodes: 2, processes: 2 };
 /// A node's port with this many buffers on each side.
 fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
     let buffers = return_to_sender::Buffers::Count(buffers);
-    let flow = flow_control::Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay: RETRY });
+    let retries = return_to_sender::Retries::Independent;
+    let flow = flow_control::Config::ReturnToSender(return_to_sender::Config {
+        buffers,
+        retry_delay: RETRY,
+        retries,
+    });
     let network = networks::Config::Ideal(ideal::Config { latency: LATENCY });
-    let format = PacketFormat { packet_bytes: 256, header_bytes: 8 };
-    NetworkPort::new(NodeId(own), placement, flow.build(placement), network.build(), format)
+    NetworkPort::new(NodeId(own), placement, flow.build(placement), network.build(), Header::BYTES as u64)
 }
 
 /// A packet of eight bytes to a process, the only one of its message.
 fn packet(destination: u16) -> (Header, Vec<u8>) {
-    (Header(u64::from(destination) | 8 << 16 | 1 << 55), vec![7; 8])
+    (Header(u64::from(destination) | 8 << 16 | 1 << 61), vec![7; 8])
 }
 
 fn at(nanoseconds: u64) -> Time {

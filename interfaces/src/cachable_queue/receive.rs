@@ -11,8 +11,12 @@
 //!
 //! **Overflow**, for interfaces that cache a queue of main memory: the two
 //! policies are those of [`Overflow`]. To tell dead messages from unread ones the
-//! engine compares with the head, and reads the head again before it believes
-//! that a message is unread, because its copy is lazy.
+//! engine compares with the head, of which its copy is lazy. "Hence, we force the
+//! CNI to update the head whenever it flushes a message to main memory" (hpca98,
+//! Section 4): before it believes that a message is unread. But messages are read in
+//! order, and a snooping interface sees how far the processor has fetched: what it
+//! has not fetched needs no look at the head, which costs a read, and an upgrade by
+//! the processor at its next store to the head.
 //!
 //! **Empty entries.** Dropping a dead block leaves older bytes in main memory,
 //! perhaps those of two passes ago, whose valid bit has the sense that the
@@ -42,7 +46,7 @@ use super::copies::Copies;
 use super::deposit::{Deposit, Destination, Overflow};
 use super::pointers::Pointers;
 use super::protocol_rule::ProtocolRule;
-use super::unread::{Room, Unread};
+use super::unread::{Knowledge, Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf};
@@ -199,7 +203,8 @@ impl CachableQueueReceive {
         self.wants_head = false;
         if self.deposit.as_ref().is_some_and(|deposit| deposit.place.is_none()) {
             // With the newest head, an unread message in the way is a reason to bypass.
-            self.set_place(if self.unread_victim() { Destination::Memory } else { Destination::Own });
+            let is_unread = self.victims() > Knowledge::Consumed;
+            self.set_place(if is_unread { Destination::Memory } else { Destination::Own });
             return true;
         }
         self.full = self.unread.is_full();
@@ -223,7 +228,11 @@ impl CachableQueueReceive {
     fn choose_place(&mut self) -> bool {
         match (&self.copies, self.overflow) {
             (Copies::Passing(_), _) => self.set_place(Destination::Memory),
-            (Copies::Cache { .. }, Overflow::Bypass) if self.unread_victim() => self.wants_head = true,
+            (Copies::Cache { .. }, Overflow::Bypass) => match self.victims() {
+                Knowledge::Consumed => self.set_place(Destination::Own),
+                Knowledge::PerhapsConsumed => self.wants_head = true,
+                Knowledge::Unread => self.set_place(Destination::Memory),
+            },
             _ => self.set_place(Destination::Own),
         }
         true
@@ -236,16 +245,17 @@ impl CachableQueueReceive {
         self.deposit.as_mut().expect("a deposit is under way").place = Some(place);
     }
 
-    /// Whether a block of the new message would replace one of a message that
-    /// is not known to be consumed.
-    fn unread_victim(&self) -> bool {
+    /// What is known of the messages whose blocks the new one would replace: of the one
+    /// that is the most certain to be unread.
+    fn victims(&self) -> Knowledge {
         if !self.follows(ProtocolRule::DeadMessages) {
-            return false;
+            return Knowledge::Consumed;
         }
         let blocks = self.deposit.as_ref().expect("a deposit is under way").blocks_left;
         let victims =
             (0..blocks).map(|block| self.copies.victim_for(self.queue.block(self.unread.next(), block)));
-        victims.flatten().any(|victim| self.unread.message_at(victim.block).is_some())
+        let known = victims.flatten().map(|victim| self.unread.knowledge_of(victim.block));
+        known.max().unwrap_or(Knowledge::Consumed)
     }
 
     /// Puts the next block into the interface's own copies.

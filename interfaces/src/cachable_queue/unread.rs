@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The head is a lazy copy: the processor may be ahead of it, never behind. As
-//! messages are read in order, `fetched` says how far it is at least.
+//! messages are read in order, and each from its first block on, `fetched` says how
+//! far it can have come: what nobody has fetched, nobody has consumed.
 
 use narthex_kernel::Duration;
 use narthex_memory::Transaction;
@@ -36,6 +37,17 @@ impl Room {
     }
 }
 
+/// What the engine knows of a message, the more certain to be unread the greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Knowledge {
+    /// It is consumed, or there is none.
+    Consumed,
+    /// The processor has begun to read it: only its head can tell.
+    PerhapsConsumed,
+    /// Nobody has fetched its first block.
+    Unread,
+}
+
 /// The unread messages of a queue.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Unread {
@@ -45,7 +57,8 @@ pub struct Unread {
     tail: u64,
     /// Messages known to be consumed: never ahead of the processor's head.
     head: u64,
-    /// The last message whose first block the processor has fetched, or will not fetch.
+    /// Messages up to the last one whose first block the processor has fetched, or will
+    /// not fetch.
     fetched: u64,
 }
 
@@ -92,7 +105,7 @@ impl Unread {
             && transaction.kind.fetches_block()
             && let Some(message) = self.message_at(transaction.address)
         {
-            self.fetched = self.fetched.max(message);
+            self.fetched = self.fetched.max(message + 1);
         }
     }
 
@@ -100,13 +113,22 @@ impl Unread {
     /// that its processor will not fetch it.
     pub fn observe_taken(&mut self, address: u64) {
         if self.queue.place(address).is_some_and(|(_, block)| block == 0) {
-            self.fetched = self.fetched.max(self.tail);
+            self.fetched = self.fetched.max(self.tail + 1);
         }
     }
 
     /// Whether enough messages may have been consumed to look at the head again.
     pub fn is_worth_a_look(&self) -> bool {
-        self.fetched >= self.head + self.room.batch
+        self.fetched > self.head + self.room.batch
+    }
+
+    /// What is known of the message at this address of the queue.
+    pub fn knowledge_of(&self, address: u64) -> Knowledge {
+        match self.message_at(address) {
+            None => Knowledge::Consumed,
+            Some(message) if message < self.fetched => Knowledge::PerhapsConsumed,
+            Some(_) => Knowledge::Unread,
+        }
     }
 
     /// The message at this address of the queue, by its running number, unless
@@ -125,5 +147,45 @@ impl Unread {
     /// How many entries `entry` comes after that of a message.
     fn entries_behind(&self, message: u64, entry: u64) -> u64 {
         (entry + self.queue.entries - message % self.queue.entries) % self.queue.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narthex_memory::{AgentId, Kind};
+
+    #[test]
+    fn only_what_the_processor_has_begun_to_fetch_may_be_consumed() {
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        unread.add();
+        unread.add();
+        let known = |unread: &Unread| [0, 1, 2].map(|message| unread.knowledge_of(queue.block(message, 3)));
+        let fetch = |address| Transaction::block(AgentId(0), Kind::Read, address);
+        assert_eq!(known(&unread), [Knowledge::Unread, Knowledge::Unread, Knowledge::Consumed]);
+        unread.observe(&fetch(queue.block(0, 1)));
+        assert_eq!(known(&unread)[0], Knowledge::Unread, "the first block was not fetched");
+        unread.observe(&fetch(queue.block(0, 0)));
+        assert_eq!(known(&unread), [Knowledge::PerhapsConsumed, Knowledge::Unread, Knowledge::Consumed]);
+        unread.see_head(queue.pointer(1));
+        assert_eq!(known(&unread), [Knowledge::Consumed, Knowledge::Unread, Knowledge::Consumed]);
+        unread.observe_taken(queue.block(2, 0));
+        unread.add();
+        let all = [Knowledge::Consumed, Knowledge::PerhapsConsumed, Knowledge::PerhapsConsumed];
+        assert_eq!(known(&unread), all, "a cache took in message 2, which is read after message 1");
+    }
+
+    #[test]
+    fn a_full_engine_looks_again_when_the_message_behind_a_batch_is_fetched() {
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        (0..4).for_each(|_| unread.add());
+        let mut looks = Vec::new();
+        for message in 0..4 {
+            unread.observe(&Transaction::block(AgentId(0), Kind::Read, queue.block(message, 0)));
+            looks.push(unread.is_worth_a_look());
+        }
+        assert_eq!((looks, unread.is_full()), (vec![false, false, true, true], true));
     }
 }

@@ -17,6 +17,12 @@
 //! its end from its header. The receive FIFO *is* the flow control's incoming
 //! buffers (the same section): one is free again when the last byte of its
 //! packet has been popped.
+//!
+//! An arriving packet can be seen once it is in the FIFO's memory, which takes an
+//! access (`deposit_time`) for each block of it, and what the interface does besides
+//! (`receive_time`). A packet is as long on the network as the machine says, however
+//! little of it is used: "network message size is fixed at 256 bytes" (isca96,
+//! Section 4.1; hpca98, Table 3, states the same size).
 
 mod dma;
 mod receive;
@@ -75,6 +81,12 @@ pub struct Times {
     pub send: Duration,
     /// Time from a packet's arrival until the status register shows it.
     pub receive: Duration,
+}
+
+/// Time from a packet's arrival until the status register shows it: the deposit of
+/// all its blocks, and `receive`.
+pub fn until_visible(setup: &Setup<'_>, deposit: Duration, receive: Duration) -> Duration {
+    deposit * setup.packet_bytes.div_ceil(setup.block_bytes) + receive
 }
 
 /// Checks the size of a window: whole doublewords, at most a packet.

@@ -39,15 +39,22 @@ pub struct Config {
     /// Time from the last word of a packet in the send FIFO to its injection.
     #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
-    /// Time from a packet's arrival until the status register shows it.
+    /// Time from a packet's arrival until the status register shows it, beyond its deposit.
     #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
+    /// Time that each block of an arriving network message takes into the FIFO's memory.
+    #[schemars(extend("half" = "receive"))]
+    pub deposit_time: Duration,
 }
 
 fn times(setup: &Setup<'_>) -> Result<Times, Problem> {
     check_window(setup)?;
-    let Config { register_access_time, send_time, receive_time } = super::config(setup)?;
-    Ok(Times { register_access: register_access_time, send: send_time, receive: receive_time })
+    let config: Config = super::config(setup)?;
+    Ok(Times {
+        register_access: config.register_access_time,
+        send: config.send_time,
+        receive: fifo::until_visible(setup, config.deposit_time, config.receive_time),
+    })
 }
 
 fn send(setup: &Setup<'_>) -> Built {
@@ -72,5 +79,12 @@ pub static MODEL: Model = Model {
     send,
     receive,
     schema: || schema_for!(Config),
-    sample: || json!({ "register_access_time": "60ns", "send_time": "16ns", "receive_time": "220ns" }),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "send_time": "16ns",
+            "receive_time": "60ns",
+            "deposit_time": "60ns",
+        })
+    },
 };

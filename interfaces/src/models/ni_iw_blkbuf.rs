@@ -60,14 +60,21 @@ pub struct Config {
     /// Time from the last block of a packet in the send FIFO to its injection.
     #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
-    /// Time from a packet's arrival until the status register shows it.
+    /// Time from a packet's arrival until the status register shows it, beyond its deposit.
     #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
+    /// Time that each block of an arriving network message takes into the FIFO's memory.
+    #[schemars(extend("half" = "receive"))]
+    pub deposit_time: Duration,
 }
 
 impl Config {
-    fn times(&self) -> Times {
-        Times { register_access: self.register_access_time, send: self.send_time, receive: self.receive_time }
+    fn times(&self, setup: &Setup<'_>) -> Times {
+        Times {
+            register_access: self.register_access_time,
+            send: self.send_time,
+            receive: fifo::until_visible(setup, self.deposit_time, self.receive_time),
+        }
     }
 }
 
@@ -222,13 +229,13 @@ fn checked(setup: &Setup<'_>) -> Result<Config, Problem> {
 
 fn send(setup: &Setup<'_>) -> Built {
     let config = checked(setup)?;
-    let fifo = SendFifo::new(config.times(), setup.packet_bytes);
+    let fifo = SendFifo::new(config.times(setup), setup.packet_bytes);
     Ok(Box::new(Send { fifo, block_access_time: config.block_access_time }))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config = checked(setup)?;
-    let fifo = ReceiveFifo::new(config.times(), setup.name.size);
+    let fifo = ReceiveFifo::new(config.times(setup), setup.name.size);
     let block_bytes = setup.block_bytes as usize;
     Ok(Box::new(Receive { fifo, block_access_time: config.block_access_time, block_bytes }))
 }
@@ -256,7 +263,8 @@ pub static MODEL: Model = Model {
             "register_access_time": "60ns",
             "block_access_time": "80ns",
             "send_time": "16ns",
-            "receive_time": "220ns",
+            "receive_time": "60ns",
+            "deposit_time": "60ns",
         })
     },
 };

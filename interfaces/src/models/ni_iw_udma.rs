@@ -101,9 +101,12 @@ pub struct Config {
     /// Time from the last byte of a packet in the send FIFO to its injection.
     #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
-    /// Time from a packet's arrival until the status register shows it.
+    /// Time from a packet's arrival until the status register shows it, beyond its deposit.
     #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
+    /// Time that each block of an arriving network message takes into the FIFO's memory.
+    #[schemars(extend("half" = "receive"))]
+    pub deposit_time: Duration,
     /// Time from the start of a transfer until the interface is the bus's master.
     pub master_change_time: Duration,
     /// Time that a block takes between the interface and the FIFO's memory.
@@ -114,8 +117,12 @@ pub struct Config {
 }
 
 impl Config {
-    fn times(&self) -> Times {
-        Times { register_access: self.register_access_time, send: self.send_time, receive: self.receive_time }
+    fn times(&self, setup: &Setup<'_>) -> Times {
+        Times {
+            register_access: self.register_access_time,
+            send: self.send_time,
+            receive: fifo::until_visible(setup, self.deposit_time, self.receive_time),
+        }
     }
 
     fn engine(&self, setup: &Setup<'_>) -> DmaEngine {
@@ -373,7 +380,7 @@ fn send(setup: &Setup<'_>) -> Built {
     Ok(Box::new(Send {
         agent: setup.agent,
         dma_above: config.dma_above,
-        fifo: SendFifo::new(config.times(), setup.packet_bytes),
+        fifo: SendFifo::new(config.times(setup), setup.packet_bytes),
         engine: config.engine(setup),
         fetched: Vec::new(),
     }))
@@ -384,7 +391,7 @@ fn receive(setup: &Setup<'_>) -> Built {
     Ok(Box::new(Receive {
         agent: setup.agent,
         dma_above: config.dma_above,
-        fifo: ReceiveFifo::new(config.times(), setup.name.size),
+        fifo: ReceiveFifo::new(config.times(setup), setup.name.size),
         engine: config.engine(setup),
         merged: Cache::with_geometry(setup.protocol, 1, 1, setup.block_bytes as usize),
         is_merged: false,
@@ -417,7 +424,8 @@ pub static MODEL: Model = Model {
         json!({
             "register_access_time": "60ns",
             "send_time": "16ns",
-            "receive_time": "220ns",
+            "receive_time": "60ns",
+            "deposit_time": "60ns",
             "master_change_time": "44ns",
             "memory_access_time": "60ns",
             "dma_above": "16B",

@@ -8,9 +8,7 @@ mod processor;
 use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{
-    Frame, Header, NetworkPort, NodeId, PacketFormat, Placement, Rank, flow_control, networks,
-};
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::half::Context;
 use narthex_interfaces::information::InformationPage;
@@ -148,7 +146,6 @@ impl Node {
             main.write(address, &word.to_le_bytes());
         }
         let placement = Placement { nodes: 2, processes: process + 1 };
-        let format = PacketFormat { packet_bytes: PACKET_BYTES, header_bytes: 8 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         let mut node = Node {
             attachment: interface.attachment,
@@ -165,13 +162,7 @@ impl Node {
             requested: None,
             answer: None,
             interface: built,
-            network: NetworkPort::new(
-                NodeId(number),
-                placement,
-                flow.build(placement),
-                network.build(),
-                format,
-            ),
+            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build(), 8),
             layouts,
             timers: Vec::new(),
             frames: Vec::new(),

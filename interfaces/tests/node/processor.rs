@@ -29,7 +29,7 @@ impl Node {
         }
         let bytes = message.payload.len() as u64;
         let header =
-            u64::from(self.rank(destination).0) | bytes << 16 | u64::from(message.handler) << 24 | 1 << 55;
+            u64::from(self.rank(destination).0) | bytes << 16 | u64::from(message.handler) << 24 | 1 << 61;
         let buffer = self.guest().buffers + SENT;
         for (place, chunk) in message.payload.chunks(8).enumerate() {
             let mut word = [0; 8];

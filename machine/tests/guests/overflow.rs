@@ -37,6 +37,16 @@ fn a_throttled_interface_keeps_every_message_in_its_cache() {
 }
 
 #[test]
+fn messages_that_nobody_has_begun_to_read_are_bypassed_without_a_look_at_the_head() {
+    let document = stream(&request("hpca98", "CNI32Qm"));
+    let bypassed = statistic(&document, 1, "messages_bypassed");
+    assert!(bypassed > MESSAGES / 2, "the receiver is the slower side");
+    // A look is for the few that find a place in the cache.
+    let looks = statistic(&document, 1, "head_reads");
+    assert!(looks <= MESSAGES - bypassed, "{looks} looks at the head for {bypassed} bypassed messages");
+}
+
+#[test]
 fn an_interface_without_a_cache_moves_each_block_once_and_shows_its_head_twice_a_pass() {
     let document = stream(&request("hpca98", "CNI0Qm"));
     // A block for each message; and node 0's interface shows its head once for

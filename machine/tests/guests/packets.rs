@@ -82,7 +82,7 @@ fn assert_polled(interface: &str, send: &str, receive: &str) {
         assert_right_packet(&document);
         let [sent, first, seen] = times(&document);
         // The last store is over at `sent`; 16 ns to the network, 40 ns through it,
-        // 300 ns into the receive FIFO.
+        // five accesses of 60 ns into the receive FIFO and to its head.
         let visible = sent + 16 + 40 + 300;
         // A poll's value is that of its end. The next one: the load's value 1 cycle
         // later, the branch 1 after that, its target 2 later: 4 ns, an edge of the

@@ -68,5 +68,5 @@ pub fn all_to_one() -> Exchange {
 /// A header for `bytes` of payload: one packet, the only one of its message,
 /// for handler 7.
 pub fn header(peer: u64, bytes: u64) -> u64 {
-    peer | bytes << 16 | 7 << 24 | 1 << 55
+    peer | bytes << 16 | 7 << 24 | 1 << 61
 }

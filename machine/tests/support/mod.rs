@@ -188,7 +188,7 @@ pub fn with(mut request: RunRequest, setting: &str) -> RunRequest {
 
 /// The parameters that tests of exact times count with, as far as the papers do
 /// not state them: an assumption may change, what follows from it may not.
-const ASSUMED: [&str; 24] = [
+const ASSUMED: [&str; 27] = [
     "processor.store_cycles=1",
     "processor.load_use_cycles=1",
     "bus.arbitration_cycles=1",
@@ -202,11 +202,14 @@ const ASSUMED: [&str; 24] = [
     "bus.extra_cycles.block_store=0",
     "store_buffer.uncached_stores=blocking",
     "interfaces.ni_iw.send_time=16ns",
-    "interfaces.ni_iw.receive_time=300ns",
+    "interfaces.ni_iw.receive_time=60ns",
+    "interfaces.ni_iw.deposit_time=60ns",
     "interfaces.ni_iw_blkbuf.send_time=16ns",
-    "interfaces.ni_iw_blkbuf.receive_time=300ns",
+    "interfaces.ni_iw_blkbuf.receive_time=60ns",
+    "interfaces.ni_iw_blkbuf.deposit_time=60ns",
     "interfaces.ni_iw_udma.send_time=16ns",
-    "interfaces.ni_iw_udma.receive_time=300ns",
+    "interfaces.ni_iw_udma.receive_time=60ns",
+    "interfaces.ni_iw_udma.deposit_time=60ns",
     "interfaces.ni_iw_udma.master_change_time=44ns",
     "interfaces.cni_iq.engine_time=40ns",
     "interfaces.cni_iq.register_access_time=60ns",

@@ -6,8 +6,12 @@ use crate::packet::Header;
 
 /// One end of two nodes with this many processes.
 fn node(buffers: Buffers, processes: u8) -> ReturnToSender {
-    let config = Config { buffers, retry_delay: Duration::from_ns(40) };
-    ReturnToSender::new(&config, Placement { nodes: 2, processes })
+    ReturnToSender::new(&config(buffers, 40), Placement { nodes: 2, processes })
+}
+
+/// Buffers that send packets again by themselves.
+fn config(buffers: Buffers, delay_ns: u64) -> Config {
+    Config { buffers, retry_delay: Duration::from_ns(delay_ns), retries: Retries::Independent }
 }
 
 fn at(nanoseconds: u64) -> Time {
@@ -84,6 +88,64 @@ fn a_returned_packet_is_retried_at_its_own_time_and_the_next_retry_is_asked_for(
     assert_eq!(sender.statistics().retried.get(), 3);
 }
 
+/// The packets that a node with four buffers sends: it sends 0, 1 and 2 to process 2
+/// and 3 to process 3; 1 comes back at 100 ns, 0 at 130; then it sends 4 to process 2.
+/// Retries are at 140, 170 and 210 ns.
+fn sent_by(retries: Retries) -> Vec<(u64, Vec<u64>)> {
+    let placement = Placement { nodes: 4, processes: 1 };
+    let mut sender = ReturnToSender::new(&Config { retries, ..config(Buffers::Count(5), 40) }, placement);
+    let mut steps = Vec::new();
+    let mut emitted = Emitted::default();
+    let mut note = |nanoseconds, emitted: &mut Emitted| {
+        let sequence = |(_, frame): (Rank, Frame)| frame.summary().sequence;
+        steps.push((nanoseconds, emitted.frames.drain(..).map(sequence).collect()));
+    };
+    for (destination, sequence) in [(2, 0), (2, 1), (2, 2), (3, 3)] {
+        sender.send(packet(0, destination, sequence), &mut emitted);
+    }
+    note(0, &mut emitted);
+    for (nanoseconds, sequence) in [(100, 1), (130, 0)] {
+        sender.arrive(at(nanoseconds), Frame::Returned(packet(0, 2, sequence)), &mut emitted);
+    }
+    sender.send(packet(0, 2, 4), &mut emitted);
+    note(130, &mut emitted);
+    while let Some(retry) = emitted.retry_at.take() {
+        sender.retry(retry, &mut emitted);
+        note(retry.as_ps() / 1_000, &mut emitted);
+    }
+    assert_eq!((sender.statistics().retried.get(), sender.occupancy().returned), (2, 0));
+    steps
+}
+
+#[test]
+fn independent_buffers_send_again_in_the_order_of_return_and_fresh_packets_pass() {
+    let steps = [(0, vec![0, 1, 2, 3]), (130, vec![4]), (140, vec![1]), (170, vec![0])];
+    assert_eq!(sent_by(Retries::Independent), steps);
+}
+
+#[test]
+fn in_sequence_nothing_passes_a_packet_for_the_same_destination() {
+    // 1 was due at 140, but 0 came back as well and is due at 170.
+    let steps = [(0, vec![0, 1, 2, 3]), (130, vec![]), (140, vec![]), (170, vec![0, 1, 4])];
+    assert_eq!(sent_by(Retries::InSequence), steps);
+}
+
+#[test]
+fn in_sequence_packets_for_other_destinations_and_from_other_processes_do_not_wait() {
+    let config = Config { retries: Retries::InSequence, ..config(Buffers::Count(8), 40) };
+    let mut sender = ReturnToSender::new(&config, Placement { nodes: 3, processes: 2 });
+    let mut emitted = Emitted::default();
+    sender.send(packet(0, 2, 0), &mut emitted);
+    sender.arrive(at(100), Frame::Returned(packet(0, 2, 0)), &mut emitted);
+    emitted.frames.clear();
+    for (source, destination, sequence) in [(0, 3, 1), (1, 2, 2), (0, 4, 3), (0, 2, 4)] {
+        sender.send(packet(source, destination, sequence), &mut emitted);
+    }
+    let sent: Vec<u64> = emitted.frames.iter().map(|(_, frame)| frame.summary().sequence).collect();
+    assert_eq!(sent, [1, 2, 3]);
+    assert_eq!(sender.occupancy(), Occupancy { unacknowledged: 5, returned: 2, waiting: 0 });
+}
+
 #[test]
 fn the_state_tells_which_packets_hold_buffers_at_both_ends() {
     let (mut sender, mut receiver) = (node(Buffers::Count(4), 2), node(Buffers::Count(4), 2));
@@ -120,8 +182,7 @@ fn the_state_tells_which_packets_hold_buffers_at_both_ends() {
 
 #[test]
 fn parameters_that_would_let_no_packet_through_are_refused() {
-    let problems =
-        |buffers, nanoseconds| Config { buffers, retry_delay: Duration::from_ns(nanoseconds) }.problems();
+    let problems = |buffers, nanoseconds| config(buffers, nanoseconds).problems();
     assert_eq!(problems(Buffers::Count(1), 1), []);
     let no_buffers = "0 would let no packet through; allowed are 1 and more, and \"infinite\"";
     assert_eq!(problems(Buffers::Count(0), 1), [("buffers", no_buffers.to_owned())]);
@@ -130,17 +191,21 @@ fn parameters_that_would_let_no_packet_through_are_refused() {
 }
 
 #[test]
-fn the_delay_changes_nothing_where_buffers_are_infinite() {
-    let idle = |buffers| Config { buffers, retry_delay: Duration::from_ns(40) }.without_effect();
-    assert_eq!(idle(Buffers::Count(1)), []);
-    let why = "no packet returns where buffers are infinite (flow_control.buffers)";
-    assert_eq!(idle(Buffers::Infinite), [("retry_delay".to_owned(), why.to_owned())]);
+fn how_packets_are_sent_again_changes_nothing_where_none_returns_or_none_could_pass() {
+    let idle = |buffers| config(buffers, 40).without_effect();
+    assert_eq!(idle(Buffers::Count(2)), []);
+    let why = "no packet returns where buffers are infinite (flow_control.buffers)".to_owned();
+    assert_eq!(
+        idle(Buffers::Infinite),
+        [("retry_delay".to_owned(), why.clone()), ("retries".to_owned(), why)]
+    );
+    let why = "one buffer holds no second packet that could pass (flow_control.buffers)";
+    assert_eq!(idle(Buffers::Count(1)), [("retries".to_owned(), why.to_owned())]);
 }
 
 #[test]
 fn fewer_buffers_than_processes_are_refused() {
-    let problems =
-        |buffers, processes| Config { buffers, retry_delay: Duration::from_ns(40) }.problems_for(processes);
+    let problems = |buffers, processes| config(buffers, 40).problems_for(processes);
     assert_eq!(problems(Buffers::Count(2), 2), []);
     assert_eq!(problems(Buffers::Infinite, 7), []);
     let problem = "2 are fewer than the 3 processes of a node (machine.processors_per_node), \
