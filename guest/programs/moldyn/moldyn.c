@@ -55,7 +55,6 @@ enum {
     MOST_CELLS = 16,
     BLOCK_BYTES = 128,       /* of shared memory: Table 4 shows messages of 128 bytes and header */
     PARTICLES_PER_UNIT = 16, /* the fewest that fill whole blocks: 384 bytes */
-    LARGEST_CACHE_BYTES = 1024 * 1024, /* hpca98's */
     CHANNEL = 1
 };
 
@@ -106,23 +105,13 @@ static void *allocate(size_t count, size_t bytes) {
     return memory;
 }
 
-/* Forces and the list lie behind the positions also in a direct-mapped cache, where they would
- * evict each other elsewhere: the loop over pairs uses all three by turns. */
-static char *allocate_behind_positions(size_t bytes) {
-    uintptr_t end = (uintptr_t)(position + share * nodes);
-    char *memory = allocate(bytes + LARGEST_CACHE_BYTES, 1);
-    return memory + (end - (uintptr_t)memory) % LARGEST_CACHE_BYTES;
-}
-
 static void allocate_all(void) {
     size_t own = (size_t)(own_end - own_first), all = (size_t)(share * nodes);
     narthex_shared_start(all * sizeof(vector), BLOCK_BYTES);
     position = narthex_shared_allocate(all * sizeof(vector), 0, (size_t)share * sizeof(vector));
     velocity = allocate(own, sizeof *velocity);
-    size_t force_bytes = all * sizeof *force;
-    char *memory = allocate_behind_positions(force_bytes + pairs_room_bytes(own));
-    force = (fixed(*)[3])(void *)memory;
-    pairs_start(position, particles, own_first, own_end, box, memory + force_bytes);
+    force = allocate(all, sizeof *force);
+    pairs_start(position, particles, own_first, own_end, box, allocate(pairs_room_bytes(own), 1));
     records = allocate((size_t)iterations, sizeof *records);
 }
 
