@@ -14,13 +14,15 @@
  *     bulk reduction          a ring adds the nodes' forces, one node's particles a step
  *     speed own particles up
  *
- * The ring. Node n's particles are summed up by a message that starts at node n + 1 and visits all
- * others; all nodes' messages travel at once, so each node sends one a step, always to the same
+ * The ring. Node n's particles are summed up by a message that starts at node n with its own forces
+ * and returns when it has visited all others: as many steps as there are nodes (cni-isca96 Section
+ * 4.2). All nodes' messages travel at once, so each node sends one a step, always to the same
  * neighbour (four nodes; in brackets, whose particles):
  *
- *     step 1:  0 --[3]--> 1 --[0]--> 2 --[1]--> 3 --[2]--> 0
- *     step 2:  0 --[2]--> 1 --[3]--> 2 --[0]--> 3 --[1]--> 0
- *     step 3:  0 --[1]--> 1 --[2]--> 2 --[3]--> 3 --[0]--> 0
+ *     step 1:  0 --[0]--> 1 --[1]--> 2 --[2]--> 3 --[3]--> 0
+ *     step 2:  0 --[3]--> 1 --[0]--> 2 --[1]--> 3 --[2]--> 0
+ *     step 3:  0 --[2]--> 1 --[3]--> 2 --[0]--> 3 --[1]--> 0
+ *     step 4:  0 --[1]--> 1 --[2]--> 2 --[3]--> 3 --[0]--> 0
  *
  * A node's sums are complete only when every node is through with its forces, so the particles may
  * move then without another barrier.
@@ -172,10 +174,15 @@ static void add(fixed *to, const fixed *values, int count) {
 
 static void reduce_forces(void) {
     uint64_t since_ns = narthex_time_ns();
-    for (int step = 1; step < nodes; step++) {
+    size_t bytes = (size_t)share * sizeof *force;
+    for (int step = 0; nodes > 1 && step < nodes; step++) {
         int sent = (node + nodes - step) % nodes, received = (sent + nodes - 1) % nodes;
-        narthex_channel_send(next, force[sent * share], (size_t)share * sizeof *force);
-        add(force[received * share], narthex_channel_receive(previous, NULL), 3 * share);
+        narthex_channel_send(next, force[sent * share], bytes);
+        const fixed *sums = narthex_channel_receive(previous, NULL);
+        if (received == node)
+            memcpy(force[received * share], sums, bytes); /* own forces went in at the start */
+        else
+            add(force[received * share], sums, 3 * share);
         narthex_channel_release(previous);
     }
     reduction_ns += narthex_time_ns() - since_ns;
