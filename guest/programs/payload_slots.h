@@ -13,16 +13,10 @@ enum {
     SLOTS_LIMIT = 251       /* prepared payloads; their number fits in a byte */
 };
 
-/* Where payloads lie in a direct-mapped cache: behind the queues (interfaces/src/registers.rs), so
- * that queues, payloads and the program's own data do not replace each other. 256 KiB are free
- * there in a cache of 1 MiB, 64 KiB in one of 256 KiB. */
-enum { COLOURS_BYTES = 1024 * 1024, PAYLOADS_COLOUR = 0xb8000 };
-
 static char *payload_memory(size_t bytes) {
-    char *memory = malloc(bytes + COLOURS_BYTES);
+    char *memory = malloc(bytes);
     narthex_check(memory, "node %d has no memory for %zu bytes", narthex_node(), bytes);
-    size_t colour = (uintptr_t)memory % COLOURS_BYTES;
-    return memory + (PAYLOADS_COLOUR + COLOURS_BYTES - colour) % COLOURS_BYTES;
+    return memory;
 }
 
 static size_t message_bytes;

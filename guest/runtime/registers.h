@@ -140,6 +140,8 @@ struct narthex_information {
     uint64_t block_buffers;
     /* largest payload of a packet that goes by loads and stores rather than DMA */
     uint64_t dma_above;
+    /* addresses that differ by this fall on the same lines of the processor's data cache */
+    uint64_t colours_bytes;
 };
 
 #endif

@@ -7,7 +7,10 @@
 #include "shared_memory/access_tags.h"
 
 #include "messaging/narthex.h"
+#include "runtime/colours.h"
 #include "shared_memory/segment.h"
+
+enum { PAGE_BYTES = 4096 };
 
 #ifdef __riscv
 
@@ -51,8 +54,8 @@ __attribute__((naked, aligned(4))) static void trap(void) {
                                                         ".word 0x00200073\n");
 }
 
-static long map_tagged_memory(size_t bytes, size_t block_bytes) {
-    register uint64_t a0 __asm__("a0") = TAGGED_MEMORY_START;
+static long map_tagged_memory(uintptr_t start, size_t bytes, size_t block_bytes) {
+    register uint64_t a0 __asm__("a0") = start;
     register uint64_t a1 __asm__("a1") = bytes;
     register uint64_t a2 __asm__("a2") = block_bytes;
     register long a7 __asm__("a7") = CALL_SHARED;
@@ -66,8 +69,8 @@ static void set_trap(void) {
 
 #else
 
-static long map_tagged_memory(size_t bytes, size_t block_bytes) {
-    (void)bytes, (void)block_bytes; /* natively there is one node, which needs none */
+static long map_tagged_memory(uintptr_t start, size_t bytes, size_t block_bytes) {
+    (void)start, (void)bytes, (void)block_bytes; /* natively there is one node, which needs none */
     return -1;
 }
 
@@ -76,12 +79,13 @@ static void set_trap(void) {}
 #endif
 
 void *access_tags_start(size_t bytes, size_t block_bytes) {
-    long result = map_tagged_memory(bytes, block_bytes);
+    uintptr_t start = colours_place(TAGGED_MEMORY_START, bytes, PAGE_BYTES);
+    long result = map_tagged_memory(start, bytes, block_bytes);
     narthex_check(result == 0,
                   "node %d calls narthex_shared_start for %zu bytes in blocks of %zu: the machine "
                   "gives no tagged memory at 0x%llx (error %ld)",
-                  narthex_node(), bytes, block_bytes, (unsigned long long)TAGGED_MEMORY_START,
-                  -result);
+                  narthex_node(), bytes, block_bytes, (unsigned long long)start, -result);
     set_trap();
-    return (void *)(uintptr_t)TAGGED_MEMORY_START;
+    colours_take(start, bytes);
+    return (void *)start;
 }

@@ -10,11 +10,11 @@
 
 #include "shared_memory/protocol.h"
 
-/* Where the segment is on a machine of several nodes. */
+/* Where the segment is on a machine of several nodes, or the next page whose colours are free. */
 #define TAGGED_MEMORY_START UINT64_C(0x20000000)
 
-/* Makes `bytes` bytes at TAGGED_MEMORY_START tagged memory, zero and every tag none, and has the
- * accesses that tags forbid served by segment_fault. Ends the run if the machine cannot. */
+/* Makes `bytes` bytes from TAGGED_MEMORY_START on tagged memory, zero and every tag none, and has
+ * the accesses that tags forbid served by segment_fault. Ends the run if the machine cannot. */
 void *access_tags_start(size_t bytes, size_t block_bytes);
 
 /* Sets the tag of the block at `block`, in tagged memory. */

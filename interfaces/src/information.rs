@@ -18,7 +18,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"NARTHEX\0");
 pub const VERSION: u64 = 1;
 
 /// What is told of every interface and every machine.
-const GENERAL: [(&str, &str); 25] = [
+const GENERAL: [(&str, &str); 26] = [
     ("magic", "the bytes NARTHEX and a zero"),
     ("version", "of this layout"),
     ("node", "this node's number"),
@@ -44,6 +44,7 @@ const GENERAL: [(&str, &str); 25] = [
     ("node_memory", "address of the memory that the node's processes share"),
     ("node_memory_bytes", "bytes of it"),
     ("block_buffers", "address of the processor's block buffers"),
+    ("colours_bytes", "addresses that differ by this fall on the same lines of the processor's data cache"),
 ];
 
 /// Behind which general fact one stood in the first version, whose places

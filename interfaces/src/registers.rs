@@ -21,31 +21,34 @@ pub const DEVICE_REGION: std::ops::Range<u64> = 0x5000_0000..0x6000_0000;
 pub const INFORMATION_PAGE: u64 = 0x5000_0000;
 /// The page of uncached registers.
 pub const REGISTER_PAGE: u64 = 0x5000_1000;
-/// The processor's count of messages sent; one block.
-pub const SEND_TAIL: u64 = 0x5000_2000;
+/// The processor's count of messages sent; one block. Pointers and queues lie
+/// where an operating system that colours pages would place them: from the end of
+/// a direct-mapped cache of 1 MiB or 256 KiB backwards the pointers, the stack,
+/// the send queue and the receive queue (512 blocks each) share none of its lines.
+/// The guest's runtime keeps the program's memory off theirs (guest/runtime/colours.h).
+pub const SEND_TAIL: u64 = 0x500f_f000;
 /// The interface's count of messages taken from the send queue; one block.
-pub const SEND_HEAD: u64 = 0x5000_2100;
+pub const SEND_HEAD: u64 = 0x500f_f100;
 /// The processor's count of messages taken from the receive queue; one block.
-pub const RECEIVE_HEAD: u64 = 0x5000_2200;
+pub const RECEIVE_HEAD: u64 = 0x500f_f200;
 /// The page of the processor's block buffers.
 pub const BLOCK_BUFFERS: u64 = 0x5000_8000;
 /// Bytes of the blocks of the three pointers.
 const POINTERS_BYTES: u64 = 0x1000;
-/// The send queue. The queues lie where an operating system that colours pages
-/// would place them: in a direct-mapped cache of 1 MiB or 256 KiB they replace
-/// neither each other's entries nor the first data of a program.
-pub const SEND_QUEUE: u64 = 0x510b_0000;
-/// The receive queue.
-pub const RECEIVE_QUEUE: u64 = 0x518a_0000;
+/// The send queue.
+pub const SEND_QUEUE: u64 = 0x510b_3000;
+/// The receive queue. In a cache of 1 MiB half of it lies between the two queues:
+/// there they may be larger.
+pub const RECEIVE_QUEUE: u64 = 0x5182_b000;
 /// Most bytes that a queue may have.
 pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
 /// From one process's part of the device region to the next one's.
 pub const PROCESS_STRIDE: u64 = 0x0200_0000;
 /// Most processes that a node can have; the rest of the region is theirs in common.
 pub const PROCESSES_LIMIT: u32 = 7;
-/// Cachable memory that all processes of a node have in common. It lies, as the
-/// queues do, where it replaces none of them in a direct-mapped cache.
-pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e0a_8000..0x5e1a_8000;
+/// Cachable memory that all processes of a node have in common. Its first 44 KiB
+/// share no line of a direct-mapped cache with queues and pointers.
+pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e02_0000..0x5e12_0000;
 
 /// Where one process's part of the interface lies (isca96, Section 2.4: "Each
 /// process communicates with a CNI using its own data queues").

@@ -357,6 +357,7 @@ impl<'a> Blueprint<'a> {
             ("entry_bytes", self.packet_bytes()),
             ("seed", self.seed),
             ("processes", u64::from(self.placement().processes)),
+            ("colours_bytes", self.config.data_cache.colours_bytes()),
         ])
     }
 

@@ -40,15 +40,10 @@ static void *check_memory(void *memory) {
 }
 
 /* Room for half as many again as a node has on average. The three lists are used up to two thirds.
- * Shared memory begins at a multiple of the 1998 machine's direct-mapped cache of 1 MiB; with these
- * offsets the lists do not displace the field, nor each other. */
+ */
 static void allocate_lists(int per_cell) {
-    enum { CACHE_BYTES = 1 << 20, FIELD_BYTES = 320 << 10 };
     capacity = grid.most * (uint32_t)per_cell * 3 / 2 + SPARE_MOLECULES;
-    size_t bytes = FIELD_BYTES + 3 * capacity * sizeof(struct molecule);
-    char *memory = check_memory(
-        aligned_alloc(CACHE_BYTES, (bytes + CACHE_BYTES - 1) / CACHE_BYTES * CACHE_BYTES));
-    molecules.all = (struct molecule *)(memory + FIELD_BYTES);
+    molecules.all = check_memory(malloc(3 * capacity * sizeof(struct molecule)));
     sorted = molecules.all + capacity;
     arrivals = sorted + capacity;
 }

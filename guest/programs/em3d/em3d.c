@@ -30,13 +30,7 @@
 #include "messaging/collectives.h"
 #include "narthex.h"
 
-enum {
-    HANDLER_REQUEST = 1,
-    HANDLER_ELECTRIC_UPDATE,
-    HANDLER_MAGNETIC_UPDATE,
-    HANDLER_VALUES,
-    POLL_EVERY_VALUES = 8, /* half a microsecond at 1 GHz */
-};
+enum { HANDLER_REQUEST = 1, HANDLER_ELECTRIC_UPDATE, HANDLER_MAGNETIC_UPDATE, HANDLER_VALUES };
 
 static const int HANDLER_UPDATE[KINDS] = {HANDLER_ELECTRIC_UPDATE, HANDLER_MAGNETIC_UPDATE};
 
@@ -54,7 +48,8 @@ enum { UPDATE_BYTES = 12 };
 
 /* A node that reads a value of this one, and the number of its copy there. */
 struct reader {
-    uint32_t value, copy;
+    const double *value;
+    uint32_t number, copy; /* the number of the value */
     int node;
 };
 
@@ -97,20 +92,11 @@ static void on_magnetic_update(int source, const void *payload, size_t bytes) {
     arrived[MAGNETIC] += 1;
 }
 
-static void compute(int kind) {
-    for (size_t first = 0; first < part.count; first += POLL_EVERY_VALUES) {
-        size_t left = part.count - first;
-        part_compute(&part, kind, first, left < POLL_EVERY_VALUES ? left : POLL_EVERY_VALUES);
-        narthex_poll();
-    }
-}
-
 static void send_updates(int kind, size_t poll_every) {
-    const double *values = part.sides[kind].values;
     size_t until_poll = poll_every; /* 0: is never reached */
     for (size_t index = 0; index < readers[kind].count; index++) {
         const struct reader *reader = &readers[kind].all[index];
-        struct update update = {values[reader->value], reader->copy};
+        struct update update = {*reader->value, reader->copy};
         narthex_send(reader->node, HANDLER_UPDATE[kind], &update, UPDATE_BYTES);
         if (--until_poll == 0) {
             narthex_poll();
@@ -123,7 +109,7 @@ static void send_updates(int kind, size_t poll_every) {
 static void iterate(long iterations, size_t poll_every) {
     for (long iteration = 1; iteration <= iterations; iteration++)
         for (int kind = 0; kind < KINDS; kind++) {
-            compute(kind);
+            part_compute(&part, kind);
             send_updates(kind, poll_every);
             while (arrived[kind] < part.sides[kind].copy_count * (size_t)iteration)
                 narthex_poll();
@@ -148,7 +134,8 @@ static void on_request(int source, const void *payload, size_t bytes) {
         list->all = realloc(list->all, list->capacity * sizeof *list->all);
         narthex_check(list->all, "node %d has no memory left for its readers", narthex_node());
     }
-    list->all[list->count++] = (struct reader){request->value, request->copy, source};
+    list->all[list->count++] =
+        (struct reader){.number = request->value, .copy = request->copy, .node = source};
     requests += 1;
 }
 
@@ -164,9 +151,17 @@ static void ask(int kind, size_t value, size_t copy) {
 
 static int by_value(const void *one, const void *other) {
     const struct reader *left = one, *right = other;
-    if (left->value != right->value)
-        return left->value < right->value ? -1 : 1;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
     return left->node - right->node;
+}
+
+/* By value; the values that they name have a place by now. */
+static void sort_readers(struct readers *list, struct vertex *const *vertices) {
+    if (list->count > 0)
+        qsort(list->all, list->count, sizeof *list->all, by_value);
+    for (size_t index = 0; index < list->count; index++)
+        list->all[index].value = &vertices[list->all[index].number]->value;
 }
 
 /* Requests may still be on their way: each node is told how many come to it. */
@@ -187,8 +182,7 @@ static void prepare(struct graph graph) {
                      first_processor(&graph, narthex_node() + 1), ask);
     await_requests();
     for (int kind = 0; kind < KINDS; kind++)
-        if (readers[kind].count > 0)
-            qsort(readers[kind].all, readers[kind].count, sizeof(struct reader), by_value);
+        sort_readers(&readers[kind], part.sides[kind].vertices);
 }
 
 /* Checking */
@@ -207,12 +201,16 @@ static void on_values(int source, const void *payload, size_t bytes) {
     parts += 1;
 }
 
+static void copy_values(double *to, const struct part *from, int kind) {
+    for (size_t number = 0; number < from->count; number++)
+        to[number] = from->sides[kind].vertices[number]->value;
+}
+
 /* Sends this node's values to node 0. */
 static void send_values(void) {
     double *values = allocate(KINDS * part.count, sizeof *values);
     for (int kind = 0; kind < KINDS; kind++)
-        memcpy(values + (size_t)kind * part.count, part.sides[kind].values,
-               part.count * sizeof *values);
+        copy_values(values + (size_t)kind * part.count, &part, kind);
     size_t bytes = KINDS * part.count * sizeof *values;
     if (narthex_node() == 0)
         on_values(0, values, bytes); /* a send would wait while others fill its queue */
@@ -228,12 +226,11 @@ static void need_nothing(int kind, size_t value, size_t copy) {
 
 static void check_kind(const struct part *right, int kind) {
     static const double SLACK = 1e-12; /* the weights add up to 1, but for rounding */
-    const double *expected = right->sides[kind].values;
     for (size_t value = 0; value < right->count; value++) {
-        double found = whole[kind][value];
-        narthex_check(found == expected[value],
+        double found = whole[kind][value], expected = right->sides[kind].vertices[value]->value;
+        narthex_check(found == expected,
                       "em3d: %s value %zu is %.17g, but %.17g computed by one node",
-                      kind == ELECTRIC ? "electric" : "magnetic", value, found, expected[value]);
+                      kind == ELECTRIC ? "electric" : "magnetic", value, found, expected);
         narthex_check(found >= 0 && found < 1 + SLACK,
                       "em3d: a mean of values between 0 and 1 is %g", found);
     }
@@ -246,7 +243,7 @@ static void check(long iterations) {
     struct part right = part_make(part.graph, 0, part.graph.processors, need_nothing);
     for (long iteration = 0; iteration < iterations; iteration++)
         for (int kind = 0; kind < KINDS; kind++)
-            part_compute(&right, kind, 0, right.count);
+            part_compute(&right, kind);
     for (int kind = 0; kind < KINDS; kind++)
         check_kind(&right, kind);
     narthex_report("electric energy", part_energy(&right, ELECTRIC), "");

@@ -53,45 +53,52 @@ static const double *copy_of(struct side *side, struct copying *copying, size_t 
     return &side->copies[copying->copies[value] - 1];
 }
 
-static void scale(struct edge *edges, int degree) {
+static void scale(double *weights, int degree) {
     double sum = 0;
     for (int edge = 0; edge < degree; edge++)
-        sum += edges[edge].weight;
+        sum += weights[edge];
     for (int edge = 0; edge < degree; edge++)
-        edges[edge].weight *= (1 - OWN_WEIGHT) / sum;
+        weights[edge] *= (1 - OWN_WEIGHT) / sum;
 }
 
-/* Makes the edges of one value. */
-static void add_edges(struct part *part, struct copying *copying, struct edge *edges, int processor,
-                      uint64_t *state) {
+/* Makes the edges of one vertex. */
+static void add_edges(struct part *part, struct copying *copying, struct vertex *vertex,
+                      int processor, uint64_t *state) {
     struct side *other = &part->sides[copying->kind];
-    for (int edge = 0; edge < part->graph.degree; edge++) {
+    vertex->degree = part->graph.degree;
+    vertex->neighbours = allocate((size_t)vertex->degree, sizeof *vertex->neighbours);
+    vertex->weights = allocate((size_t)vertex->degree, sizeof *vertex->weights);
+    for (int edge = 0; edge < vertex->degree; edge++) {
         size_t value = pick_end(&part->graph, processor, state), own = value - part->first;
-        edges[edge].value =
-            own < part->count ? &other->values[own] : copy_of(other, copying, value);
-        edges[edge].weight = random_uniform(state);
+        vertex->neighbours[edge] =
+            own < part->count ? &other->vertices[own]->value : copy_of(other, copying, value);
+        vertex->weights[edge] = random_uniform(state);
     }
-    scale(edges, part->graph.degree);
+    scale(vertex->weights, vertex->degree);
 }
 
-static void add_values(struct part *part, int kind) {
-    part->sides[kind].values = allocate(part->count, sizeof(double));
-    for (size_t value = 0; value < part->count; value++)
-        part->sides[kind].values[value] = first_value(kind, part->first + value);
+static void add_vertices(struct part *part, int kind) {
+    struct vertex **vertices = allocate(part->count + 1, sizeof *vertices);
+    part->sides[kind].vertices = vertices; /* behind the last one stands NULL */
+    for (size_t number = 0; number < part->count; number++) {
+        vertices[number] = allocate(1, sizeof **vertices);
+        vertices[number]->value = first_value(kind, part->first + number);
+        if (number > 0)
+            vertices[number - 1]->next = vertices[number];
+    }
 }
 
 static void connect(struct part *part, int kind, int first, int last, need *need) {
     const struct graph *graph = &part->graph;
-    size_t degree = (size_t)graph->degree, edge_count = part->count * degree;
+    size_t edge_count = part->count * (size_t)graph->degree;
     struct copying copying = {.kind = (kind + 1) % KINDS, .need = need};
     copying.copies = allocate((size_t)graph->processors * graph->values, sizeof *copying.copies);
     part->sides[copying.kind].copies = allocate(edge_count, sizeof(double));
-    struct edge *edges = allocate(edge_count, sizeof *edges);
-    part->sides[kind].edges = edges;
+    struct vertex *vertex = part->sides[kind].vertices[0];
     for (int processor = first; processor < last; processor++) {
         uint64_t state = random_start(SEED_EDGES, processor * KINDS + kind);
-        for (size_t value = 0; value < graph->values; value++, edges += degree)
-            add_edges(part, &copying, edges, processor, &state);
+        for (size_t left = graph->values; left > 0; left--, vertex = vertex->next)
+            add_edges(part, &copying, vertex, processor, &state);
     }
     free(copying.copies);
 }
@@ -101,27 +108,24 @@ struct part part_make(struct graph graph, int first, int last, need *need) {
                         .first = (size_t)first * graph.values,
                         .count = (size_t)(last - first) * graph.values};
     for (int kind = 0; kind < KINDS; kind++)
-        add_values(&part, kind);
+        add_vertices(&part, kind);
     for (int kind = 0; kind < KINDS; kind++)
         connect(&part, kind, first, last, need);
     return part;
 }
 
-void part_compute(struct part *part, int kind, size_t first, size_t count) {
-    struct side *side = &part->sides[kind];
-    int degree = part->graph.degree;
-    const struct edge *edge = side->edges + first * (size_t)degree;
-    for (double *value = side->values + first; count > 0; count--, value++) {
-        double sum = OWN_WEIGHT * *value;
-        for (const struct edge *end = edge + degree; edge != end; edge++)
-            sum += edge->weight * *edge->value;
-        *value = sum;
+void part_compute(struct part *part, int kind) {
+    for (struct vertex *vertex = part->sides[kind].vertices[0]; vertex; vertex = vertex->next) {
+        double sum = OWN_WEIGHT * vertex->value;
+        for (int edge = 0; edge < vertex->degree; edge++)
+            sum += vertex->weights[edge] * *vertex->neighbours[edge];
+        vertex->value = sum;
     }
 }
 
 double part_energy(const struct part *part, int kind) {
     double sum = 0;
-    for (size_t value = 0; value < part->count; value++)
-        sum += part->sides[kind].values[value] * part->sides[kind].values[value];
+    for (struct vertex *vertex = part->sides[kind].vertices[0]; vertex; vertex = vertex->next)
+        sum += vertex->value * vertex->value;
     return sum;
 }

@@ -26,16 +26,21 @@ struct graph {
     int span;           /* which is at most this many processors away, the last next to the first */
 };
 
-struct edge {
-    const double *value; /* in the part, or a copy */
-    double weight;
+/* A node of the graph. As in the Split-C program that the papers cite, the nodes of a kind are a
+ * linked list, each with an array of pointers to the values that it is computed from and one of
+ * weights. */
+struct vertex {
+    double value;
+    struct vertex *next;
+    int degree;
+    const double **neighbours; /* in the part, or copies */
+    double *weights;
 };
 
 /* Those of one kind. */
 struct side {
-    double *values;
-    struct edge *edges; /* `degree` for each value */
-    double *copies;     /* of other parts' values of this kind */
+    struct vertex **vertices; /* by number; the list begins with the first */
+    double *copies;           /* of other parts' values of this kind */
     size_t copy_count;
 };
 
@@ -51,8 +56,8 @@ typedef void need(int kind, size_t value, size_t copy);
 /* The part of the graph with the processors first .. last-1, all values as they are at first. */
 struct part part_make(struct graph graph, int first, int last, need *need);
 
-/* Computes `count` values of a kind from those of the other, from the part's value `first` on. */
-void part_compute(struct part *part, int kind, size_t first, size_t count);
+/* Computes the values of a kind from those of the other. */
+void part_compute(struct part *part, int kind);
 
 /* The part's share in the sum of the squared values. */
 double part_energy(const struct part *part, int kind);

@@ -14,13 +14,15 @@
  *     bulk reduction          a ring adds the nodes' forces, one node's particles a step
  *     speed own particles up
  *
- * The ring. Node n's particles are summed up by a message that starts at node n + 1 and visits all
- * others; all nodes' messages travel at once, so each node sends one a step, always to the same
+ * The ring. Node n's particles are summed up by a message that starts at node n with its own forces
+ * and returns when it has visited all others: as many steps as there are nodes (cni-isca96 Section
+ * 4.2). All nodes' messages travel at once, so each node sends one a step, always to the same
  * neighbour (four nodes; in brackets, whose particles):
  *
- *     step 1:  0 --[3]--> 1 --[0]--> 2 --[1]--> 3 --[2]--> 0
- *     step 2:  0 --[2]--> 1 --[3]--> 2 --[0]--> 3 --[1]--> 0
- *     step 3:  0 --[1]--> 1 --[2]--> 2 --[3]--> 3 --[0]--> 0
+ *     step 1:  0 --[0]--> 1 --[1]--> 2 --[2]--> 3 --[3]--> 0
+ *     step 2:  0 --[3]--> 1 --[0]--> 2 --[1]--> 3 --[2]--> 0
+ *     step 3:  0 --[2]--> 1 --[3]--> 2 --[0]--> 3 --[1]--> 0
+ *     step 4:  0 --[1]--> 1 --[2]--> 2 --[3]--> 3 --[0]--> 0
  *
  * A node's sums are complete only when every node is through with its forces, so the particles may
  * move then without another barrier.
@@ -42,9 +44,9 @@
 #include "shared_memory/shared_memory.h"
 
 /* The liquid, in Lennard-Jones units: argon near its triple point. README.md says why these. */
-#define DENSITY 0.8442
-#define START_TEMPERATURE 1.444 /* half of it becomes potential energy as the lattice melts */
-#define TIME_STEP 0.002
+#define DENSITY 0.83134
+#define START_TEMPERATURE 0.722
+#define TIME_STEP 0.00231     /* 0.016 / sqrt(48): the original's unit of time is another */
 #define ENERGY_TOLERANCE 1e-3 /* share of the kinetic energy; see README.md */
 #define MOMENTUM_TOLERANCE 1e-9
 
@@ -55,7 +57,6 @@ enum {
     MOST_CELLS = 16,
     BLOCK_BYTES = 128,       /* of shared memory: Table 4 shows messages of 128 bytes and header */
     PARTICLES_PER_UNIT = 16, /* the fewest that fill whole blocks: 384 bytes */
-    LARGEST_CACHE_BYTES = 1024 * 1024, /* hpca98's */
     CHANNEL = 1
 };
 
@@ -106,23 +107,13 @@ static void *allocate(size_t count, size_t bytes) {
     return memory;
 }
 
-/* Forces and the list lie behind the positions also in a direct-mapped cache, where they would
- * evict each other elsewhere: the loop over pairs uses all three by turns. */
-static char *allocate_behind_positions(size_t bytes) {
-    uintptr_t end = (uintptr_t)(position + share * nodes);
-    char *memory = allocate(bytes + LARGEST_CACHE_BYTES, 1);
-    return memory + (end - (uintptr_t)memory) % LARGEST_CACHE_BYTES;
-}
-
 static void allocate_all(void) {
     size_t own = (size_t)(own_end - own_first), all = (size_t)(share * nodes);
     narthex_shared_start(all * sizeof(vector), BLOCK_BYTES);
     position = narthex_shared_allocate(all * sizeof(vector), 0, (size_t)share * sizeof(vector));
     velocity = allocate(own, sizeof *velocity);
-    size_t force_bytes = all * sizeof *force;
-    char *memory = allocate_behind_positions(force_bytes + pairs_room_bytes(own));
-    force = (fixed(*)[3])(void *)memory;
-    pairs_start(position, particles, own_first, own_end, box, memory + force_bytes);
+    force = allocate(all, sizeof *force);
+    pairs_start(position, particles, own_first, own_end, box, allocate(pairs_room_bytes(own), 1));
     records = allocate((size_t)iterations, sizeof *records);
 }
 
@@ -183,10 +174,15 @@ static void add(fixed *to, const fixed *values, int count) {
 
 static void reduce_forces(void) {
     uint64_t since_ns = narthex_time_ns();
-    for (int step = 1; step < nodes; step++) {
+    size_t bytes = (size_t)share * sizeof *force;
+    for (int step = 0; nodes > 1 && step < nodes; step++) {
         int sent = (node + nodes - step) % nodes, received = (sent + nodes - 1) % nodes;
-        narthex_channel_send(next, force[sent * share], (size_t)share * sizeof *force);
-        add(force[received * share], narthex_channel_receive(previous, NULL), 3 * share);
+        narthex_channel_send(next, force[sent * share], bytes);
+        const fixed *sums = narthex_channel_receive(previous, NULL);
+        if (received == node)
+            memcpy(force[received * share], sums, bytes); /* own forces went in at the start */
+        else
+            add(force[received * share], sums, 3 * share);
         narthex_channel_release(previous);
     }
     reduction_ns += narthex_time_ns() - since_ns;

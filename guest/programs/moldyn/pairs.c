@@ -12,13 +12,13 @@
 #include "narthex.h"
 
 enum {
-    PAIRS_PER_PARTICLE = 64, /* room in the list; about 40 are used */
-    POLL_CANDIDATES = 128    /* looked at between polls, about a microsecond */
+    PAIRS_PER_PARTICLE = 192, /* room in the list; about 130 are used */
+    POLL_CANDIDATES = 128     /* looked at between polls, about a microsecond */
 };
 
 static const vector *positions;
 static int particles, own_first, own_end;
-static double box, half_box;
+static double box, half_box, cut_off, reach;
 static vector *listed_positions; /* of own particles, when the list was made */
 static int *pair_start;          /* own particle i's are pair_start[i] .. [i + 1] - 1 */
 static uint16_t *pair_other;     /* short, so that a small cache has room for the list */
@@ -36,6 +36,8 @@ void pairs_start(const vector *all, int count, int first, int end, double side, 
     own_end = end;
     box = side;
     half_box = side / 2;
+    cut_off = half_box < CUT_OFF ? half_box : CUT_OFF;
+    reach = REACH * cut_off;
     listed_positions = calloc(own + 1, sizeof *listed_positions);
     pair_start = calloc(own + 1, sizeof *pair_start);
     pair_other = room;
@@ -53,7 +55,6 @@ static inline double nearest(double distance) {
 }
 
 static inline bool is_near(const vector a, const vector b) {
-    const double reach = CUT_OFF + SKIN;
     double x = nearest(a[0] - b[0]);
     if (x > reach || x < -reach)
         return false;
@@ -100,22 +101,24 @@ int pairs_count(void) {
 }
 
 void pairs_check(int rebuild) {
+    const double skin = reach - cut_off;
     for (int i = own_first; i < own_end; i++) {
         double moved = 0;
         for (int axis = 0; axis < 3; axis++) {
             double along = nearest(positions[i][axis] - listed_positions[i - own_first][axis]);
             moved += along * along;
         }
-        narthex_check(moved <= SKIN * SKIN / 4,
+        narthex_check(moved <= skin * skin / 4,
                       "node %d: particle %d has moved by %g since the pairs were listed, more than "
                       "half the skin of %g: list them more often than every %d iterations",
-                      narthex_node(), i, __builtin_sqrt(moved), SKIN, rebuild);
+                      narthex_node(), i, __builtin_sqrt(moved), skin, rebuild);
     }
 }
 
 /* Adds the forces between `i` and its listed partners; returns their potential energy. */
 static fixed add_forces_of(fixed (*force)[3], int i, const uint16_t *other, const uint16_t *end) {
-    const double inverse_cut_off = 1 / (CUT_OFF * CUT_OFF);
+    const double cut_off_square = cut_off * cut_off;
+    const double inverse_cut_off = 1 / (cut_off * cut_off);
     const double cut_off_6 = inverse_cut_off * inverse_cut_off * inverse_cut_off;
     const double shift = 4 * cut_off_6 * (cut_off_6 - 1);
     const double x_here = positions[i][0], y_here = positions[i][1], z_here = positions[i][2];
@@ -126,7 +129,7 @@ static fixed add_forces_of(fixed (*force)[3], int i, const uint16_t *other, cons
         double y = nearest(y_here - there[1]);
         double z = nearest(z_here - there[2]);
         double square = x * x + y * y + z * z;
-        if (square >= CUT_OFF * CUT_OFF)
+        if (square >= cut_off_square)
             continue;
         double inverse = 1 / square;
         double inverse_6 = inverse * inverse * inverse;

@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Forces vanish beyond this distance. README.md says why these. */
-#define CUT_OFF 2.5
-/* How much farther away listed pairs may be. */
-#define SKIN 0.3
+/* Forces vanish beyond this distance, or half the box if that is smaller. README.md says why these.
+ */
+#define CUT_OFF 3.5
+/* Pairs are listed up to so many cut-offs. */
+#define REACH 1.2
 
 typedef double vector[3];
 

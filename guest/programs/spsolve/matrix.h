@@ -1,25 +1,22 @@
 /* The sparse lower triangular matrix L of spsolve, whole on every node: rows in compressed form.
  *
- * L is the incomplete Cholesky factor (no fill-in) of a finite-difference operator, one implicit
- * step of heat conduction in a box: 12 on the diagonal, -1 for each of the six neighbours. In that
- * graph no two neighbours of an element are neighbours of each other, so the factor is
+ * L is the triangle of an incomplete factor without fill-in of a stiffness matrix: a thin shell of
+ * finite elements, LINE nodes wide, with six unknowns a node (three displacements, three
+ * rotations). Two unknowns are coupled if their nodes are the same or belong to one element:
  *
- *     l(i,j) = a(i,j) / l(j,j)        l(i,i) = sqrt(a(i,i) - sum over j < i of l(i,j)^2)
+ *     * - * - *      a node and its eight neighbours; the nodes are numbered in a random order, as
+ *     | . | . |      irregular meshes are, the unknowns of a node one after the other. An unknown
+ *     * - @ - *      depends on those of the nodes before its own, and on those before it in its
+ *     | . | . |      own node.
+ *     * - * - *
  *
- * Its graph, an edge from j to i for every l(i,j) below the diagonal, is the DAG of the solution:
- *
- *      z         the box is LINE x LINES elements a plane, filled plane by plane;
- *     /          an element needs its neighbours before it in x, y and z
- *    +-- x
- *    |           * -> * -> *      at a distance of d edges from the corner are
- *    y           |    |    |      all elements with x + y + z = d: they can be
- *                v    v    v      solved at the same time
- *                * -> * -> *
- */
+ * The graph, an edge from j to i for every l(i,j) below the diagonal, is the DAG of the solution.
+ * The values are made up: off the diagonal from -1/4 to -1, and on it so much that a row's sum off
+ * it is a quarter of it at most. */
 #ifndef NARTHEX_PROGRAMS_SPSOLVE_MATRIX_H
 #define NARTHEX_PROGRAMS_SPSOLVE_MATRIX_H
 
-enum { LINE = 10, LINES = 12, PLANE = LINE * LINES };
+enum { LINE = 20, UNKNOWNS = 6 };
 
 struct matrix {
     int elements;
@@ -29,7 +26,7 @@ struct matrix {
     double *diagonal; /* one an element */
 };
 
-/* The matrix with this many elements. */
+/* The matrix with this many elements, the unknowns. */
 struct matrix matrix_make(int elements);
 
 /* Solves L x = b, one element after the other. */

@@ -2,10 +2,10 @@
  *
  *     spsolve [ELEMENTS [ITERATIONS]]        by default 3720 elements, 10 iterations
  *
- * Algorithm. L is the incomplete Cholesky factor of a grid operator (matrix.h), S half of its
- * diagonal. Each iteration solves L x' = b + S x and so comes nearer to the solution of
- * (L - S) x = b. An element of the solution is known as soon as all elements that its row names
- * are: x(i) = (right-hand side - sum of l(i,j) x(j)) / l(i,i).
+ * Algorithm. L is an incomplete factor of a stiffness matrix (matrix.h), S half of its diagonal.
+ * Each iteration solves L x' = b + S x and so comes nearer to the solution of (L - S) x = b. An
+ * element of the solution is known as soon as all elements that its row names are: x(i) =
+ * (right-hand side - sum of l(i,j) x(j)) / l(i,i).
  *
  * Distribution. The elements are shuffled, then dealt out to the nodes one by one.
  *

@@ -29,6 +29,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Addresses that differ by this fall on the same set: the bytes of one way.
+    pub fn colours_bytes(&self) -> u64 {
+        self.size.as_u64() / u64::from(self.associativity)
+    }
+
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
