@@ -52,6 +52,8 @@ def share_caught(crate: str, sample: str | None) -> float:
     """Try a crate's changes, print what came of them by file, return the share caught."""
     folder = ROOT / "target" / "mutants" / crate
     tree = copy_of_sources(crate, folder / "tree")
+    # A run that was interrupted leaves half of a build.
+    shutil.rmtree(folder / "build", ignore_errors=True)
     command = ["cargo", "mutants", "--package", f"narthex-{crate}", "--output", str(folder)]
     command += ["--dir", str(tree), "--in-place"]
     if sample:

@@ -27,7 +27,7 @@ pub mod sha256;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
-use narthex_interfaces::{Attached, Attachment, registers};
+use narthex_interfaces::{Attached, Attachment};
 use serde_json::{Value, json};
 
 use config::Machine;
@@ -116,9 +116,4 @@ pub fn machine_differences(
 /// The JSON Schema of a machine's file.
 pub fn schema() -> Value {
     config::json_schema()
-}
-
-/// The C header with the registers and the information page, for the guest.
-pub fn register_header() -> String {
-    registers::c_header()
 }

@@ -191,6 +191,12 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_is_counted_in_its_own_place() {
+        let places: Vec<usize> = Kind::ALL.into_iter().map(Category::index).collect();
+        assert_eq!(places, Vec::from_iter(0..<Kind as Category>::COUNT));
+    }
+
+    #[test]
     fn what_a_kind_moves_decides_who_has_the_bytes() {
         assert_eq!(those(Kind::fetches_block), ["read", "read_exclusive", "read_once"]);
         assert_eq!(those(Kind::carries_block), ["write_back", "write_block", "block_store"]);
