@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from narthex import NarthexError, programs, validation
 from narthex.assets import EXPERIMENTS
-from narthex.validation import published, rows
+from narthex.validation import published, rows, variations
 from narthex.validation.loading import only, parse
 from narthex.validation.outcome import assess
 from narthex.validation.published import Key, Published
@@ -56,6 +56,7 @@ def test_every_shipped_experiment_loads_and_its_programs_machine_and_settings_ex
     assert experiment.name == name
     assert set(experiment.programs) <= set(programs.shipped())
     validation.check(experiment, name)
+    variations.swept(experiment, [])
 
 
 @pytest.mark.parametrize(
