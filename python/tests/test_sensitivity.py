@@ -10,7 +10,7 @@ from narthex.batch import Batch
 from narthex.cli import main
 from narthex.report import experiments as pages
 from narthex.report.parts import Chart, Table
-from narthex.validation import variations
+from narthex.validation import variations, wording
 from narthex.validation.loading import only
 from narthex.validation.outcome import Claim
 from narthex.validation.sensitivity import MovedRow, Varied, hanging
@@ -125,7 +125,7 @@ def test_what_moves_and_what_turns_is_told(outcome):
     queue, slow = outcome.claims
     assert (queue.holds, queue.hangs_on) == (True, [])
     assert not slow.holds
-    assert slow.hangs_on == ["holds with interfaces.ni_iw.receive_time from 600ns on"]
+    assert slow.hangs_on == ["interfaces.ni_iw.receive_time from 600ns on"]
     assert [each.key for each in outcome.untried] == ["machine.seed"]
 
 
@@ -136,9 +136,9 @@ def varied(value, turned, base="80ns"):
 @pytest.mark.parametrize(
     ("turning", "told"),
     [
-        (["1us", "4us"], "holds with retry from 1us on"),
-        (["4us"], "holds with retry = 4us"),
-        (["40ns", "4us"], "holds with retry = 40ns, 4us"),
+        (["1us", "4us"], "retry from 1us on"),
+        (["4us"], "retry = 4us"),
+        (["40ns", "4us"], "retry = 40ns, 4us"),
     ],
 )
 def test_a_claim_says_from_which_value_on_it_holds(turning, told):
@@ -146,7 +146,9 @@ def test_a_claim_says_from_which_value_on_it_holds(turning, told):
     tried = [
         varied(each, ["two are better"] * (each in turning)) for each in ("40ns", "1us", "4us")
     ]
-    assert hanging([claim], tried)[0].hangs_on == [told]
+    (hanging_claim,) = hanging([claim], tried)
+    assert hanging_claim.hangs_on == [told]
+    assert wording.hangs_on(hanging_claim) == f"holds with {told}"
     assert hanging([replace(claim, text="another")], tried)[0].hangs_on == []
 
 

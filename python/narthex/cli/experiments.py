@@ -95,9 +95,9 @@ def experiment(
     end, and its exit code is the command's.
 
     --sensitivity says which rows and claims hang on what the machine's file
-    assumes. It makes some 40 times the experiment's runs: a quarter of an hour
-    on two cores for round trips, an hour for bandwidth, half a day for the
-    programs; --parameter, --interface and --workload say which are enough.
+    assumes. It makes some 45 times the experiment's own runs: ten minutes on
+    two cores for hpca98/roundtrip, many hours for programs; --parameter,
+    --interface and --workload say which are enough.
     """
     from narthex import validation
     from narthex.configuration import warnings

@@ -35,7 +35,7 @@ class Claim:
     values: dict[str, dict[str, float | None]] = field(default_factory=dict)
     """By workload, the measured values that it is about; none where a run failed."""
     hangs_on: list[str] = field(default_factory=list)
-    """With which other values of the machine's parameters it turns, as far as they were tried."""
+    """Parameters of the machine with the other values at which it turns, as far as was tried."""
 
     @property
     def has_values(self) -> bool:

@@ -111,8 +111,7 @@ def _turns(claim: "Claim", tried: Sequence[Varied]) -> str:
     some = [value for value, turns in turned.items() if turns]
     if not some:
         return ""
-    word = "fails" if claim.holds else "holds"
-    return f"{word} with {tried[0].key} {_range(some, [tried[0].base, *turned])}"
+    return f"{tried[0].key} {_range(some, [tried[0].base, *turned])}"
 
 
 def _range(some: list[str], every: list[str]) -> str:

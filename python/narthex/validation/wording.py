@@ -56,7 +56,8 @@ def published(row: Row) -> str:
 
 def hangs_on(claim: Claim) -> str:
     """Say with which other values of the machine's parameters a claim turns."""
-    return "; ".join(claim.hangs_on)
+    word = "fails" if claim.holds else "holds"
+    return f"{word} with {', or '.join(claim.hangs_on)}" if claim.hangs_on else ""
 
 
 def change(moved: MovedRow | None) -> str:
