@@ -13,7 +13,7 @@ from narthex.report.parts import Chart, Table
 from narthex.validation import variations, wording
 from narthex.validation.loading import only
 from narthex.validation.outcome import Claim
-from narthex.validation.sensitivity import MovedRow, Varied, hanging
+from narthex.validation.sensitivity import MovedRow, Varied, hanging, sweeps
 from narthex.validation.variations import assumed, swept
 
 FILE = """
@@ -127,6 +127,14 @@ def test_what_moves_and_what_turns_is_told(outcome):
     assert not slow.holds
     assert slow.hangs_on == ["interfaces.ni_iw.receive_time from 600ns on"]
     assert [each.key for each in outcome.untried] == ["machine.seed"]
+
+
+def test_a_sweep_shows_its_rows_at_each_value_and_the_machines_own(outcome):
+    (swept,) = sweeps(outcome.varied)
+    assert swept.values == ["300ns", "1us"]
+    ((row, (before, after)),) = swept.rows.items()
+    assert row == "NI2w, 8 bytes, us"
+    assert after > before + 1
 
 
 def varied(value, turned, base="80ns"):

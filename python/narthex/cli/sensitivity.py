@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
 def show(outcome: "Outcome") -> None:
     """Print what moves with each parameter that was tried, and what could not be tried."""
-    if outcome.varied:
+    from narthex.validation import wording
+    from narthex.validation.sensitivity import sweeps
+
+    for swept in sweeps(outcome.varied):
+        print_table(
+            f"With other values of {swept.key}",
+            ["row", *swept.values],
+            [[row, *map(wording.three_digits, values)] for row, values in swept.rows.items()],
+            swept.values,
+        )
+    if any(each.is_assumed for each in outcome.varied):
         _show_moves(outcome)
     if outcome.untried:
         print_table(
@@ -23,7 +33,8 @@ def show(outcome: "Outcome") -> None:
 
 
 def _show_moves(outcome: "Outcome") -> None:
-    moving = [each for each in outcome.varied if each.rows or each.turned or each.failures]
+    assumed = [each for each in outcome.varied if each.is_assumed]
+    moving = [each for each in assumed if each.rows or each.turned or each.failures]
     moving.sort(key=_most, reverse=True)
     print_table(
         "What moves with other values of the machine's parameters",
@@ -31,7 +42,7 @@ def _show_moves(outcome: "Outcome") -> None:
         [_cells(each) for each in moving],
         ["machine", "tried", "change", "claims", "failed"],
     )
-    tried = len(outcome.varied)
+    tried = len(assumed)
     say(f"{tried} values were tried; {tried - len(moving)} of them move nothing")
 
 

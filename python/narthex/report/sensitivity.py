@@ -7,7 +7,7 @@ from narthex.report import charts
 from narthex.report.parts import Chart, Table, columns
 from narthex.validation import wording
 from narthex.validation.outcome import Summary
-from narthex.validation.sensitivity import MovedRow, Varied, furthest_first
+from narthex.validation.sensitivity import MovedRow, SweptRows, Varied, furthest_first, sweeps
 from narthex.validation.variations import Untried, size
 
 LONGEST_TORNADO = 8
@@ -21,7 +21,7 @@ LOWER, HIGHER, OTHER = "lower value", "higher value", "other choice"
 
 def parts(summary: Summary, tried: Sequence[Varied], untried: Sequence[Untried]) -> list[Any]:
     """Return what came of other values of parameters; nothing where none was tried."""
-    made: list[Any] = []
+    made: list[Any] = [_sweep(each) for each in sweeps(tried) if each.rows]
     if shown_rows(tried):
         made.append(_tornado(summary, tried))
     if tried:
@@ -41,6 +41,14 @@ def _overview(tried: Sequence[Varied]) -> Table:
     )  # fmt: skip
     return Table(
         "Parameters at other values, and what they move", names, [_cells(e) for e in tried]
+    )
+
+
+def _sweep(swept: SweptRows) -> Table:
+    return Table(
+        f"With other values of {swept.key}",
+        columns("row", *swept.values, numbers=swept.values),
+        [[row, *map(wording.three_digits, values)] for row, values in swept.rows.items()],
     )
 
 

@@ -28,6 +28,8 @@ class MovedRow:
     value: float
     is_published: bool
     """Whether the paper prints its value."""
+    is_derived: bool = False
+    """Whether it is derived from measured rows."""
 
     @property
     def change(self) -> float:
@@ -81,7 +83,14 @@ def varied(variation: Variation, base: "Outcome", other: "Outcome") -> Varied:
         variation.is_assumed,
         variation.interfaces,
         [
-            MovedRow(label(was), was.unit, was.value, is_.value, was.published_low is not None)
+            MovedRow(
+                label(was),
+                was.unit,
+                was.value,
+                is_.value,
+                was.published_low is not None,
+                was.baseline is not None,
+            )
             for was, is_ in zip(base.rows, other.rows, strict=True)
             if was.value is not None and is_.value is not None and was.value != is_.value
         ],
@@ -125,6 +134,39 @@ def _range(some: list[str], every: list[str]) -> str:
         if len(some) > 1 and some == order[: len(some)]:
             return f"up to {some[-1]}"
     return f"= {', '.join(some)}"
+
+
+@dataclass(frozen=True)
+class SweptRows:
+    """What rows come to over the values of a [[sweep]]."""
+
+    key: str
+    values: list[str]
+    """Of the parameter, the machine's own among them, in their order."""
+    rows: dict[str, list[float]]
+    """By row: its value at each of them."""
+
+
+def sweeps(tried: Sequence[Varied]) -> list[SweptRows]:
+    """Return for each [[sweep]] what moves: derived rows, or else all."""
+    by_key: dict[str, list[Varied]] = defaultdict(list)
+    for each in tried:
+        if not each.is_assumed:
+            by_key[each.key].append(each)
+    return [_swept(key, same) for key, same in by_key.items()]
+
+
+def _swept(key: str, tried: Sequence[Varied]) -> SweptRows:
+    values = sorted(
+        [tried[0].base, *(each.value for each in tried)], key=lambda value: size(value) or 0
+    )
+    every = [(each.value, row) for each in tried for row in each.rows]
+    shown = [entry for entry in every if entry[1].is_derived] or every
+    rows: dict[str, list[float]] = {}
+    for value, row in shown:
+        cells = rows.setdefault(f"{row.row}, {row.unit}", [row.base] * len(values))
+        cells[values.index(value)] = row.value
+    return SweptRows(key, values, rows)
 
 
 def furthest_first(tried: Sequence[Varied], row: str) -> list[tuple[Varied, MovedRow]]:
