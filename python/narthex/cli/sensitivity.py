@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from narthex.validation import Outcome
     from narthex.validation.sensitivity import Varied
 
+SHOWN_PARAMETERS = 3
+"""Of each row: those that move it most; the page and JSON have more."""
+
 
 def show(outcome: "Outcome") -> None:
     """Print what moves with each parameter that was tried, and what could not be tried."""
@@ -22,8 +25,10 @@ def show(outcome: "Outcome") -> None:
             [[row, *map(wording.three_digits, values)] for row, values in swept.rows.items()],
             swept.values,
         )
-    if any(each.is_assumed for each in outcome.varied):
-        _show_moves(outcome)
+    assumed = [each for each in outcome.varied if each.is_assumed]
+    if assumed:
+        _show_moves(assumed)
+        _show_rows(assumed)
     if outcome.untried:
         print_table(
             "Assumed values that were not tried",
@@ -32,8 +37,7 @@ def show(outcome: "Outcome") -> None:
         )
 
 
-def _show_moves(outcome: "Outcome") -> None:
-    assumed = [each for each in outcome.varied if each.is_assumed]
+def _show_moves(assumed: "list[Varied]") -> None:
     moving = [each for each in assumed if each.rows or each.turned or each.failures]
     moving.sort(key=_most, reverse=True)
     print_table(
@@ -44,6 +48,25 @@ def _show_moves(outcome: "Outcome") -> None:
     )
     tried = len(assumed)
     say(f"{tried} values were tried; {tried - len(moving)} of them move nothing")
+
+
+def _show_rows(assumed: "list[Varied]") -> None:
+    """Print for each published row the parameters that move it most, one below the other."""
+    from narthex.validation import wording
+    from narthex.validation.sensitivity import most_moving, shown_rows
+
+    rows = []
+    for row in shown_rows(assumed):
+        changes: dict[str, list[str]] = {}
+        for each, moved in most_moving(assumed, row, SHOWN_PARAMETERS):
+            told = f"{each.value}: {wording.change(moved)}"
+            changes.setdefault(f"{each.key} {each.base}", []).append(told)
+        names = [row, *[""] * len(changes)]
+        rows += [
+            (name, parameter, "; ".join(told))
+            for name, (parameter, told) in zip(names, changes.items(), strict=False)
+        ]
+    print_table("What moves each row most", ["row", "parameter", "at other values"], rows)
 
 
 def _most(each: "Varied") -> tuple[int, float]:

@@ -7,14 +7,18 @@ from narthex.report import charts
 from narthex.report.parts import Chart, Table, columns
 from narthex.validation import wording
 from narthex.validation.outcome import Summary
-from narthex.validation.sensitivity import MovedRow, SweptRows, Varied, furthest_first, sweeps
+from narthex.validation.sensitivity import (
+    MovedRow,
+    SweptRows,
+    Varied,
+    most_moving,
+    shown_rows,
+    sweeps,
+)
 from narthex.validation.variations import Untried, size
 
 LONGEST_TORNADO = 8
 """Parameters in a row's panel: those that move it most."""
-
-LEAST_CHANGE = 0.05
-"""Percent or points; smaller changes would not be seen, and are not printed."""
 
 LOWER, HIGHER, OTHER = "lower value", "higher value", "other choice"
 
@@ -69,7 +73,7 @@ def _tornado(summary: Summary, tried: Sequence[Varied]) -> Chart:
     """Return a panel for each published row, or for each row where the paper prints none."""
     drawn, cells = [], []
     for row in shown_rows(tried):
-        for rank, (each, moved) in enumerate(_most(tried, row)):
+        for rank, (each, moved) in enumerate(most_moving(tried, row, LONGEST_TORNADO)):
             entry = {"row": _panel(moved), "parameter": f"{each.key}, {each.base}", "rank": rank}
             kind = direction(each)
             drawn.append({**entry, "change": moved.change, "tried": each.value, "kind": kind})
@@ -92,20 +96,6 @@ def _tornado(summary: Summary, tried: Sequence[Varied]) -> Chart:
 
 def _panel(moved: MovedRow) -> str:
     return f"{moved.row} ({moved.change_unit})"
-
-
-def _most(tried: Sequence[Varied], row: str) -> list[tuple[Varied, MovedRow]]:
-    """Return the moves of the parameters that move a row most."""
-    moves = [each for each in furthest_first(tried, row) if abs(each[1].change) >= LEAST_CHANGE]
-    keys = list(dict.fromkeys(each.key for each, _ in moves))[:LONGEST_TORNADO]
-    return [(each, moved) for each, moved in moves if each.key in keys]
-
-
-def shown_rows(tried: Sequence[Varied]) -> list[str]:
-    """Return the rows that move: the published ones, or all where none is."""
-    every = [row for each in tried for row in each.rows]
-    printed = [row for row in every if row.is_published]
-    return list(dict.fromkeys(row.row for row in printed or every))
 
 
 def direction(each: Varied) -> str:

@@ -16,6 +16,9 @@ from narthex.validation.variations import Variation, size
 if TYPE_CHECKING:
     from narthex.validation.outcome import Claim, Outcome
 
+LEAST_CHANGE = 0.05
+"""Percent or points; smaller changes would print as none."""
+
 
 @dataclass(frozen=True)
 class MovedRow:
@@ -169,10 +172,24 @@ def _swept(key: str, tried: Sequence[Varied]) -> SweptRows:
     return SweptRows(key, values, rows)
 
 
-def furthest_first(tried: Sequence[Varied], row: str) -> list[tuple[Varied, MovedRow]]:
-    """Return what moves a row, the parameter that moves it most first."""
-    moves = [(each, moved) for each in tried for moved in each.rows if moved.row == row]
+def shown_rows(tried: Sequence[Varied]) -> list[str]:
+    """Return the rows that move: the published ones, or all where none is."""
+    every = [row for each in tried for row in each.rows]
+    printed = [row for row in every if row.is_published]
+    return list(dict.fromkeys(row.row for row in printed or every))
+
+
+def most_moving(tried: Sequence[Varied], row: str, count: int) -> list[tuple[Varied, MovedRow]]:
+    """Return what the `count` parameters do that move a row most, the first of them first."""
+    moves = [
+        (each, moved)
+        for each in tried
+        for moved in each.rows
+        if moved.row == row and abs(moved.change) >= LEAST_CHANGE
+    ]
     most: dict[str, float] = defaultdict(float)
     for each, moved in moves:
         most[each.key] = max(most[each.key], abs(moved.change))
-    return sorted(moves, key=lambda entry: (-most[entry[0].key], entry[0].key))
+    first = sorted(most, key=lambda key: -most[key])[:count]
+    ordered = sorted(moves, key=lambda entry: -most[entry[0].key])
+    return [(each, moved) for each, moved in ordered if each.key in first]
