@@ -225,7 +225,7 @@ fn an_assumed_value_may_state_what_else_it_might_be() {
     let text = SMALL.replace("\"a fast network\"", "\"a fast network\", alternatives = [\"1us\", \"4us\"]");
     let table = read(&text).unwrap();
     let schema = Schema::of::<Small>();
-    let found = schema.parameters(&table).into_iter().map(Parameter::from).last().unwrap();
+    let found = schema.parameters(&table).into_iter().map(Parameter::from).next_back().unwrap();
     assert_eq!(found.alternatives, Some(vec!["1us".to_owned(), "4us".to_owned()]));
     assert!(super::super::document::write(&table).contains("alternatives = [\"1us\", \"4us\"]"));
     assert!(with("\"1us\"").contains("network.latency: has `alternatives` that are not a list"));
