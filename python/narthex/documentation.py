@@ -35,7 +35,7 @@ from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import caution_table, tables
 from narthex.running import DEFAULT_MACHINE
-from narthex.validation import Outcome, experiment
+from narthex.validation import Claim, Outcome, experiment, wording
 from narthex.validation.outcome import label
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -171,11 +171,17 @@ def claims(directive: Directive) -> list[str]:
     found = outcome(name)
     stated = {claim.text: claim.holds for claim in found.experiment.claim}
     rows = [
-        [claim.text, claim.source, "yes" if claim.holds else "**no**"]
+        [claim.text, claim.source, _verdict(claim)]
         for claim in found.claims
         if any(f"'{interface}" in stated[claim.text] for interface in interfaces)
     ]
     return markdown_table([f"claims of `{name}`", "where", "holds"], rows)
+
+
+def _verdict(claim: Claim) -> str:
+    """Say whether a claim holds, and with what it would not."""
+    told = "yes" if claim.holds else "**no**"
+    return f"{told} ({wording.hangs_on(claim)})" if claim.hangs_on else told
 
 
 def logp(directive: Directive) -> list[str]:

@@ -16,6 +16,8 @@ import msgspec
 
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
+from narthex.validation.sensitivity import Varied
+from narthex.validation.variations import Untried
 
 Made = TypeVar("Made")
 
@@ -170,6 +172,8 @@ class Experiments(TypedDict):
     summaries: Annotated[list[Summary], msgspec.Meta(min_length=1)]
     failures: list[Failure]
     ledgers: NotRequired[list[CellLedger]]
+    varied: NotRequired[list[Varied]]
+    untried: NotRequired[list[Untried]]
 
 
 class Rounds(TypedDict):

@@ -222,7 +222,8 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     assert done.returncode == 4, done.stderr
     document = json.loads(done.stdout)
     assert set(document) == {
-        "schema", "rows", "claims", "summaries", "failures", "ledgers", "machine", "version",
+        "schema", "rows", "claims", "summaries", "failures", "ledgers", "varied", "untried",
+        "machine", "version",
     }  # fmt: skip
     (claim,) = document["claims"]
     assert (claim["text"], claim["source"], claim["holds"]) == ("upside down", "here", False)
@@ -231,5 +232,5 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
     assert set(document["rows"][0]) == {
         "experiment", "interface", "baseline", "attach", "workload", "take", "value", "unit",
         "spread", "published_low", "published_high", "error_percent", "limit_percent",
-        "within_limit", "nearest_percent",
+        "within_limit", "error_points", "limit_points", "nearest_percent",
     }  # fmt: skip

@@ -1,5 +1,6 @@
 """Experiments: strict files, published values, and which rows answer which of them."""
 
+import re
 from collections import defaultdict
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from narthex import NarthexError, programs, validation
 from narthex.assets import EXPERIMENTS
-from narthex.validation import published, rows
+from narthex.validation import published, rows, variations, wording
 from narthex.validation.loading import only, parse
 from narthex.validation.outcome import assess
 from narthex.validation.published import Key, Published
@@ -56,6 +57,17 @@ def test_every_shipped_experiment_loads_and_its_programs_machine_and_settings_ex
     assert experiment.name == name
     assert set(experiment.programs) <= set(programs.shipped())
     validation.check(experiment, name)
+    variations.swept(experiment, [])
+
+
+@pytest.mark.parametrize("name", validation.names())
+def test_a_claim_with_a_printed_range_is_held_to_both_of_its_ends(name):
+    for claim in validation.load(name).claim:
+        for ends in re.findall(r"(\d+) (?:% )?(?:to|and) (\d+) %", claim.text):
+            bounds = [float(each) for each in re.findall(r"\d+\.\d+", claim.holds)]
+            for end in ends:
+                ratio = 1 + int(end) / 100
+                assert any(abs(bound - ratio) <= 0.011 for bound in bounds), (claim.text, end)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +162,21 @@ def test_the_summary_names_a_published_break_even_that_is_not_found(tmp_path):
     summary = assess(experiment, samples_of(experiment, 2.0, 1.0, 1.0), [], printed, {}).summary
     assert summary.without_value == ["CNI512Q against NI2w, break-even payload"]
     assert (summary.published, summary.mean_absolute_error_percent) == (1, None)
+
+
+def test_a_value_in_percent_is_limited_in_points(tmp_path):
+    text = FILE.replace('unit = "us"', 'unit = "us"\nlimit_percent = 20\nlimit_points = 5')
+    experiment = parse("own/mine", write(tmp_path, text))
+    key = Key(("CNI512Q", "memory-bus"), ("NI2w", "memory-bus"), "8 bytes", "percent")
+    samples = samples_of(experiment, 1.4, 1.0, 1.0)
+    outcome = assess(experiment, samples, [], {key: Published(26.0, 26.0, "")}, {})
+    (row,) = (row for row in outcome.rows if row.unit == "percent")
+    assert row.error_percent == pytest.approx(100 * (1.4 / 1.26 - 1))
+    assert row.error_points == pytest.approx(14)
+    assert row.within_limit is False
+    assert wording.error(row) == "+11.1 %, +14.0 points !"
+    cell = next(row for row in outcome.rows if row.baseline is None)
+    assert (cell.error_points, cell.limit_points) == (None, None)
 
 
 def test_every_published_row_is_answered_by_a_row_of_an_experiment():

@@ -6,6 +6,7 @@
 //! clock = "250MHz"
 //! access_time = { value = "120ns", stated = "Table 3" }
 //! address_cycles = { value = 1, assumed = "one cycle on a bus that is not multiplexed" }
+//! order = { value = "fixed", assumed = "the simplest arbiter", alternatives = ["turns"] }
 //! ```
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use super::tree::{Entry, Leaf, Source, Table, TreeNode};
 const VALUE: &str = "value";
 const STATED: &str = "stated";
 const ASSUMED: &str = "assumed";
+const ALTERNATIVES: &str = "alternatives";
 
 /// Reads a text into a tree. What can be read is returned even when some of it
 /// is wrong, so that later checks can report the rest of the mistakes as well.
@@ -127,8 +129,9 @@ impl Reader<'_> {
     fn leaf_with_source(&mut self, table: &dyn TableLike, place: Position, path: &str) -> Option<Leaf> {
         let problem = |message: String| Problem::new(Some(place.clone()), path, message);
         let form = "{ value = .., stated = \"where\" } or { value = .., assumed = \"why\" }";
-        if let Some((key, _)) = table.iter().find(|(key, _)| ![VALUE, STATED, ASSUMED].contains(key)) {
-            let hint = did_you_mean(key, [VALUE, STATED, ASSUMED]);
+        let known = [VALUE, STATED, ASSUMED, ALTERNATIVES];
+        if let Some((key, _)) = table.iter().find(|(key, _)| !known.contains(key)) {
+            let hint = did_you_mean(key, known);
             self.problems.push(problem(format!("unknown key `{key}` beside the value{hint}; write {form}")));
         }
         let Some(item) = table.get(VALUE) else {
@@ -160,7 +163,21 @@ impl Reader<'_> {
         if matches!(&source, Source::Stated(text) | Source::Assumed(text) if text.trim().is_empty()) {
             self.problems.push(problem(format!("has an empty source; write {form}")));
         }
-        Some(Leaf::new(value_place, value, source))
+        let alternatives = match table.get(ALTERNATIVES) {
+            None => None,
+            Some(item) => match (&source, self.plain(item, &place, path)?) {
+                (Source::Assumed(_), Value::Array(values)) => Some(values),
+                (Source::Assumed(_), _) => {
+                    self.problems.push(problem("has `alternatives` that are not a list".into()));
+                    None
+                }
+                _ => {
+                    self.problems.push(problem("has `alternatives`, but only an assumed value may".into()));
+                    None
+                }
+            },
+        };
+        Some(Leaf { alternatives, ..Leaf::new(value_place, value, source) })
     }
 
     /// Where a value stands; what is `around` it if the parser does not know.
@@ -216,8 +233,11 @@ fn written_leaf(leaf: &Leaf) -> toml_edit::Value {
         Source::Assumed(reason) => (ASSUMED, reason),
         Source::User => return value,
     };
-    let pairs = [(VALUE, value), (word, reason.into())];
-    InlineTable::from_iter(pairs).into()
+    let mut written = InlineTable::from_iter([(VALUE, value), (word, reason.into())]);
+    if let Some(alternatives) = &leaf.alternatives {
+        written.insert(ALTERNATIVES, from_json(&Value::Array(alternatives.clone())));
+    }
+    written.into()
 }
 
 /// The inverse of [`to_json`].

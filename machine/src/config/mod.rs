@@ -101,6 +101,10 @@ pub struct Parameter {
     pub unit: String,
     /// Where the value comes from.
     pub source: Source,
+    /// What else an assumed value might be, as `--set` takes it; what its half
+    /// and double do says enough if nothing stands there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<Vec<String>>,
     /// What the parameter is.
     pub meaning: String,
 }
@@ -187,8 +191,15 @@ impl From<schema::Parameter<'_>> for Parameter {
                 (other.to_string(), unit)
             }
         };
-        let source = parameter.leaf.source.clone();
-        Parameter { key: parameter.key, value, unit, source, meaning: parameter.meaning }
+        let as_set = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Parameter {
+            key: parameter.key,
+            value,
+            unit,
+            source: parameter.leaf.source.clone(),
+            alternatives: parameter.leaf.alternatives.as_ref().map(|all| all.iter().map(as_set).collect()),
+            meaning: parameter.meaning,
+        }
     }
 }
 

@@ -57,6 +57,9 @@ pub(super) struct Leaf {
     pub place: Position,
     pub value: Value,
     pub source: Source,
+    /// Other values that the same machine might have, for an assumed one whose
+    /// half and double say less, or nothing.
+    pub alternatives: Option<Vec<Value>>,
     /// What was typed on the command line, where the value came from there: it
     /// is taken as text when the parameter turns out to be one.
     pub typed: Option<String>,
@@ -67,7 +70,7 @@ pub(super) struct Leaf {
 impl Leaf {
     /// A value as a document has it.
     pub fn new(place: Position, value: Value, source: Source) -> Self {
-        Leaf { place, value, source, typed: None, chosen: false }
+        Leaf { place, value, source, alternatives: None, typed: None, chosen: false }
     }
 }
 
@@ -164,7 +167,8 @@ impl Table {
         self.to_json(&|leaf| leaf.value.clone())
     }
 
-    /// The values in the form of the file: `{"value": .., "stated": ..}`.
+    /// The values in the form of the file: `{"value": .., "stated": ..}`. What
+    /// else they might be is no part of the machine.
     pub fn values_with_sources(&self) -> Value {
         self.to_json(&|leaf| {
             let (word, reason) = match &leaf.source {

@@ -1,11 +1,12 @@
 """`narthex experiment`: measured beside published, and the paper's claims."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from narthex.cli import completion
+from narthex.cli import sensitivity as sensitivity_tables
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -22,7 +23,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say, tell
-from narthex.errors import CLAIM_FAILED, NarthexError
+from narthex.errors import CLAIM_FAILED, USAGE, NarthexError
 
 if TYPE_CHECKING:
     from narthex.validation import Claim, Experiment, Outcome, Row
@@ -41,6 +42,9 @@ def register(app: typer.Typer) -> None:
             "narthex experiment hpca98/macro-fifo --plot fifo.html",
             "narthex experiment hpca98/roundtrip --report roundtrip.html",
             "narthex experiment hpca98/roundtrip --set bus.clock=125MHz",
+            "narthex experiment hpca98/roundtrip --sensitivity --report roundtrip.html",
+            "narthex experiment hpca98/roundtrip --sensitivity --parameter flow_control,bus"
+            " --interface NI2w,CNI32Qm --workload '64 bytes'",
         ),
     )(experiment)
 
@@ -59,6 +63,19 @@ def experiment(
         help="Only these, with commas between, and what needs no others.",
         autocompletion=completion.several_interfaces,
     ),
+    workload: list[str] = typer.Option(
+        [], "--workload", "-w", help="Only this one, and what needs no others; may be repeated."
+    ),
+    sensitivity: bool = typer.Option(
+        False,
+        "--sensitivity",
+        help="Also measure with each assumed parameter halved and doubled, or at its alternatives.",
+    ),
+    parameter: str = typer.Option(
+        "",
+        "--parameter",
+        help="With --sensitivity: only these keys, or tables of them, with commas between.",
+    ),
     set_: list[str] = SET_OPTION,
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
@@ -76,6 +93,11 @@ def experiment(
     code. Finished runs are kept: an interrupted experiment goes on from there.
     A run that fails leaves its cell empty and stops no other; it is told at the
     end, and its exit code is the command's.
+
+    --sensitivity says which rows and claims hang on what the machine's file
+    assumes. It makes some 45 times the experiment's own runs: ten minutes on
+    two cores for hpca98/roundtrip, many hours for programs; --parameter,
+    --interface and --workload say which are enough.
     """
     from narthex import validation
     from narthex.configuration import warnings
@@ -84,18 +106,30 @@ def experiment(
     target, page = JsonTarget(json_file), ReportTarget(report)
     names = validation.names() if names == [ALL] else names
     interfaces = [] if interface.casefold() == ALL else split_names(interface)
+    parameters = split_names(parameter) if parameter else []
+    if parameters and not sensitivity:
+        raise NarthexError("--parameter chooses among those of --sensitivity: give both", USAGE)
+    measured = {
+        "interfaces": interfaces,
+        "workloads": workload,
+        "set": set_,
+        "sensitivity": sensitivity,
+        "parameters": parameters,
+        "jobs": jobs,
+        "fresh": fresh,
+    }
     if plot:
         plots.check(plot, names)
         check_writable(plot, "--plot")
     for name in names:  # every name is checked before the first run
-        definition = validation.only(validation.load(name), interfaces)
+        definition = validation.only(validation.load(name), interfaces, workload)
         validation.check(definition, name, set_)
         warn(warnings.of_requests(validation.choices(definition, set_)))
     outcomes: list[Outcome] = []
     problems: list[tuple[str, NarthexError]] = []
     for name in names:
         try:
-            outcome = _made(name, interfaces, set_, jobs, fresh)
+            outcome = _made(name, measured)
         except NarthexError as error:  # of this experiment; the others go on
             problems.append((name, error))
             continue
@@ -115,9 +149,7 @@ def experiment(
     raise typer.Exit(code)
 
 
-def _made(
-    name: str, interfaces: list[str], settings: list[str], jobs: int, fresh: bool
-) -> "Outcome":
+def _made(name: str, measured: dict[str, Any]) -> "Outcome":
     """Run one experiment, and say how far it is."""
     from narthex import validation
     from narthex.programs import find
@@ -127,10 +159,7 @@ def _made(
     with Waiting(name) as waiting:
         return validation.experiment(
             name,
-            interfaces=interfaces,
-            set=settings,
-            jobs=jobs,
-            fresh=fresh,
+            **measured,
             progress=lambda done, total, left_s: waiting.update(
                 f"{done} of {total} runs", done, total, left_s
             ),
@@ -157,7 +186,7 @@ def _document(outcomes: "list[Outcome]") -> dict[str, object]:
     """Join several experiments into one document of the same form."""
     first, *others = [outcome.document for outcome in outcomes]
     for other in others:
-        for key in ("rows", "claims", "summaries", "failures", "ledgers"):
+        for key in ("rows", "claims", "summaries", "failures", "ledgers", "varied", "untried"):
             first[key] += other[key]
     return first
 
@@ -170,7 +199,7 @@ def show(outcome: "Outcome") -> None:
     derived = [row for row in outcome.rows if row.baseline is not None]
     if derived:
         print_table(
-            "Derived (errors of relations in percent are those of the ratios)",
+            "Derived (a relation's error in percent is that of the ratio)",
             ["interface", "against", "over", "", "measured", "published", "unit", "error"],
             [_derived_cells(row) for row in derived],
             ["measured", "published", "error"],
@@ -186,6 +215,7 @@ def show(outcome: "Outcome") -> None:
             for claim in outcome.claims
         ]
         print_table("Claims", ["", "claim", "source"], rows)
+    sensitivity_tables.show(outcome)
 
 
 def _show_measured(experiment: "Experiment", rows: "list[Row]") -> None:
@@ -231,10 +261,13 @@ def _show_overview(outcomes: "list[Outcome]") -> None:
 
 
 def _sentence(claim: "Claim", outcome: "Outcome") -> str:
-    """Return the claim's sentence, and where it fails if that is not everywhere."""
+    """Return the claim's sentence, where it fails if that is not everywhere, what it hangs on."""
+    from narthex.validation import wording
+
+    told = [wording.hangs_on(claim)] if claim.hangs_on else []
     if 0 < len(claim.fails_at) < len(outcome.experiment.workload):
-        return f"{claim.text} [fails at {', '.join(claim.fails_at)}]"
-    return claim.text
+        told.insert(0, f"fails at {', '.join(claim.fails_at)}")
+    return f"{claim.text} [{'; '.join(told)}]" if told else claim.text
 
 
 def _cells(row: "Row", third: float | None) -> list[str]:

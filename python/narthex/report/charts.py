@@ -9,6 +9,7 @@ its number of columns from the page's script, which knows the width.
     bars        values beside each other, with error bars and published points
     curves      values over sizes, with error bars and published points
     pairs       measured and published points of derived rows
+    tornado     how far parameters at other values move a row, a panel each
 """
 
 from collections.abc import Sequence
@@ -170,6 +171,34 @@ def errors(rows: Rows, names: Sequence[str]) -> Spec:
     zero = alt.Chart(alt.Data(values=[{"error": 0}])).mark_rule(color="var(--text)")
     layered = alt.layer(zero.encode(x="error:Q"), ticks).properties(height=_height(names))
     return _finish(layered)
+
+
+def tornado(rows: Rows) -> Spec:
+    """Draw how far parameters move a value: a panel a `row`, in it a bar for each `change`.
+
+    Bars of a parameter begin at 0 and lie on one line, by `kind` of value.
+    """
+    import altair as alt
+
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(opacity=0.85)
+        .encode(
+            x=alt.X("change:Q", title="change", stack=None, axis=_values_axis("row")),
+            y=_names_axis("parameter").sort(alt.EncodingSortField("rank", op="min")),
+            color=alt.Color("kind:N", title=None)
+            .scale(domain=kinds, range=[f"var(--series-{1 + i})" for i in range(len(kinds))])
+            .legend(_legend("row")),
+            tooltip=[
+                alt.Tooltip("parameter:N"),
+                alt.Tooltip("tried:N"),
+                alt.Tooltip("change:Q", format="+.2f"),
+            ],
+        )
+        .properties(height=_height([], "row"))
+    )
+    return _finish(chart, "row", list(dict.fromkeys(row["row"] for row in rows)))
 
 
 def sizes(rows: Rows) -> Spec:

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from narthex import layouts
-from narthex.report import charts, machines
+from narthex.report import charts, machines, sensitivity
 from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, percent
 from narthex.validation import wording
 from narthex.validation.outcome import Claim, Failure, Summary, label
 from narthex.validation.rows import Row
+from narthex.validation.sensitivity import Varied
+from narthex.validation.variations import Untried
 
 Ledgers = list[dict[str, Any]]
 
 SIZE = re.compile(r"(\d+) bytes")
 
+
+DERIVED = "Derived rows (a relation's error in percent is that of the ratio)"
 
 LONGEST_TABLE = 20
 """Longer tables are closed at first."""
@@ -31,11 +35,15 @@ def sections(document: dict[str, Any]) -> list[Section]:
     ledgers: dict[str, Ledgers] = defaultdict(list)
     for each in document.get("ledgers", []):
         ledgers[each["experiment"]].append(each)
+    varied = _grouped(Varied, document.get("varied", []))
+    untried = _grouped(Untried, document.get("untried", []))
     summaries = [layouts.made(Summary, entry) for entry in document["summaries"]]
     made = []
     for summary in summaries:
         name = summary.experiment
-        made.append(_section(summary, rows[name], claims[name], failures[name], ledgers[name]))
+        section = _section(summary, rows[name], claims[name], failures[name], ledgers[name])
+        section.parts.extend(sensitivity.parts(summary, varied[name], untried[name]))
+        made.append(section)
     if len(summaries) > 1:
         made.insert(0, _overview(summaries, rows, claims, failures, made))
     return made
@@ -166,12 +174,13 @@ def _claims(claims: list[Claim]) -> Table:
             Mark(wording.verdict(claim), "good" if claim.holds else "bad"),
             claim.text,
             ", ".join(claim.fails_at),
+            wording.hangs_on(claim),
             _numbers(claim),
             claim.source,
         ]
         for claim in claims
     ]
-    names = columns("verdict", "claim", "fails at", "measured", "source")
+    names = columns("verdict", "claim", "fails at", "hangs on", "measured", "source")
     return Table("The paper's claims", names, rows)
 
 
@@ -302,7 +311,7 @@ def _derived_parts(summary: Summary, rows: list[Row]) -> list[Any]:
     ]
     names = ["interface", "against", "over", "take", "measured", "published", "unit", "error"]
     table = Table(
-        "Derived rows (errors of relations in percent are those of the ratios)",
+        DERIVED,
         columns(*names, numbers=numbers),
         cells,
         is_folded=len(cells) > LONGEST_TABLE,

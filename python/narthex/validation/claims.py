@@ -90,9 +90,10 @@ def value(expression: str, values: Values, workload: str) -> float:
     return _number(_parsed(expression), values, workload)
 
 
-def interfaces(expression: str) -> set[str]:
-    """Return the interfaces that a claim speaks of."""
-    return {name.partition("@")[0].strip() for name in names(expression)}
+def cells(expression: str, workload: str) -> set[Cell]:
+    """Return the measured cells that an expression needs at a workload."""
+    parts = [name.partition("@") for name in names(expression)]
+    return {(interface.strip(), other.strip() or workload) for interface, _, other in parts}
 
 
 def names(expression: str) -> list[str]:

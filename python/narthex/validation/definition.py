@@ -4,9 +4,11 @@
       interfaces x workload        measured, one row each
       comparison, break_even,      derived from them: one interface against another,
       derived, threshold           or any expression of what is measured
-      limit_percent, exception     how far from the paper a row may be
+      limit_percent, limit_points, how far from the paper a row may be
+      exception
       not_compared                 published values that no row can answer, and why
       claim                        sentences of the paper as expressions
+      sweep                        a parameter of the machine that they hang on
 
 The file is read by `loading`.
 """
@@ -155,6 +157,21 @@ class Threshold:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """A parameter that is measured with several values, because conclusions hang on it."""
+
+    key: str
+    """As `--set` takes it: "flow_control.retry_delay"."""
+    values: list[str]
+    """Besides the machine's own."""
+    reason: str
+    interfaces: list[str] = field(default_factory=list)
+    """What is measured with them; all if empty. Claims and derived rows that need more are not."""
+    workloads: list[str] = field(default_factory=list)
+    """At which workloads; at all if empty."""
+
+
+@dataclass(frozen=True)
 class NotCompared:
     """A published value that no row answers."""
 
@@ -230,6 +247,8 @@ class Experiment:
     """One run for each; the value is their mean."""
     limit_percent: float | None = None
     """How far from a published value a row may be; no limit if missing."""
+    limit_points: float | None = None
+    """How far a row in percent may be from a published value, in points; no limit if missing."""
     exception: list[LimitException] = field(default_factory=list)
     comparison: list[Comparison] = field(default_factory=list)
     break_even: list[BreakEven] = field(default_factory=list)
@@ -237,6 +256,7 @@ class Experiment:
     threshold: list[Threshold] = field(default_factory=list)
     not_compared: list[NotCompared] = field(default_factory=list)
     claim: list[ClaimDefinition] = field(default_factory=list)
+    sweep: list[Sweep] = field(default_factory=list)
 
     @property
     def interface_names(self) -> list[str]:

@@ -7,8 +7,9 @@ and so does the user who started the experiment.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from narthex import _native, arguments
@@ -21,7 +22,13 @@ from narthex.validation.definition import Experiment, Interface, Workload
 from narthex.validation.loading import load, only
 from narthex.validation.outcome import Failure, Outcome, assess
 from narthex.validation.published import read
+from narthex.validation.rows import Samples
 from narthex.validation.sampling import Sample, sample
+from narthex.validation.sensitivity import hanging, varied
+from narthex.validation.variations import Untried, Variation, assumed, swept
+
+Key = tuple[str, str, int, str]
+"""Interface, workload, seed and change of a run."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +38,22 @@ class Cell:
     interface: Interface
     workload: Workload
     seed: int
+    change: str = ""
+    """A parameter at another value, as `--set` takes it."""
+
+    def key(self, change: str) -> Key:
+        """Name this run, or the same one with another change."""
+        return self.interface.name, self.workload.name, self.seed, change
 
 
 def experiment(
     name: str,
     *,
     interfaces: str | Sequence[str] = (),
+    workloads: str | Sequence[str] = (),
     set: Settings = (),  # noqa: A002 - the option's name on the command line
+    sensitivity: bool = False,
+    parameters: str | Sequence[str] = (),
     jobs: int = 2,
     fresh: bool = False,
     progress: Progress = lambda _finished, _all, _left_s: None,
@@ -50,26 +66,42 @@ def experiment(
     6
 
     `name` is PAPER/NAME, or a file of your own. `interfaces` leaves all others
-    out, and the claims and comparisons that need them. `set` changes parameters
-    of the machine, as in `run`. `jobs` runs are made at a time; each is its own
-    simulated machine, so their number changes only the waiting time.
-    Runs that were made before are not made again, unless `fresh`. A run that
-    fails is among the outcome's `failures`, and its row has no value.
+    out, and the claims and comparisons that need them, and so does `workloads`.
+    `set` changes parameters of the machine, as in `run`. `sensitivity` measures
+    with every assumed parameter at other values too, or with those that
+    `parameters` names by their keys or tables; `varied` has what that moves.
+    `jobs` runs are made at a time; each is its own simulated machine, so their
+    number changes only the waiting time. Runs that were made before are not made
+    again, unless `fresh`. A run that fails is among the outcome's `failures`, and
+    its row has no value.
     """
-    definition = only(load(name), arguments.names("interfaces", interfaces))
+    definition = only(
+        load(name),
+        arguments.names("interfaces", interfaces),
+        arguments.names("workloads", workloads),
+    )
     settings = arguments.settings(set)
     jobs = arguments.whole_number("jobs", jobs)
+    keys = arguments.names("parameters", parameters)
     check(definition, name, settings)
-    cells = list(_cells(definition))
+    tried = swept(definition, settings)
+    untried: list[Untried] = []
+    if sensitivity:
+        others, untried = assumed(definition, settings, keys)
+        tried += others
     runs = _Runs(definition, settings, fresh)
-    samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
-    failures = []
-    for cell, made in zip(cells, runs.make_all(cells, jobs, progress), strict=True):
-        if isinstance(made, Sample):
-            samples[cell.interface.name, cell.workload.name].append(made)
-        else:
-            failures.append(made)
-    return assess(definition, samples, failures, read(definition.published), runs.machine())
+    made = runs.make_all([*_cells(definition), *chain(*map(_changed, tried))], jobs, progress)
+    published = read(definition.published)
+
+    def found(part: Experiment, change: str) -> Outcome:
+        return assess(part, *_told(made, _cells(part), change), published, runs.machine())
+
+    base = found(definition, "")
+    moved = [
+        varied(each, found(each.experiment, ""), found(each.experiment, each.setting))
+        for each in tried
+    ]
+    return replace(base, claims=hanging(base.claims, moved), varied=moved, untried=untried)
 
 
 def check(definition: Experiment, place: str, settings: Sequence[str] = ()) -> None:
@@ -102,6 +134,28 @@ def _cells(definition: Experiment) -> Iterator[Cell]:
             yield Cell(interface, workload, seed)
 
 
+def _changed(variation: Variation) -> Iterator[Cell]:
+    """Yield the runs that a variation asks for."""
+    for cell in _cells(variation.experiment):
+        if cell.interface.name in variation.interfaces:
+            yield replace(cell, change=variation.setting)
+
+
+def _told(
+    made: Mapping[Key, Sample | Failure], cells: Iterable[Cell], change: str
+) -> tuple[Samples, list[Failure]]:
+    """Return what runs gave with a change, or as the machine is where it concerns them not."""
+    samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    failures = []
+    for cell in cells:
+        given = made.get(cell.key(change), made[cell.key("")])
+        if isinstance(given, Sample):
+            samples[cell.interface.name, cell.workload.name].append(given)
+        else:
+            failures.append(given)
+    return samples, failures
+
+
 class _Runs:
     """Makes the runs of an experiment, or finds them."""
 
@@ -113,11 +167,14 @@ class _Runs:
         for program in self._programs.values():
             program.elf()  # compiled once, before the threads start
 
-    def make_all(self, cells: list[Cell], jobs: int, progress: Progress) -> list[Sample | Failure]:
+    def make_all(
+        self, cells: list[Cell], jobs: int, progress: Progress
+    ) -> dict[Key, Sample | Failure]:
         """Make all runs; one that fails stops no other."""
-        return self._batch.make_all(
+        made = self._batch.make_all(
             self._make, cells, lambda cell: cell.workload.name, jobs, progress
         )
+        return {cell.key(cell.change): each for cell, each in zip(cells, made, strict=True)}
 
     def _make(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
         """Make a run; returns the seconds that it took, if it was not made before."""
@@ -141,12 +198,13 @@ class _Runs:
     def _request(self, program: Program, cell: Cell) -> dict[str, Any]:
         """Describe one run; the user's settings come last and win."""
         definition = self._definition
+        change = [cell.change] if cell.change else []
         return request(
             program,
             cell.workload.args,
             machine=definition.machine,
             interface=cell.interface.spelt,
             nodes=definition.nodes,
-            set=[*definition.set, *cell.interface.set, *self._settings],
+            set=[*definition.set, *cell.interface.set, *self._settings, *change],
             seed=cell.seed,
         )

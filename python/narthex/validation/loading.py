@@ -5,15 +5,16 @@ suggestion, and so is a name in a claim or comparison that is not measured.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from narthex import arguments, assets, strict
 from narthex.assets import experiment_names as names
 from narthex.errors import NarthexError, unknown
 from narthex.validation import claims
-from narthex.validation.definition import Comparison, Derived, Experiment
+from narthex.validation.definition import BreakEven, Comparison, Derived, Experiment
 
 VALUES = ("report", "statistic", "ledger", "message_sizes")
 """The keys that say what is measured: one of them."""
@@ -32,34 +33,76 @@ def load(name: str) -> Experiment:
     return parse(known, assets.EXPERIMENTS / f"{known}.toml")
 
 
-def only(experiment: Experiment, interfaces: list[str]) -> Experiment:
-    """Return the part of an experiment that needs no other interfaces than these.
+def only(
+    experiment: Experiment, interfaces: Sequence[str], workloads: Sequence[str] = ()
+) -> Experiment:
+    """Return the part of an experiment that needs no other interfaces and workloads than these.
 
-    An empty list leaves it whole.
+    Empty lists leave it whole. A claim is looked at where it still can be; a
+    derived row needs all of its workloads, or it would be another.
     """
-    if not interfaces:
+    if not interfaces and not workloads:
         return experiment
-    by_folded = {name.casefold(): name for name in experiment.interface_names}
-    for name in interfaces:
-        if name.casefold() not in by_folded:
-            raise unknown(f"interface in {experiment.name}", name, by_folded.values())
-    kept = {by_folded[name.casefold()] for name in interfaces}
-
-    def needs_no_other(*expressions: str) -> bool:
-        return all(claims.interfaces(each) <= kept for each in expressions)
-
-    return replace(
+    kept = _kept("interface", experiment, interfaces, experiment.interface_names)
+    at = _kept("workload", experiment, workloads, experiment.workload_names)
+    part = replace(
         experiment,
-        interfaces=[each for each in experiment.interfaces if each.name in kept],
-        exception=[each for each in experiment.exception if each.interface in kept],
-        comparison=[each for each in experiment.comparison if kept.issuperset(each.compared)],
-        break_even=[each for each in experiment.break_even if kept.issuperset(each.compared)],
-        derived=[each for each in experiment.derived if needs_no_other(*each.values)],
-        threshold=[
-            each for each in experiment.threshold if needs_no_other(*map(each.at, each.along))
+        interfaces=[
+            replace(each, workloads=[name for name in each.workloads if name in at])
+            for each in experiment.interfaces
+            if each.name in kept and (not each.workloads or not at.isdisjoint(each.workloads))
         ],
-        claim=[each for each in experiment.claim if needs_no_other(each.holds)],
+        workload=[each for each in experiment.workload if each.name in at],
+        exception=[e for e in experiment.exception if e.interface in kept and e.workload in at],
         normalise=experiment.normalise if experiment.normalise in kept else "",
+    )
+    return _with_what_it_can_answer(part, experiment.workload_names)
+
+
+def _kept(kind: str, experiment: Experiment, names: Sequence[str], known: list[str]) -> set[str]:
+    """Return the names as the experiment spells them; all if none are asked for."""
+    by_folded = {name.casefold(): name for name in known}
+    for name in names:
+        if name.casefold() not in by_folded:
+            raise unknown(f"{kind} in {experiment.name}", name, known)
+    return {by_folded[name.casefold()] for name in names} or set(known)
+
+
+def _with_what_it_can_answer(part: Experiment, every_workload: list[str]) -> Experiment:
+    """Leave out what needs a cell that a part of an experiment does not measure."""
+    measured = part.measured
+
+    def has(expression: str, workloads: Iterable[str]) -> bool:
+        return all(claims.cells(expression, each) <= measured for each in workloads)
+
+    def compares(each: Comparison | BreakEven, workloads: list[str]) -> bool:
+        return measured.issuperset(product(each.compared, workloads))
+
+    looked_at = [
+        replace(each, workloads=[at for at in each.workloads if has(each.holds, [at])])
+        for each in part.claim
+    ]
+    return replace(
+        part,
+        comparison=[each for each in part.comparison if compares(each, each.workloads)],
+        break_even=[each for each in part.break_even if compares(each, every_workload)],
+        derived=[
+            each
+            for each in part.derived
+            if all(has(value, each.workloads) for value in each.values)
+        ],
+        threshold=[
+            each
+            for each in part.threshold
+            if all(has(each.at(number), [each.workload]) for number in each.along)
+        ],
+        claim=[each for each in looked_at if each.workloads],
+        sweep=[
+            each
+            for each in part.sweep
+            if {*each.interfaces} <= {*part.interface_names}
+            and {*each.workloads} <= {*part.workload_names}
+        ],
     )
 
 
@@ -121,6 +164,9 @@ def _check_names(experiment: Experiment, file: Path) -> None:
         _all_known("workload", each.workloads, workloads, file)
     for threshold in experiment.threshold:
         _all_known("workload", [threshold.workload], workloads, file)
+    for sweep in experiment.sweep:
+        _all_known("interface", sweep.interfaces, interfaces, file)
+        _all_known("workload", sweep.workloads, workloads, file)
     for each in (*experiment.comparison, *experiment.break_even):
         _all_known("interface", each.compared, interfaces, file)
     for exception in experiment.exception:

@@ -14,6 +14,8 @@ from narthex.validation.definition import Experiment
 from narthex.validation.experiments import Experiments
 from narthex.validation.published import Key, Published
 from narthex.validation.rows import Row, Samples
+from narthex.validation.sensitivity import Varied
+from narthex.validation.variations import Untried
 
 if TYPE_CHECKING:
     import altair
@@ -32,6 +34,13 @@ class Claim:
     """The workloads at which it does not hold, or where a run failed that it needs."""
     values: dict[str, dict[str, float | None]] = field(default_factory=dict)
     """By workload, the measured values that it is about; none where a run failed."""
+    hangs_on: list[str] = field(default_factory=list)
+    """Parameters of the machine with the other values at which it turns, as far as was tried."""
+
+    @property
+    def has_values(self) -> bool:
+        """Whether every run that it needs gave a value."""
+        return all(value is not None for at in self.values.values() for value in at.values())
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,10 @@ class Outcome(Saved):
     """The runs that gave no value."""
     samples: Samples = field(default_factory=dict)
     """What the runs gave, for plots."""
+    varied: list[Varied] = field(default_factory=list)
+    """What came of other values of the machine's parameters, where they were tried."""
+    untried: list[Untried] = field(default_factory=list)
+    """The assumed values that could not be varied."""
 
     @property
     def holds(self) -> bool:
@@ -138,6 +151,8 @@ class Outcome(Saved):
             "summaries": [asdict(self.summary)],
             "failures": [asdict(failure) for failure in self.failures],
             "ledgers": self.ledgers,
+            "varied": [asdict(each) for each in self.varied],
+            "untried": [asdict(each) for each in self.untried],
             "machine": self.machine,
             "version": _native.__version__,
         }

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from narthex import assets
 
 MEMORY_BUS = "memory-bus"
+PERCENT = "percent"
 
 Place = tuple[str, str]
 """An interface's name and where it is attached."""
@@ -60,11 +61,15 @@ class Published:
         `offset` is added to both first: with 100 a value in percent more is
         compared as the ratio that it stands for.
         """
-        nearest = min(max(measured, self.low), self.high)
-        if measured == nearest:
+        distance = self.distance(measured)
+        if not distance:
             return 0.0
-        base = nearest + offset
-        return 100 * ((measured + offset) / base - 1) if base else None
+        base = measured - distance + offset
+        return 100 * distance / base if base else None
+
+    def distance(self, measured: float) -> float:
+        """Return the signed distance from the nearest end; 0 inside."""
+        return measured - min(max(measured, self.low), self.high)
 
 
 def read(experiment: str, folder: Path | None = None) -> dict[Key, Published]:

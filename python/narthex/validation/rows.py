@@ -28,10 +28,9 @@ from narthex.validation.definition import (
     Take,
     Threshold,
 )
-from narthex.validation.published import Key, Place, Published, place
+from narthex.validation.published import PERCENT, Key, Place, Published, place
 from narthex.validation.sampling import Sample
 
-PERCENT = "percent"
 BREAK_EVEN = "break-even payload"
 
 Samples = Mapping[tuple[str, str], Sequence[Sample]]
@@ -64,6 +63,10 @@ class Row:
     limit_percent: float | None
     """How large the error may be."""
     within_limit: bool | None
+    error_points: float | None = None
+    """Of a value in percent: how far it is from the published one, in points."""
+    limit_points: float | None = None
+    """How many points that may be."""
     nearest_percent: float | None = None
     """For a size of messages: the share of those to which no other printed size is nearer."""
 
@@ -222,7 +225,10 @@ class Beside:
             if printed and value is not None
             else None
         )
+        in_percent = self.key.unit == PERCENT
+        points = printed.distance(value) if printed and value is not None and in_percent else None
         limit = self.limit_percent if printed else None
+        limit_points = self.experiment.limit_points if printed and in_percent else None
         return Row(
             experiment=self.experiment.name,
             interface=interface,
@@ -237,13 +243,23 @@ class Beside:
             published_high=printed.high if printed else None,
             error_percent=_finite(error),
             limit_percent=limit,
-            within_limit=None if limit is None else error is not None and abs(error) <= limit,
+            within_limit=_within([(error, limit), (points, limit_points)]),
+            error_points=_finite(points),
+            limit_points=limit_points,
         )
 
     def _offset(self, baseline: str | None) -> float:
         """Return what turns a row's value into the ratio that it stands for."""
         is_derived = baseline is not None
         return 100.0 if self.key.unit == PERCENT and is_derived and self.is_ratio else 0.0
+
+
+def _within(errors: Sequence[tuple[float | None, float | None]]) -> bool | None:
+    """Say whether errors are within their limits; nothing if there are no limits."""
+    limited = [(error, limit) for error, limit in errors if limit is not None]
+    if not limited:
+        return None
+    return all(error is not None and abs(error) <= limit for error, limit in limited)
 
 
 def _finite(value: float | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from narthex.validation.outcome import Claim, Summary
 from narthex.validation.rows import Row
+from narthex.validation.sensitivity import MovedRow
 
 
 def summary_line(summary: Summary) -> str:
@@ -22,11 +23,18 @@ def verdict(claim: Claim) -> str:
 
 
 def error(row: Row) -> str:
-    """Print the error; one outside the limit has a mark."""
-    if row.error_percent is None:
+    """Print the error, that of a value in percent in points too; outside the limit it has a mark.
+
+    Of nothing no percent is anything: from a printed 0 there are points alone.
+    """
+    told = []
+    if row.error_percent is not None:
+        told.append(f"{row.error_percent:+.1f} %")
+    if row.error_points is not None:
+        told.append(f"{row.error_points:+.1f} points")
+    if not told:
         return "" if row.published_low is None else "none"
-    mark = " !" if row.within_limit is False else ""
-    return f"{row.error_percent:+.1f} %{mark}"
+    return ", ".join(told) + (" !" if row.within_limit is False else "")
 
 
 def three_digits(value: float | None) -> str:
@@ -44,3 +52,14 @@ def published(row: Row) -> str:
     if row.published_low == row.published_high:
         return f"{row.published_low:g}"
     return f"{row.published_low:g} to {row.published_high:g}"
+
+
+def hangs_on(claim: Claim) -> str:
+    """Say with which other values of the machine's parameters a claim turns."""
+    word = "fails" if claim.holds else "holds"
+    return f"{word} with {', or '.join(claim.hangs_on)}" if claim.hangs_on else ""
+
+
+def change(moved: MovedRow | None) -> str:
+    """Say by how much a row moves."""
+    return "" if moved is None else f"{moved.change:+.1f} {moved.change_unit}"

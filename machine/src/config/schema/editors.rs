@@ -52,12 +52,16 @@ impl Schema {
 fn with_source(mut plain: Value) -> Value {
     let meaning = plain.as_object_mut().and_then(|plain| plain.remove("description"));
     let table = |word: &str| {
-        json!({
+        let mut table = json!({
             "type": "object",
             "properties": { "value": plain, word: { "type": "string" } },
             "required": ["value", word],
             "additionalProperties": false,
-        })
+        });
+        if word == "assumed" {
+            table["properties"]["alternatives"] = json!({ "type": "array", "items": plain });
+        }
+        table
     };
     let mut schema = json!({ "anyOf": [plain, table("stated"), table("assumed")] });
     if let Some(meaning) = meaning {

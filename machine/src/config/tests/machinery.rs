@@ -217,6 +217,23 @@ fn a_leaf_states_exactly_one_source() {
 }
 
 #[test]
+fn an_assumed_value_may_state_what_else_it_might_be() {
+    let with = |alternatives: &str| {
+        let text = format!("\"a fast network\", alternatives = {alternatives}");
+        broken("\"a fast network\"", &text)
+    };
+    let text = SMALL.replace("\"a fast network\"", "\"a fast network\", alternatives = [\"1us\", \"4us\"]");
+    let table = read(&text).unwrap();
+    let schema = Schema::of::<Small>();
+    let found = schema.parameters(&table).into_iter().map(Parameter::from).next_back().unwrap();
+    assert_eq!(found.alternatives, Some(vec!["1us".to_owned(), "4us".to_owned()]));
+    assert!(super::super::document::write(&table).contains("alternatives = [\"1us\", \"4us\"]"));
+    assert!(with("\"1us\"").contains("network.latency: has `alternatives` that are not a list"));
+    let stated = broken("stated = \"Table 3\"", "stated = \"Table 3\", alternatives = [8]");
+    assert!(stated.contains("has `alternatives`, but only an assumed value may"), "{stated}");
+}
+
+#[test]
 fn a_mistake_of_syntax_has_a_line_and_a_column() {
     let error = small("nodes = 16\n[bus\n").unwrap_err().to_string();
     assert!(error.starts_with("small.toml:2:5: "), "{error}");

@@ -31,6 +31,19 @@ fn every_parameter_of_every_preset_states_its_source_and_has_a_meaning() {
 }
 
 #[test]
+fn every_machine_takes_the_alternatives_that_it_states() {
+    for machine in preset_names().into_iter().map(preset) {
+        for Parameter { key, alternatives, .. } in machine.sources() {
+            for value in alternatives.into_iter().flatten() {
+                let setting = format!("{key}={value}");
+                let taken = machine.with_settings(&[&setting]);
+                assert!(taken.is_ok(), "{}: {setting}", machine.config.machine.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn no_parameter_escapes_the_list_of_sources() {
     fn leaves(value: &Value) -> usize {
         match value.as_object() {
