@@ -12,8 +12,10 @@
 //!
 //! **Order.** A processor has one pending access. Uncached stores may be
 //! *posted*: they wait in the store buffer and leave it in order; cached misses
-//! overtake them, uncached loads and fences wait until the buffer is empty. With
-//! a *blocking* machine the buffer is never used.
+//! overtake them, uncached loads and fences wait until the buffer is empty. A
+//! store that [`MOST_OVERTAKING`] transactions have overtaken goes first: a processor
+//! whose loop evicts its own blocks would never send it while another one keeps the
+//! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
 mod port;
@@ -56,6 +58,9 @@ narthex_kernel::statistics! {
         store_buffer_stalls: Counter, "store_buffer_stalls", "accesses", "uncached stores that found the store buffer full";
     }
 }
+
+/// Transactions on blocks that overtake a posted store at most.
+const MOST_OVERTAKING: u8 = 16;
 
 /// Which of a processor's transactions an interconnect carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +134,8 @@ pub struct ProcessorMemory {
     /// None: instruction fetch is ideal.
     instructions: Option<Cache>,
     store_buffer: VecDeque<Uncached>,
+    /// Transactions on blocks that have overtaken the oldest posted store.
+    overtaking: u8,
     posted_limit: usize,
     /// None: the process has no tagged memory.
     tags: Option<AccessTags>,
@@ -169,6 +176,7 @@ impl ProcessorMemory {
             data: Cache::new(data),
             instructions: instructions.map(Cache::new),
             store_buffer: VecDeque::with_capacity(posted_limit),
+            overtaking: 0,
             posted_limit,
             tags: None,
             block_buffers: None,
@@ -244,7 +252,8 @@ impl ProcessorMemory {
         }
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (&self.block_buffers, &self.tags, self.code_version, self.code_removals).hash(hasher);
+        (self.overtaking, &self.block_buffers, &self.tags, self.code_version, self.code_removals)
+            .hash(hasher);
     }
 
     /// Feeds the data cache's blocks to `hasher`.
@@ -337,13 +346,10 @@ impl ProcessorMemory {
         if !self.wants(traffic) {
             return None;
         }
+        let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
         let (issued, mut transaction) = match self.pending {
-            Some(Pending::Data { address, access }) if traffic != Traffic::Uncached => {
-                self.issue_block(address, access)?
-            }
-            Some(Pending::Instructions { address }) if traffic != Traffic::Uncached => {
-                self.issue_fetch(address)?
-            }
+            Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
             }
@@ -358,9 +364,23 @@ impl ProcessorMemory {
                 (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
             }
         };
+        self.overtaking = match issued {
+            Issued::WriteBack | Issued::Block { .. }
+                if traffic == Traffic::All && !self.store_buffer.is_empty() =>
+            {
+                self.overtaking + 1
+            }
+            _ => 0,
+        };
         *self.issued(transaction.kind) = Some(issued);
         transaction.address = self.translation.to_node(transaction.address);
         Some(transaction)
+    }
+
+    /// Whether the oldest posted store goes before blocks that want the same
+    /// interconnect.
+    fn is_stores_turn(&self, traffic: Traffic) -> bool {
+        traffic == Traffic::All && self.overtaking >= MOST_OVERTAKING
     }
 
     /// The transaction that was issued is over. True: the processor repeats its

@@ -139,3 +139,21 @@ fn a_block_that_was_snarfed_while_its_load_waited_is_not_fetched() {
     assert_eq!(bench.port().load(DATA, 1), Outcome::Done(5));
     assert_eq!(bench.own.statistics.snarfed.get(), 1);
 }
+
+#[test]
+fn a_processor_that_always_misses_sends_its_posted_store_at_last() {
+    let mut bench = bench(UncachedStores::Posted);
+    assert!(post(&mut bench, 7));
+    let mut kinds = Vec::new();
+    for turn in 0..20 {
+        assert_eq!(bench.port().load(DATA + 64 * (turn % 2), 8), Outcome::Wait);
+        let issued = bench.own.issue(Traffic::All).expect("it misses");
+        kinds.push(issued.kind);
+        let response = block(&bench, issued.address);
+        bench.own.complete(&issued, &response);
+        bench.own.evict(issued.address);
+    }
+    let overtaking = kinds.iter().take_while(|&&kind| kind == Kind::Read).count();
+    assert_eq!((overtaking, kinds[overtaking]), (16, Kind::UncachedStore));
+    assert!(kinds[overtaking + 1..].iter().all(|&kind| kind == Kind::Read), "once");
+}
