@@ -54,6 +54,7 @@ fn interfaces() -> impl Iterator<Item = Variant> {
     ];
     let examples = MODELS.iter().flat_map(|model| model.examples).copied();
     let write_back = Some(("when_full", "write-back"));
+    let bypassed = Some(("when_full", "bypass-unfetched"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
@@ -63,6 +64,7 @@ fn interfaces() -> impl Iterator<Item = Variant> {
         .chain(composed)
         .map(Variant::plain)
         .chain(written_back.map(|name| Variant { setting: write_back, ..Variant::plain(name) }))
+        .chain(written_back.map(|name| Variant { setting: bypassed, ..Variant::plain(name) }))
         .chain(behind_bridge.map(|name| Variant { attachment: Attachment::IoBus, ..Variant::plain(name) }))
         .chain(of_another.map(|name| Variant { process: 2, ..Variant::plain(name) }))
 }

@@ -1,7 +1,7 @@
 //! A packet on its way into a receive queue, and what may happen to the blocks
 //! that are in its way.
 //!
-//! | the line that a block needs holds | [`Overflow::WriteBack`] | [`Overflow::Bypass`] |
+//! | the line that a block needs holds | [`Overflow::WriteBack`] | [`Overflow::Bypass`], [`Overflow::BypassUnfetched`] |
 //! | --- | --- | --- |
 //! | a block of a message that the processor has consumed | is written to memory | is dropped |
 //! | a block of a message that is still to be read | is written to memory | keeps its place: the new message goes to memory |
@@ -22,8 +22,24 @@ pub enum Overflow {
     /// main memory").
     WriteBack,
     /// Unread messages stay, the new one goes to main memory; dead blocks are
-    /// dropped (hpca98, Section 4).
+    /// dropped. The engine reads the head each time before it takes a message for
+    /// unread (hpca98, Section 4: "we force the CNI to update the head whenever it
+    /// flushes a message to main memory").
     Bypass,
+    /// As [`Overflow::Bypass`], but a message whose first block nobody has fetched is
+    /// unread without a look at the head, which would cost a read, and an upgrade by
+    /// the processor at its next store to the head. No paper has it.
+    BypassUnfetched,
+}
+
+impl Overflow {
+    /// Whether new messages pass a full cache.
+    pub fn bypasses(self) -> bool {
+        match self {
+            Overflow::WriteBack => false,
+            Overflow::Bypass | Overflow::BypassUnfetched => true,
+        }
+    }
 }
 
 /// Where the blocks of a message go.

@@ -11,12 +11,10 @@
 //!
 //! **Overflow**, for interfaces that cache a queue of main memory: the two
 //! policies are those of [`Overflow`]. To tell dead messages from unread ones the
-//! engine compares with the head, of which its copy is lazy. "Hence, we force the
-//! CNI to update the head whenever it flushes a message to main memory" (hpca98,
-//! Section 4): before it believes that a message is unread. But messages are read in
-//! order, and a snooping interface sees how far the processor has fetched: what it
-//! has not fetched needs no look at the head, which costs a read, and an upgrade by
-//! the processor at its next store to the head.
+//! engine compares with the head, and reads the head again before it believes that
+//! a message is unread, because its copy is lazy. Messages are read in order, and a
+//! snooping interface sees how far the processor has fetched: what nobody has
+//! fetched is unread, and [`Overflow::BypassUnfetched`] takes no look then.
 //!
 //! **Empty entries.** Dropping a dead block leaves older bytes in main memory,
 //! perhaps those of two passes ago, whose valid bit has the sense that the
@@ -136,7 +134,7 @@ impl CachableQueueReceive {
 
     /// Whether its policies need this rule.
     fn has_rule(&self, rule: ProtocolRule) -> bool {
-        let bypasses = matches!(self.copies, Copies::Cache { .. }) && self.overflow == Overflow::Bypass;
+        let bypasses = matches!(self.copies, Copies::Cache { .. }) && self.overflow.bypasses();
         match rule {
             ProtocolRule::SenseReverse | ProtocolRule::HeaderLast => true,
             ProtocolRule::Invalidation => self.copies.are_coherent(),
@@ -228,10 +226,12 @@ impl CachableQueueReceive {
     fn choose_place(&mut self) -> bool {
         match (&self.copies, self.overflow) {
             (Copies::Passing(_), _) => self.set_place(Destination::Memory),
-            (Copies::Cache { .. }, Overflow::Bypass) => match self.victims() {
+            (Copies::Cache { .. }, overflow) if overflow.bypasses() => match self.victims() {
                 Knowledge::Consumed => self.set_place(Destination::Own),
-                Knowledge::PerhapsConsumed => self.wants_head = true,
-                Knowledge::Unread => self.set_place(Destination::Memory),
+                Knowledge::Unread if overflow == Overflow::BypassUnfetched => {
+                    self.set_place(Destination::Memory);
+                }
+                Knowledge::Unread | Knowledge::PerhapsConsumed => self.wants_head = true,
             },
             _ => self.set_place(Destination::Own),
         }

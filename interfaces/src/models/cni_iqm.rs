@@ -68,7 +68,7 @@ pub struct Config {
     pub message_ready: MessageReady,
     /// Blocks of each queue in main memory.
     pub queue_blocks: u64,
-    /// What happens when the receive cache is full: "write-back" or "bypass".
+    /// What happens when the receive cache is full: "write-back", "bypass" or "bypass-unfetched".
     #[schemars(extend("half" = "receive"))]
     pub when_full: Overflow,
 }

@@ -38,7 +38,8 @@ fn a_throttled_interface_keeps_every_message_in_its_cache() {
 
 #[test]
 fn messages_that_nobody_has_begun_to_read_are_bypassed_without_a_look_at_the_head() {
-    let document = stream(&request("hpca98", "CNI32Qm"));
+    let request = with(request("hpca98", "CNI32Qm"), "interfaces.cni_iqm.when_full=bypass-unfetched");
+    let document = stream(&request);
     let bypassed = statistic(&document, 1, "messages_bypassed");
     assert!(bypassed > MESSAGES / 2, "the receiver is the slower side");
     // A look is for the few that find a place in the cache.
