@@ -42,12 +42,12 @@ holds = "'CNI32Qm' < 'NI2w'"
 [[claim]]
 text = "words are slow"
 source = "Section 2"
-holds = "'NI2w' > 2.5"
+holds = "'NI2w' > 2.3"
 workloads = ["8 bytes"]
 
 [[sweep]]
 key = "interfaces.ni_iw.receive_time"
-values = ["300ns", "1us"]
+values = ["60ns", "1us"]
 interfaces = ["NI2w"]
 workloads = ["8 bytes"]
 reason = "it is not stated"
@@ -73,7 +73,7 @@ def values_of(found, key):
 
 def test_an_assumed_number_is_halved_and_doubled_and_others_have_their_alternatives(file):
     tried, untried = assumed(validation.load(str(file)), [])
-    assert values_of(tried, "interfaces.ni_iw.receive_time") == ["150ns", "600ns"]
+    assert values_of(tried, "interfaces.ni_iw.receive_time") == ["30ns", "120ns"]
     assert values_of(tried, "processor.store_cycles") == ["1", "4"]
     assert values_of(tried, "bus.extra_cycles.read") == ["1"]
     assert values_of(tried, "interfaces.cni_iqm.message_ready") == ["cachable-store"]
@@ -112,27 +112,27 @@ def test_only_the_runs_that_a_parameter_concerns_are_made_with_it(file, monkeypa
 
 def test_a_sweep_of_the_file_leaves_out_the_machines_own_value(file):
     (variation,) = swept(validation.load(str(file)), [])
-    assert (variation.base, variation.value, variation.is_assumed) == ("300ns", "1us", False)
+    assert (variation.base, variation.value, variation.is_assumed) == ("60ns", "1us", False)
     assert [claim.text for claim in variation.experiment.claim] == ["words are slow"]
 
 
 def test_what_moves_and_what_turns_is_told(outcome):
     by_setting = {(each.key, each.value, each.is_assumed): each for each in outcome.varied}
-    slower = by_setting["interfaces.ni_iw.receive_time", "600ns", True]
+    slower = by_setting["interfaces.ni_iw.receive_time", "120ns", True]
     assert slower.interfaces == ["NI2w"]
     assert {moved.row for moved in slower.rows} == {"NI2w, 8 bytes", "NI2w, 64 bytes"}
-    assert all(moved.change > 5 and moved.change_unit == "%" for moved in slower.rows)
+    assert all(moved.change > 1 and moved.change_unit == "%" for moved in slower.rows)
     assert slower.turned == ["words are slow"]
     queue, slow = outcome.claims
     assert (queue.holds, queue.hangs_on) == (True, [])
     assert not slow.holds
-    assert slow.hangs_on == ["interfaces.ni_iw.receive_time from 600ns on"]
+    assert "interfaces.ni_iw.receive_time from 120ns on" in slow.hangs_on
     assert [each.key for each in outcome.untried] == ["machine.seed"]
 
 
 def test_a_sweep_shows_its_rows_at_each_value_and_the_machines_own(outcome):
     (swept,) = sweeps(outcome.varied)
-    assert swept.values == ["300ns", "1us"]
+    assert swept.values == ["60ns", "1us"]
     ((row, (before, after)),) = swept.rows.items()
     assert row == "NI2w, 8 bytes, us"
     assert after > before + 1
