@@ -26,6 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CRATES = ("memory", "fabrics", "interfaces")
 LEAST_CAUGHT = 0.85
+CASES = "8"
+"""Cases of each random test, few for the sake of time: a change that needs more of them to be noticed counts as missed."""
 INSTALL = "make mutants needs cargo-mutants: cargo install --locked cargo-mutants"
 # How a module takes in the list that its crate's build script has written.
 FOUND_FILES = 'include!(concat!(env!("OUT_DIR")'
@@ -58,7 +60,7 @@ def share_caught(crate: str, sample: str | None) -> float:
     command += ["--dir", str(tree), "--in-place"]
     if sample:
         command += ["--sharding", "round-robin", "--shard", sample]
-    environment = os.environ | {"CARGO_TARGET_DIR": str(folder / "build")}
+    environment = os.environ | {"CARGO_TARGET_DIR": str(folder / "build"), "PROPTEST_CASES": CASES}
     code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if code not in (ALL_CAUGHT, SOME_MISSED, SOME_TIMED_OUT):
         sys.exit(code)

@@ -218,8 +218,17 @@ fn observers_see_messages_pass_through_each_engine() {
     assert!(found == expected, "stories.txt has another text than this:\n{found}");
 }
 
+/// 120 random plays, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let standard = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => standard,
+        None => ProptestConfig { cases: 120, ..standard },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn every_message_arrives_once_and_whole(
