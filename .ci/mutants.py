@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 CRATES = ("memory", "fabrics", "interfaces")
 LEAST_CAUGHT = 0.85
 CASES = "8"
-"""Cases of each random test, few for the sake of time: a change that needs more of them to be noticed counts as missed."""
+"""Cases of each random test, few for the sake of time: a change that needs more is missed."""
 INSTALL = "make mutants needs cargo-mutants: cargo install --locked cargo-mutants"
 # How a module takes in the list that its crate's build script has written.
 FOUND_FILES = 'include!(concat!(env!("OUT_DIR")'
