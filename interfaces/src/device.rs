@@ -286,7 +286,9 @@ mod tests {
 
     #[test]
     fn an_interface_without_cachable_memory_takes_no_part_in_coherence() {
-        assert!(device("NI2w").seats().iter().all(|seat| !seat.is_coherent && seat.homes.is_empty()));
+        let fifo = device("NI2w");
+        assert!(fifo.seats().iter().all(|seat| !seat.is_coherent && seat.homes.is_empty()));
+        assert_eq!(fifo.peek(fifo.seats()[0].registers[0].start), None);
     }
 
     #[test]
