@@ -177,6 +177,21 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_entry_waits_for_the_sense_of_the_pass_in_which_it_is_filled_next() {
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        let mut awaited = |messages| {
+            (0..messages).for_each(|_| unread.add());
+            [0, 1, 2, 3].map(|entry| unread.awaited_sense(entry))
+        };
+        let first = awaited(0)[0];
+        assert_eq!(awaited(0), [first; 4]);
+        assert_eq!(awaited(2), [!first, !first, first, first]);
+        assert_eq!(awaited(2), [!first; 4]);
+        assert_eq!(awaited(3), [first, first, first, !first]);
+    }
+
+    #[test]
     fn a_full_engine_looks_again_when_the_message_behind_a_batch_is_fetched() {
         let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
         let mut unread = Unread::none(queue, Room::whole(&queue));
