@@ -39,7 +39,8 @@ def main() -> int:
     """Try the changes of the crates named and return the exit code."""
     parser = argparse.ArgumentParser(prog="make mutants")
     parser.add_argument("crates", nargs="*", metavar="CRATE", help=f"of {', '.join(CRATES)}")
-    parser.add_argument("--sample", metavar="K/N", help="each N-th change, from number K < N on")
+    text = "each N-th change, from number K < N on"
+    parser.add_argument("--sample", metavar="K/N", type=sample, help=text)
     options = parser.parse_args()
     unknown = set(options.crates).difference(CRATES)
     if unknown:
@@ -48,6 +49,14 @@ def main() -> int:
         return fail(INSTALL, 2)
     shares = [share_caught(crate, options.sample) for crate in options.crates or CRATES]
     return 0 if all(share >= LEAST_CAUGHT for share in shares) else 4
+
+
+def sample(text: str) -> str:
+    """Return the text if it names a sample."""
+    part, _, whole = text.partition("/")
+    if part.isdigit() and whole.isdigit() and int(part) < int(whole):
+        return text
+    raise argparse.ArgumentTypeError(f"'{text}' is no K/N with K < N, such as 1/8")
 
 
 def share_caught(crate: str, sample: str | None) -> float:

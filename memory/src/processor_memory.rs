@@ -59,7 +59,8 @@ narthex_kernel::statistics! {
     }
 }
 
-/// Transactions on blocks that overtake a posted store at most.
+/// Transactions on blocks that overtake a posted store at most. No paper states it:
+/// it only has to end, and is so large that a loop comes to it which always misses.
 const MOST_OVERTAKING: u8 = 16;
 
 /// Which of a processor's transactions an interconnect carries.
