@@ -307,6 +307,7 @@ impl Port for FlatMemory {
         }
         match self.store(address, size, value) {
             Outcome::Done(()) => Outcome::Done(true),
+            Outcome::Late((), late) => Outcome::Late(true, late),
             Outcome::Wait => Outcome::Wait,
             Outcome::Fault(fault) => Outcome::Fault(fault),
         }

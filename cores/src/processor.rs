@@ -65,6 +65,7 @@ impl<T: Timing> Processor<T> {
             code: CodeView::new(code),
             clock_stands: false,
             counter_reads: 0,
+            late: None,
         };
         Processor { core: Box::new(core), must_execute: false, period_ps }
     }
@@ -185,8 +186,11 @@ impl<T: Timing> Processor<T> {
         let cursor = enter(core);
         if core.entering && T::TIMED && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
             let pc = core.pc;
-            if !port.fetch_hit(pc) && !fetch(core, port, pc) {
-                return core.exit;
+            if !port.fetch_hit(pc) {
+                match fetch(core, port, pc, core.t) {
+                    Some(t) => core.t = t,
+                    None => return core.exit,
+                }
             }
             core.fetched(pc);
         }
@@ -330,6 +334,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             slot_ps: _,
             clock_stands: _,
             counter_reads: _,
+            late: _,
         } = self;
         archive.each(registers)?;
         timing.archive(archive)?;

@@ -17,6 +17,7 @@
 //! [`Functional`] leaves all that out: each instruction takes one slot.
 
 use narthex_kernel::{Archive, Archived, Damage};
+use narthex_memory::port::Late;
 use serde::{Deserialize, Serialize};
 
 use crate::access_control::AccessControl;
@@ -53,7 +54,12 @@ pub enum Unit {
     Branch,
     /// The divider (and square root), not pipelined.
     Divider,
+    /// The port of the cache below the first level.
+    Below,
 }
+
+/// How many units there are.
+const UNITS: usize = 4;
 
 /// The passing of time in a processor. Two implementations exist; instruction
 /// handlers are compiled for each.
@@ -84,6 +90,15 @@ pub trait Timing: Send {
 
     /// The change of an access tag that issued at `at` occupies the memory port.
     fn occupy_with_tag_change(&mut self, at: u64);
+
+    /// An access that issued at `at`, and whose result would have gone to `register`
+    /// as that of a hit, is served below the first level. The data cache is taken
+    /// until then.
+    fn come_late(&mut self, register: u8, at: u64, late: Late);
+
+    /// The first slot of an instruction that would have issued at `t`, and whose fetch
+    /// is served below the first level.
+    fn fetch_late(&mut self, t: u64, late: Late) -> u64;
 
     /// The first slot of the handler of an access that was refused at `at`.
     fn trap(&self, at: u64) -> u64;
@@ -145,6 +160,12 @@ impl Timing for Functional {
 
     fn occupy_with_tag_change(&mut self, _: u64) {}
 
+    fn come_late(&mut self, _: u8, _: u64, _: Late) {}
+
+    fn fetch_late(&mut self, t: u64, _: Late) -> u64 {
+        t
+    }
+
     /// A refused access retires nothing, so it takes no slot.
     fn trap(&self, at: u64) -> u64 {
         at
@@ -191,7 +212,7 @@ pub struct InOrder {
     /// From the start of a taken branch's cycle to its target's first slot.
     redirect_slots: u64,
     /// When each [`Unit`] is free.
-    free: [u64; 3],
+    free: [u64; UNITS],
     /// When each register of the file is ready.
     ready: [u64; 256],
 }
@@ -216,7 +237,7 @@ impl Archived for InOrder {
 
 impl InOrder {
     /// Registers and units that can be busy.
-    pub(crate) const PENDING: usize = SINK as usize + 3;
+    pub(crate) const PENDING: usize = SINK as usize + UNITS;
 
     /// For how many slots after `t` each register and unit is still busy.
     pub(crate) fn pending(&self, t: u64) -> [u64; Self::PENDING] {
@@ -239,6 +260,15 @@ impl InOrder {
     #[inline(always)]
     fn cycle_start(&self, slot: u64) -> u64 {
         slot & self.cycle_mask
+    }
+
+    /// When an access that goes below the first level at `at` is over there.
+    fn time_below(&mut self, at: u64, late: Late) -> u64 {
+        let start = self.cycle_start(at).max(self.free[Unit::Below as usize]);
+        let slots = |cycles: u32| u64::from(cycles) * self.width();
+        let (there, free) = (start + slots(late.cycles), start + slots(late.port_cycles));
+        self.free[Unit::Below as usize] = free;
+        there
     }
 }
 
@@ -264,7 +294,7 @@ impl Timing for InOrder {
             tag_change_slots: width,
             trap_slots: width,
             redirect_slots: (1 + config.branch_taken_cycles) * width,
-            free: [0; 3],
+            free: [0; UNITS],
             ready: [0; 256],
         }
     }
@@ -286,7 +316,7 @@ impl Timing for InOrder {
     #[inline(always)]
     fn occupy(&mut self, unit: Unit, at: u64, class: Class) {
         let slots = match unit {
-            Unit::Memory | Unit::Branch => self.latency_slots[Class::Integer as usize],
+            Unit::Memory | Unit::Branch | Unit::Below => self.latency_slots[Class::Integer as usize],
             Unit::Divider => self.latency_slots[class as usize],
         };
         self.free[unit as usize] = self.cycle_start(at) + slots;
@@ -299,6 +329,17 @@ impl Timing for InOrder {
 
     fn occupy_with_tag_change(&mut self, at: u64) {
         self.free[Unit::Memory as usize] = self.cycle_start(at) + self.tag_change_slots;
+    }
+
+    fn come_late(&mut self, register: u8, at: u64, late: Late) {
+        let there = self.time_below(at, late);
+        self.ready[register as usize] = there + self.latency_slots[Class::Load as usize];
+        let memory = &mut self.free[Unit::Memory as usize];
+        *memory = there.max(*memory);
+    }
+
+    fn fetch_late(&mut self, t: u64, late: Late) -> u64 {
+        self.time_below(t, late)
     }
 
     fn trap(&self, at: u64) -> u64 {

@@ -298,6 +298,10 @@ impl<'a> Blueprint<'a> {
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
                 .with_translation(Translation::of_process(process, DEVICE_REGION));
+        let memory = match &config.second_level_cache {
+            Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
+            _ => memory,
+        };
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {

@@ -86,8 +86,11 @@ impl Estimate {
         let pages = |bytes: usize| (bytes as u64).div_ceil(PAGE_BYTES) + 1;
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
         let variables: u64 = variables.map(|segment| pages(segment.bytes.len())).sum();
+        let second = config.second_level_cache.as_ref();
+        let second = second.map_or(0, |second| second.host_bytes(&config.data_cache));
         let process_bytes = config.data_cache.host_bytes()
             + instructions
+            + second
             + queues.sum::<u64>()
             + (variables + STARTED_PAGES) * PAGE_BYTES
             + PROCESS_BYTES;

@@ -22,6 +22,7 @@
 
 mod config;
 mod front;
+mod levels;
 mod soundness;
 
 use std::hash::{Hash, Hasher};
@@ -41,7 +42,7 @@ pub use soundness::Geometry;
 const VALID: u64 = 8;
 
 /// One line's place in the cache.
-type Line = usize;
+pub(crate) type Line = usize;
 
 /// A block that has to leave to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,14 +268,14 @@ impl Cache {
     ) {
         let state = self.protocol.fill(request, shared);
         let line = self.line_for(address);
-        self.put(line, address, state, data, most);
+        self.put(line, address, state, data.map(|data| &**data), most);
     }
 
     /// Puts a block in with a state of the caller's choice: for owners that
     /// produce whole blocks themselves.
     pub fn place(&mut self, address: u64, state: State, data: Option<&BlockData>) {
         let line = self.line_for(address);
-        self.put(line, address, state, data, Tag::Write);
+        self.put(line, address, state, data.map(|data| &**data), Tag::Write);
     }
 
     /// The line that has the block of `address`, or an empty one for it.
@@ -287,7 +288,7 @@ impl Cache {
         line
     }
 
-    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&BlockData>, most: Tag) {
+    fn put(&mut self, line: Line, address: u64, state: State, data: Option<&[u8]>, most: Tag) {
         if let Some(lost) = self.lost.get_mut(line) {
             *lost = 0;
         }

@@ -2,7 +2,7 @@
 //!
 //! A processor does not know whether a bus, a directory or plain memory
 //! answers, nor whether it serves a host or a network interface. It makes an
-//! access and gets one of three outcomes. `Wait` means: stop, and make the
+//! access and gets one of a few outcomes. `Wait` means: stop, and make the
 //! *same* access again when you are woken; what wakes the processor has
 //! arranged that the repeated access can finish (a cache line was filled, an
 //! uncached value has come back, a store buffer has room), so the processor
@@ -19,10 +19,45 @@ use crate::access_tags::{Tag, TagError};
 pub enum Outcome<T> {
     /// The access is finished, without time beyond the hit latency.
     Done(T),
+    /// The access is finished, and its result comes later than that of a hit.
+    Late(T, Late),
     /// The processor stops, and repeats the access when it is woken.
     Wait,
     /// The access is not allowed.
     Fault(AccessFault),
+}
+
+/// The time that an access takes in the cache below the first level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// Processor cycles from where it begins there to its result, beyond what a hit
+    /// takes. It begins when the port of that cache is free.
+    pub cycles: u32,
+    /// Cycles for which it takes that port.
+    pub port_cycles: u32,
+}
+
+impl Late {
+    /// Two accesses of one instruction, one after the other.
+    pub fn join(first: Option<Late>, second: Option<Late>) -> Option<Late> {
+        match (first, second) {
+            (Some(first), Some(second)) => Some(Late {
+                cycles: first.cycles + second.cycles,
+                port_cycles: first.port_cycles + second.port_cycles,
+            }),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    /// An access that is finished, late or not.
+    pub fn finished(value: T, late: Option<Late>) -> Self {
+        match late {
+            None => Outcome::Done(value),
+            Some(late) => Outcome::Late(value, late),
+        }
+    }
 }
 
 /// Why an access is not allowed.

@@ -19,27 +19,31 @@
 
 pub mod block_buffers;
 mod port;
+pub mod second_level;
 mod store_buffer;
 mod tagged_memory;
+mod transactions;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 
-use crate::access_tags::{AccessTags, Tag};
+use crate::access_tags::AccessTags;
 use crate::cache::{self, Cache};
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
 use crate::protocols::{Access, Request, State};
-use crate::transaction::{AgentId, BlockData, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
 
 narthex_kernel::statistics! {
@@ -134,6 +138,8 @@ pub struct ProcessorMemory {
     data: Cache,
     /// None: instruction fetch is ideal.
     instructions: Option<Cache>,
+    /// None: the first level is on the interconnect.
+    second: Option<Box<SecondLevel>>,
     store_buffer: VecDeque<Uncached>,
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
@@ -176,6 +182,7 @@ impl ProcessorMemory {
             translation: Translation::default(),
             data: Cache::new(data),
             instructions: instructions.map(Cache::new),
+            second: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
@@ -197,7 +204,8 @@ impl ProcessorMemory {
     pub fn fixed(&self) -> impl PartialEq + use<> {
         let buffers = self.block_buffers.as_ref();
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
-        let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry));
+        let second = self.second.as_ref().map(|second| second.fixed());
+        let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         (self.agent, self.translation.clone(), caches, self.posted_limit, buffers, self.supply_time)
     }
 
@@ -211,19 +219,82 @@ impl ProcessorMemory {
         &self.translation
     }
 
-    /// The block that holds an address of the node, if the data cache has it.
-    pub fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.data.peek(self.translation.to_process(address)?)
+    /// The same with a second level below its caches, of which `data` is the one for
+    /// data. The parameters have been checked by [`second_level::Config::problems`].
+    pub fn with_second_level(self, config: &second_level::Config, data: &cache::Config) -> Self {
+        // What snarfs is the cache that the interconnect sees.
+        let first = cache::Config { snarfing: false, ..data.clone() };
+        let second = Some(Box::new(SecondLevel::new(config, data)));
+        ProcessorMemory { data: Cache::new(&first), second, ..self }
     }
 
-    /// Replaces bytes at an address of the node, inside a block, if the data
-    /// cache has it. Functional: the caller sees to all other copies.
-    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        if let Some(own) = self.translation.to_process(address)
-            && self.data.peek(own).is_some()
-        {
-            self.data.write(own, bytes);
+    /// What its second level has counted, if it has one.
+    pub fn second_level_statistics(&self) -> Option<&second_level::Statistics> {
+        self.second.as_ref().map(|second| &second.statistics)
+    }
+
+    /// Processor cycles for which an access that goes to the interconnect has looked
+    /// into caches below the first level.
+    pub fn look_up_cycles(&self) -> u32 {
+        self.second.as_ref().map_or(0, |second| second.latency_cycles)
+    }
+
+    /// Reads the newest bytes at an address of the node, inside a block of the
+    /// interconnect, if the caches of data have them; says whether they do.
+    pub fn peek(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.translation.to_process(address).is_some_and(|own| self.peek_own(own, bytes))
+    }
+
+    /// The same at an address of its process.
+    fn peek_own(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let below = self.second.as_ref().and_then(|second| second.cache.bytes_at(address, bytes.len()));
+        let is_below = below.is_some();
+        if let Some(below) = below {
+            bytes.copy_from_slice(below);
         }
+        let mut done = 0;
+        while done < bytes.len() {
+            let here = address + done as u64;
+            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
+            match self.data.bytes_at(here, end - done) {
+                Some(newest) => bytes[done..end].copy_from_slice(newest),
+                None if is_below => {}
+                None => return false,
+            }
+            done = end;
+        }
+        true
+    }
+
+    /// Replaces bytes at an address of the node, inside a block of the interconnect,
+    /// where the caches of data have them. Functional: the caller sees to all other
+    /// copies.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Some(own) = self.translation.to_process(address) else { return };
+        if let Some(second) = &mut self.second
+            && second.cache.holds(own)
+        {
+            second.cache.write(own, bytes);
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            let here = own + done as u64;
+            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
+            if self.data.holds(here) {
+                self.data.write(here, &bytes[done..end]);
+            }
+            done = end;
+        }
+    }
+
+    /// Empties every line of the caches of data whose block begins in `range`, handing
+    /// what is newer than its home to `write_back`, older bytes first. For changes of
+    /// the page table: functional, without time.
+    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        if let Some(second) = &mut self.second {
+            second.cache.flush(range.clone(), &mut write_back);
+        }
+        self.data.flush(range, write_back);
     }
 
     /// The blocks that the data cache holds, with their states.
@@ -237,7 +308,8 @@ impl ProcessorMemory {
     }
 
     /// The data cache gives up `block`, as for one that conflicts with it; the
-    /// write-back that this takes, if any. It is not completed here.
+    /// write-back that this takes, if any. It is not completed here. There is no
+    /// second level.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
         let write_back = self.give_up(block)?;
         let address = self.translation.to_node(write_back.address);
@@ -251,25 +323,26 @@ impl ProcessorMemory {
         if let Some(instructions) = &self.instructions {
             instructions.hash_blocks(hasher);
         }
+        if let Some(second) = &self.second {
+            second.cache.hash_blocks(hasher);
+        }
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
         (self.overtaking, &self.block_buffers, &self.tags, self.code_version, self.code_removals)
             .hash(hasher);
     }
 
-    /// Feeds the data cache's blocks to `hasher`.
+    /// Feeds the blocks of the caches of data to `hasher`.
     pub fn hash_bytes<H: Hasher>(&self, hasher: &mut H) {
         self.data.hash_blocks(hasher);
+        if let Some(second) = &self.second {
+            second.cache.hash_blocks(hasher);
+        }
     }
 
     /// The port that the processor sees while it runs.
     pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory }
-    }
-
-    /// The data cache.
-    pub fn data_cache(&mut self) -> &mut Cache {
-        &mut self.data
     }
 
     /// Forgets every cached instruction block.
@@ -339,203 +412,6 @@ impl ProcessorMemory {
             Pending::Block { address, .. } => Some(address),
             Pending::Drain { .. } => None,
         }
-    }
-
-    /// The interconnect of this traffic is granted: the transaction that the
-    /// present state needs on it.
-    pub fn issue(&mut self, traffic: Traffic) -> Option<Transaction> {
-        if !self.wants(traffic) {
-            return None;
-        }
-        let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
-        let (issued, mut transaction) = match self.pending {
-            Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
-            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
-            Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
-                (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
-            }
-            Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
-                (Issued::UncachedStore, self.uncached(Kind::UncachedStore, store))
-            }
-            Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
-                (Issued::BlockTransfer, self.block_transfer(kind, address)?)
-            }
-            _ => {
-                let store = *self.store_buffer.front()?;
-                (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
-            }
-        };
-        self.overtaking = match issued {
-            Issued::WriteBack | Issued::Block { .. }
-                if traffic == Traffic::All && !self.store_buffer.is_empty() =>
-            {
-                self.overtaking + 1
-            }
-            _ => 0,
-        };
-        *self.issued(transaction.kind) = Some(issued);
-        transaction.address = self.translation.to_node(transaction.address);
-        Some(transaction)
-    }
-
-    /// Whether the oldest posted store goes before blocks that want the same
-    /// interconnect.
-    fn is_stores_turn(&self, traffic: Traffic) -> bool {
-        traffic == Traffic::All && self.overtaking >= MOST_OVERTAKING
-    }
-
-    /// The transaction that was issued is over. True: the processor repeats its
-    /// access now.
-    pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
-        match self.issued(transaction.kind).take().expect("a transaction was issued") {
-            Issued::WriteBack => false,
-            Issued::Block { address, request, instructions } => {
-                let data = response.data.as_ref();
-                match &mut self.instructions {
-                    Some(cache) if instructions => cache.fill(address, request, response.shared, data),
-                    _ => {
-                        // The first store to the block looks at its page, which decides
-                        // whether the next ones may be fast.
-                        let most = self.most_allowed(address, Tag::Read);
-                        self.data.fill_allowing(address, request, response.shared, data, most);
-                    }
-                }
-                self.pending = None;
-                true
-            }
-            Issued::UncachedLoad => self.finish_uncached(response.value),
-            Issued::UncachedStore => self.finish_uncached(transaction.value),
-            Issued::BlockTransfer => {
-                if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
-                    buffers.receive.copy_from_slice(block);
-                }
-                self.finish_uncached(0)
-            }
-            Issued::PostedStore => {
-                self.store_buffer.pop_front();
-                let Some(Pending::Drain { below }) = self.pending else {
-                    return false;
-                };
-                let drained = self.store_buffer.len() < below;
-                if drained {
-                    self.pending = None;
-                }
-                drained
-            }
-        }
-    }
-
-    /// Answers another agent's transaction.
-    pub fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
-        let (Some(snoop), Some(address)) =
-            (transaction.kind.snoop(), self.translation.to_process(transaction.address))
-        else {
-            return SnoopReply::default();
-        };
-        let mut reply = self.data.snoop(snoop, address);
-        reply.delay = self.supply_time;
-        if let Some(cache) = &mut self.instructions {
-            reply.shares |= cache.snoop(snoop, address).shares;
-        }
-        if self.reservation == Some(address) && !self.data.state(address).is_readable() {
-            self.reservation = None;
-        }
-        reply
-    }
-
-    /// What is under way, of accesses of this kind.
-    fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
-        if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
-    }
-
-    /// Another agent's transaction is over, whose bytes the caches may take. Says
-    /// whether one did.
-    pub fn snarf(&mut self, transaction: &Transaction) -> bool {
-        let (Some(snoop), Some(data), Some(address)) =
-            (transaction.kind.snoop(), &transaction.data, self.translation.to_process(transaction.address))
-        else {
-            return false;
-        };
-        let by_data = self.data.snarf(snoop, address, data);
-        if by_data {
-            self.statistics.snarfed.increment();
-            self.allow(address, Tag::Write);
-        }
-        let by_instructions =
-            self.instructions.as_mut().is_some_and(|instructions| instructions.snarf(snoop, address, data));
-        if by_instructions {
-            self.statistics.snarfed.increment();
-        }
-        by_data || by_instructions
-    }
-
-    fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
-        Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
-    }
-
-    /// The transaction for the pending miss: first the write-back of a dirty
-    /// victim, then the block, as the line's state asks for by now. None: the
-    /// access needs nothing any more.
-    fn issue_block(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
-        let block = self.data.block_of(address);
-        if let Some(write_back) = self.make_room(block) {
-            return Some(write_back);
-        }
-        let Err(request) = self.data.access(address, access) else {
-            // The block was snarfed while the access waited.
-            self.pending = None;
-            return None;
-        };
-        let kind = match request {
-            Request::Read => Kind::Read,
-            Request::ReadExclusive => Kind::ReadExclusive,
-            Request::Upgrade => Kind::Upgrade,
-            Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
-        };
-        let issued = Issued::Block { address: block, request, instructions: false };
-        Some((issued, Transaction::block(self.agent, kind, block)))
-    }
-
-    /// Drops a block of the data cache; its write-back, at the process's address.
-    fn give_up(&mut self, block: u64) -> Option<Transaction> {
-        let data = self.data.remove(block);
-        self.given_up(block, data)
-    }
-
-    /// A block has left the data cache: its write-back, if its home has older bytes.
-    fn given_up(&mut self, block: u64, data: Option<BlockData>) -> Option<Transaction> {
-        self.reservation = self.reservation.filter(|&reserved| reserved != block);
-        Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data?))
-    }
-
-    /// Empties a line for `block`; the write-back that it takes, if any.
-    fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
-        let (victim, data) = self.data.make_room(block)?;
-        Some((Issued::WriteBack, self.given_up(victim, data)?))
-    }
-
-    fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {
-        let cache = self.instructions.as_mut()?;
-        let block = cache.block_of(address);
-        // Instructions are never dirty: a victim just goes.
-        cache.make_room(block);
-        let issued = Issued::Block { address: block, request: Request::Read, instructions: true };
-        Some((issued, Transaction::block(self.agent, Kind::Read, block)))
-    }
-
-    fn finish_uncached(&mut self, value: u64) -> bool {
-        let pending = self.pending.take().expect("an uncached access was pending");
-        self.finished = Some((pending, value));
-        true
-    }
-
-    /// The value of `access` if it is the one that has just finished.
-    fn take_finished(&mut self, access: Pending) -> Option<u64> {
-        let (finished, value) = self.finished?;
-        (finished == access).then(|| {
-            self.finished = None;
-            value
-        })
     }
 }
 

@@ -80,6 +80,16 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.retire(at);
     }
 
+    /// The end of an instruction that writes what an access gave it, which may come
+    /// late.
+    #[inline(always)]
+    pub fn finish_access(self, at: u64, rd: u8, value: u64) {
+        self.core.registers[rd as usize] = value;
+        self.core.timing.produce(rd, at, Class::Load);
+        self.core.settle_time(rd, at);
+        self.retire(at);
+    }
+
     /// The end of an instruction: the next one in line is executed.
     #[inline(always)]
     pub fn retire(self, at: u64) {
@@ -146,7 +156,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     }
 
     #[inline(always)]
-    pub(super) fn loaded<const SIZE: usize, E: Extend>(self, at: u64, rd: u8, value: u64) {
+    fn loaded<const SIZE: usize, E: Extend>(self, at: u64, rd: u8, value: u64) {
         self.core.timing.occupy(Unit::Memory, at, Class::Load);
         self.finish(at, rd, Class::Load, E::extend::<SIZE>(value));
     }

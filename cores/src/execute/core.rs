@@ -1,6 +1,6 @@
 //! The state of a processor that handlers change.
 
-use narthex_memory::port::{AccessFault, Outcome};
+use narthex_memory::port::{AccessFault, Late, Outcome};
 
 use crate::access_control::TrapRegisters;
 use crate::code::{Block, CodeView};
@@ -102,6 +102,8 @@ pub(crate) struct Core<T> {
     pub clock_stands: bool,
     /// How often the program has read a counter.
     pub counter_reads: u64,
+    /// How late the access is that has just finished; none once its instruction has.
+    pub late: Option<Late>,
 }
 
 impl<T: Timing> Core<T> {
@@ -149,10 +151,24 @@ impl<T: Timing> Core<T> {
     ) -> Option<V> {
         match outcome {
             Outcome::Done(value) => return Some(value),
+            Outcome::Late(value, late) => {
+                self.late = Late::join(self.late, Some(late));
+                return Some(value);
+            }
             Outcome::Wait => self.exit = Exit::Stop(Stop::Wait),
             Outcome::Fault(fault) => self.fault(kind(fault), address),
         }
         None
+    }
+
+    /// The access of an instruction that issued at `at` is finished, and its result
+    /// went to `register` as that of a hit: it comes later, if it has gone below the
+    /// first level.
+    #[inline(always)]
+    pub fn settle_time(&mut self, register: u8, at: u64) {
+        if let Some(late) = self.late.take() {
+            self.timing.come_late(register, at, late);
+        }
     }
 
     /// Notes a fault; the processor's loop adds where it happened.

@@ -7,9 +7,9 @@ use narthex_memory::Port;
 use super::context::Extend;
 use super::{Context, Core, Exit, Table};
 use crate::decode::ENTERS_LINE;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
 use crate::stop::{FaultKind, Stop};
-use crate::timing::Timing;
+use crate::timing::{Class, Timing, Unit};
 
 /// Comes back to the processor's loop.
 pub(super) fn pause<P, T: Timing>(
@@ -67,9 +67,13 @@ pub(super) fn enter_line<P: Port, T: Timing>(
         return horizon(core, cursor, port, t, count, table);
     }
     let line = line_entered(core.pc_of(cursor));
+    let mut t = t;
     if !core.is_fetched(line) {
-        if !port.fetch_hit(line) && !fetch(core, port, line) {
-            return core.save(cursor, t, count);
+        if !port.fetch_hit(line) {
+            match fetch(core, port, line, t) {
+                Some(fetched) => t = fetched,
+                None => return core.save(cursor, t, count),
+            }
         }
         core.fetched(line);
     }
@@ -95,20 +99,30 @@ pub(super) fn fetch_target<P: Port, T: Timing>(
     table: &Table<P, T>,
 ) {
     let pc = core.pc_of(cursor);
-    if !fetch(core, port, pc) {
+    let Some(t) = fetch(core, port, pc, t) else {
         core.entering = true;
         return core.save(cursor, t, count);
-    }
+    };
     core.fetched(pc);
     table.dispatch(core, cursor, port, t, count)
 }
 
-/// Fetches from `address`; false if that has to wait or is not allowed.
+/// Fetches from `address` for an instruction that may issue at `t`: when it may then;
+/// none if the fetch has to wait or is not allowed.
 #[cold]
 #[inline(never)]
-pub(crate) fn fetch<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, address: u64) -> bool {
+pub(crate) fn fetch<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    address: u64,
+    t: u64,
+) -> Option<u64> {
     let outcome = port.fetch(address);
-    core.settle(outcome, FaultKind::Fetch, address).is_some()
+    core.settle(outcome, FaultKind::Fetch, address)?;
+    match core.late.take() {
+        None => Some(t),
+        Some(late) => Some(core.timing.fetch_late(t, late)),
+    }
 }
 
 /// A load that is no plain hit. `at` is the slot at which it issues.
@@ -127,8 +141,9 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
     let Some(value) = load_through(core, port, address, SIZE) else {
         return core.save(cursor, at, count);
     };
+    core.timing.occupy(Unit::Memory, at, Class::Load);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
-    context.loaded::<SIZE, E>(at, rd, value)
+    context.finish_access(at, rd, E::extend::<SIZE>(value))
 }
 
 #[inline(never)]
@@ -160,6 +175,7 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
         return core.save(cursor, at, count);
     }
     core.timing.occupy_with_store(at);
+    core.settle_time(SINK, at);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
     context.retire(at)
 }

@@ -11,7 +11,7 @@ use super::integer::word;
 use crate::execute::{Context, Core, horizon, instructions};
 use crate::operation::Operation;
 use crate::stop::FaultKind;
-use crate::timing::{Class, Timing, Unit};
+use crate::timing::{Timing, Unit};
 
 instructions! {
     "lr.w" "00010 -- 00000 rs1 010 rd 0101111" => |c| c.atomic::<4>(load_reserved);
@@ -115,7 +115,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         };
         self.core.timing.occupy_with_store(at);
         let result = if SIZE == 4 { word(result as u32) } else { result };
-        self.finish(at, rd, Class::Load, result);
+        self.finish_access(at, rd, result);
     }
 
     /// memory[rs1] = f(memory[rs1], rs2), and rd gets what was there.
@@ -150,6 +150,6 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         }
         self.core.timing.occupy_with_store(at);
         let old = if SIZE == 4 { word(old as u32) } else { old };
-        self.finish(at, rd, Class::Load, old);
+        self.finish_access(at, rd, old);
     }
 }

@@ -8,7 +8,7 @@ use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_kernel::{Bytes, Duration};
-use narthex_memory::processor_memory::{self, block_buffers};
+use narthex_memory::processor_memory::{self, block_buffers, second_level};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct MachineConfig {
     pub data_cache: cache::Config,
     /// The processor's instruction cache.
     pub instruction_cache: InstructionCache,
+    /// The processor's second-level cache, below its data and instruction caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_level_cache: Option<second_level::Config>,
     /// The processor's store buffer.
     pub store_buffer: processor_memory::StoreBufferConfig,
     /// The processor's block buffers.
@@ -140,9 +143,28 @@ impl MachineConfig {
         problems
     }
 
-    /// The data cache's block, which is the node's coherence block.
+    /// The node's coherence block: that of the caches on its buses.
     pub fn block(&self) -> Bytes {
-        self.data_cache.block
+        self.second_level_cache.as_ref().map_or(self.data_cache.block, |second| second.block)
+    }
+
+    /// The key of the coherence block.
+    pub(super) fn block_key(&self) -> &'static str {
+        match self.second_level_cache {
+            Some(_) => "second_level_cache.block",
+            None => "data_cache.block",
+        }
+    }
+
+    /// The rules that the second level breaks below the caches above it.
+    fn second_level_problems(&self) -> Vec<(&'static str, String)> {
+        let Some(second) = &self.second_level_cache else { return Vec::new() };
+        let instructions = match &self.instruction_cache {
+            InstructionCache::Ideal {} => None,
+            InstructionCache::Cache(cache) => Some(("instruction_cache", cache)),
+        };
+        let above: Vec<_> = std::iter::once(("data_cache", &self.data_cache)).chain(instructions).collect();
+        second.problems(&self.data_cache, &above)
     }
 
     /// Bytes of payload that fit into a packet.
@@ -159,6 +181,7 @@ impl MachineConfig {
             ("access_control", self.access_control.problems()),
             ("data_cache", self.data_cache.problems()),
             ("instruction_cache", instruction_cache),
+            ("second_level_cache", self.second_level_problems()),
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
@@ -219,12 +242,14 @@ impl MachineConfig {
         let further = self.buses.iter().map(|(name, bus)| (format!("buses.{name}.width"), bus.width));
         for (key, width) in widths.chain(further) {
             if !block.as_u64().is_multiple_of(width.as_u64().max(1)) {
-                let message = format!("{width} does not divide the block of {block} (data_cache.block)");
+                let of_block = self.block_key();
+                let message = format!("{width} does not divide the block of {block} ({of_block})");
                 problems.push(broken(&key, message));
             }
         }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
-            if config.block != block {
+            // Below a second level its block has to nest, no more.
+            if config.block != block && self.second_level_cache.is_none() {
                 let message = format!(
                     "{} is not the data cache's block of {block}; a node has one block size",
                     config.block
@@ -261,7 +286,8 @@ impl MachineConfig {
         let (Messages { packet, header }, block) = (&self.messages, self.block());
         let mut problems = Vec::new();
         if packet.as_u64() == 0 || packet.as_u64() % block.as_u64().max(1) != 0 {
-            let message = format!("{packet} is not a multiple of the block of {block} (data_cache.block)");
+            let key = self.block_key();
+            let message = format!("{packet} is not a multiple of the block of {block} ({key})");
             problems.push(broken("messages.packet", message));
         }
         if header.as_u64() < SMALLEST_HEADER_BYTES || header.as_u64() % 4 != 0 {

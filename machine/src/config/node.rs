@@ -58,7 +58,8 @@ pub struct NodeShape {
 pub struct ProcessorPart {
     /// The table of its core.
     pub core: String,
-    /// The tables of its data cache and of its instruction cache.
+    /// The tables of its data cache, of its instruction cache and, where it has one, of
+    /// its second-level cache.
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
@@ -98,6 +99,8 @@ pub struct InterfacePart {
     pub on: Vec<String>,
 }
 
+/// The table of a second-level cache.
+const SECOND_LEVEL: &str = "second_level_cache";
 /// What runs on the processors of the program.
 pub const PROGRAM: &str = "program";
 /// What runs on a processor, before the name of a firmware.
@@ -242,6 +245,13 @@ impl NodeShape {
             );
             problems.push(broken("node.processors", message));
         }
+        if machine.second_level_cache.is_some()
+            && !self.processors.values().any(ProcessorPart::has_second_level)
+        {
+            let message =
+                "describes a cache that no processor has: expected it in node.processors.NAME.caches";
+            problems.push(broken(SECOND_LEVEL, message));
+        }
         for (name, part) in &self.processors {
             let key = |field: &str| format!("node.processors.{name}.{field}");
             if part.core != "processor" && !machine.processors.contains_key(&part.core) {
@@ -252,13 +262,7 @@ impl NodeShape {
                     unknown(&part.core, "table of a processor", tables.collect::<Vec<_>>().iter()),
                 ));
             }
-            if part.caches != ["data_cache", "instruction_cache"] {
-                let message = format!(
-                    "{:?} is not allowed; expected [\"data_cache\", \"instruction_cache\"]",
-                    part.caches
-                );
-                problems.push(broken(&key("caches"), message));
-            }
+            problems.extend(part.cache_problem(machine).map(|message| broken(&key("caches"), message)));
             if part.runs != PROGRAM && part.runs.strip_prefix(FIRMWARE).is_none_or(str::is_empty) {
                 let message =
                     format!("{:?} is not allowed; expected \"program\" or \"firmware/NAME\"", part.runs);
@@ -306,6 +310,35 @@ impl NodeShape {
         let first = self.host().1.on.as_str();
         let others = self.interconnects.keys().map(String::as_str).filter(|&name| name != first);
         std::iter::once(first).chain(others).collect()
+    }
+}
+
+impl ProcessorPart {
+    /// Whether it has a second-level cache.
+    pub fn has_second_level(&self) -> bool {
+        self.caches.iter().any(|table| table == SECOND_LEVEL)
+    }
+
+    /// What is wrong with its caches, all of which are on a bus with one block size.
+    fn cache_problem(&self, machine: &MachineConfig) -> Option<String> {
+        let first = ["data_cache", "instruction_cache"];
+        let caches: Vec<&str> = self.caches.iter().map(String::as_str).collect();
+        let block = machine.data_cache.block;
+        match (&caches[..], &machine.second_level_cache) {
+            ([data, instructions, SECOND_LEVEL], None) if [*data, *instructions] == first => Some(format!(
+                "{SECOND_LEVEL:?} has no parameters: the machine's file has no [{SECOND_LEVEL}]"
+            )),
+            ([data, instructions, SECOND_LEVEL], Some(_)) if [*data, *instructions] == first => None,
+            (own, Some(second)) if *own == first && second.block != block => Some(format!(
+                "{caches:?} has blocks of {block} (data_cache.block) on its bus, and the coherence block is {} \
+                 ({SECOND_LEVEL}.block); expected equal blocks, or {SECOND_LEVEL:?} in the list",
+                second.block
+            )),
+            (own, _) if *own == first => None,
+            _ => Some(format!(
+                "{caches:?} is not allowed; expected {first:?}, or the same with {SECOND_LEVEL:?} behind"
+            )),
+        }
     }
 }
 

@@ -88,8 +88,8 @@ impl MachineConfig {
         let beside = self.private_path(attachment).is_some();
         let processors = self.machine.processors_per_node;
         let caches = match self.instruction_cache {
-            InstructionCache::Ideal {} => 1,
-            InstructionCache::Cache(_) => 2,
+            InstructionCache::Cache(_) if !self.node.host().1.has_second_level() => 2,
+            _ => 1,
         };
         let of_devices = issued.iter().copied().filter(|kind| !(beside && kind.is_uncached()));
         Traffic {

@@ -57,8 +57,16 @@ impl Archived for Node {
 
 impl Archived for NodeProcessor {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let NodeProcessor { processor, memory, ledger, activities, state, seats: _, blocking_access_time: _ } =
-            self;
+        let NodeProcessor {
+            processor,
+            memory,
+            ledger,
+            activities,
+            state,
+            seats: _,
+            blocking_access_time: _,
+            look_up_time: _,
+        } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();
         archive.value(memory)?;

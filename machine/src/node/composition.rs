@@ -87,9 +87,15 @@ impl Node {
     /// buffer that has drained brings it nothing, and its own path is no bus.
     fn processors_part(&self, index: usize, on: InterconnectId) -> Duration {
         let processor = &self.processors[index];
-        let waits_for_it = processor.memory.wait_reason() != Some(WaitReason::StoreBuffer);
         let is_private = processor.seats.traffic(on) == Traffic::Uncached;
-        if waits_for_it && !is_private { processor.blocking_access_time } else { Duration::ZERO }
+        match processor.memory.wait_reason() {
+            Some(WaitReason::StoreBuffer) => Duration::ZERO,
+            _ if is_private => Duration::ZERO,
+            Some(WaitReason::DataMiss | WaitReason::InstructionMiss) => {
+                processor.blocking_access_time + processor.look_up_time
+            }
+            _ => processor.blocking_access_time,
+        }
     }
 }
 

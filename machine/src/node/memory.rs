@@ -105,9 +105,7 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         if had_code && !stays_code {
             memory.code_removed();
         }
-        memory
-            .data_cache()
-            .flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
+        memory.flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
     }
 }
 
@@ -116,8 +114,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             let (block, start) = (here - here % node.block_bytes, (here % node.block_bytes) as usize);
             let target = &mut bytes[range];
-            if let Some(cached) = node.caches().find_map(|memory| memory.peek(here)) {
-                target.copy_from_slice(&cached[start..start + target.len()]);
+            if node.caches().any(|memory| memory.peek(here, target)) {
                 return Ok(());
             }
             let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));

@@ -2,7 +2,7 @@
 //! interconnects.
 
 use narthex_cores::{Config, InOrder, Processor};
-use narthex_kernel::{Duration, Ledger, Time};
+use narthex_kernel::{Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::Traffic;
@@ -23,6 +23,8 @@ pub struct NodeProcessor {
     pub(super) seats: ProcessorSeats,
     /// What it adds to an access for which it waits on a bus.
     pub(super) blocking_access_time: Duration,
+    /// What it adds to a miss besides: the look into its second-level cache.
+    pub(super) look_up_time: Duration,
 }
 
 /// Where a processor sits.
@@ -76,6 +78,7 @@ impl NodeProcessor {
         memory: ProcessorMemory,
         seats: ProcessorSeats,
     ) -> Self {
+        let look_up_time = Clock::with_period(config.period()).cycles(memory.look_up_cycles().into());
         NodeProcessor {
             processor,
             memory,
@@ -84,6 +87,7 @@ impl NodeProcessor {
             state: State::Running,
             seats,
             blocking_access_time: config.period() * config.blocking_access_cycles,
+            look_up_time,
         }
     }
 

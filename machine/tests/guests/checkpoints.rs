@@ -57,7 +57,7 @@ fn advance(simulation: &mut Simulation<Node>, windows: u32) -> bool {
 /// Runs a program, and again with a new machine in place of the old one at
 /// random instants: what the nodes say at the end must be the same; where all is
 /// executed, also everything that they hold.
-fn check(request: &RunRequest, guest: &(impl Guest + ?Sized)) {
+pub(crate) fn check(request: &RunRequest, guest: &(impl Guest + ?Sized)) {
     let elf = guest.elf();
     for execute_wait_loops in [true, false] {
         let request = RunRequest { execute_wait_loops, ..guest.in_run(request) };

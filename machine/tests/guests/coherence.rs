@@ -14,7 +14,7 @@ const BYTES: u64 = 4096;
 
 /// One step of a random program, on `1 << shift` bytes at an offset.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(crate) enum Step {
     Load {
         shift: u32,
         signed: bool,
@@ -61,7 +61,7 @@ const ATOMICS: [Atomic; 9] = [
     ("amomaxu", |old, operand| (old as u64).max(operand as u64) as i64),
 ];
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     // A few sets of the cache are used often, so that blocks are evicted.
     let place =
         prop_oneof![0..BYTES - 8, (0..BYTES / 1024, 0..64u64).prop_map(|(way, byte)| way * 1024 + byte)];
@@ -172,7 +172,7 @@ fn write_at(memory: &mut [u8], offset: u64, shift: u32, value: u64) {
 
 /// A program of these steps; it reports a checksum of everything that it read,
 /// and then of all of the memory.
-fn checksumming(steps: &[Step]) -> String {
+pub(crate) fn checksumming(steps: &[Step]) -> String {
     let add = "slli t3, s3, 5\n sub s3, t3, s3\n add s3, s3, t2\n";
     let steps: String = steps.iter().map(|step| format!("{}\n{add}", step.source())).collect();
     format!(
@@ -196,7 +196,7 @@ fn checksumming(steps: &[Step]) -> String {
 }
 
 /// The checksum that the program has to report.
-fn checksum(steps: &[Step]) -> u64 {
+pub(crate) fn checksum(steps: &[Step]) -> u64 {
     let mut memory = vec![0; BYTES as usize];
     let mut read: Vec<u64> = steps.iter().map(|step| step.apply(&mut memory)).collect();
     read.extend((0..BYTES).step_by(8).map(|offset| unsigned_at(&memory, offset, 3)));

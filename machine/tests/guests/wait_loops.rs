@@ -10,7 +10,7 @@ use crate::{ELSEWHERE, MACHINES, machines_and_interfaces};
 
 /// The instructions that a run computed and all that it retired, after its result
 /// has been compared with that of the run that executes them all.
-fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (u64, u64) {
+pub(crate) fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (u64, u64) {
     let (request, elf) = (guest.in_run(request), guest.elf());
     let measured = |execute_wait_loops| {
         let request = RunRequest { execute_wait_loops, ..request.clone() };

@@ -4,10 +4,11 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, Outcome, Port};
+use crate::port::{AccessFault, Late, Outcome, Port};
 use crate::protocols::Access;
 
 use super::block_buffers::transfer_at;
+use super::second_level::Obtained;
 use super::{Pending, ProcessorMemory, Uncached};
 
 /// A processor's view of its node's memory while it runs.
@@ -25,22 +26,37 @@ impl ProcessorPort<'_> {
     }
 
     /// Makes every block of a cachable access present with the right to
-    /// `access` it; the first one that is not becomes pending.
-    fn acquire(&mut self, address: u64, size: usize, access: Access) -> Result<(), Outcome<()>> {
+    /// `access` it, and says how late that is; the first one for which the
+    /// interconnect must be asked becomes pending.
+    fn acquire<T>(&mut self, address: u64, size: usize, access: Access) -> Result<Option<Late>, Outcome<T>> {
+        let mut late = None;
         let last = address.wrapping_add(size as u64 - 1);
         for part in [address, last] {
             if self.own.data.access(part, access).is_err() {
-                match access {
-                    Access::Load => self.own.statistics.load_misses.increment(),
-                    _ => self.own.statistics.store_misses.increment(),
-                }
-                return Err(self.wait(Pending::Data { address: part, access }));
+                late = Late::join(late, self.obtain(part, access)?);
             }
             if self.own.data.block_of(address) == self.own.data.block_of(last) {
                 break;
             }
         }
-        Ok(())
+        Ok(late)
+    }
+
+    /// The data cache does not allow an access: it gets the block from the second
+    /// level, or the access becomes pending.
+    fn obtain<T>(&mut self, address: u64, access: Access) -> Result<Option<Late>, Outcome<T>> {
+        let obtained = self.own.obtain(address, access);
+        if obtained == Obtained::AtOnce {
+            return Ok(None);
+        }
+        match access {
+            Access::Load => self.own.statistics.load_misses.increment(),
+            _ => self.own.statistics.store_misses.increment(),
+        }
+        match obtained {
+            Obtained::Late(late) => Ok(Some(late)),
+            _ => Err(self.wait(Pending::Data { address, access })),
+        }
     }
 
     /// Reads up to eight present bytes, across a block boundary if need be.
@@ -62,9 +78,8 @@ impl ProcessorPort<'_> {
 
     fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
         match self.acquire(address, size, access) {
-            Ok(()) => Outcome::Done(self.gather(address, size)),
-            Err(Outcome::Fault(fault)) => Outcome::Fault(fault),
-            Err(_) => Outcome::Wait,
+            Ok(late) => Outcome::finished(self.gather(address, size), late),
+            Err(outcome) => outcome,
         }
     }
 
@@ -195,12 +210,26 @@ impl ProcessorPort<'_> {
     /// The store of bytes in one block: most stores that are not fast.
     fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
         let most = self.own.most_allowed(address, Self::most_fast(page));
+        let mut late = None;
         if self.own.data.store(address, bytes, most).is_err() {
-            self.own.statistics.store_misses.increment();
-            return self.wait(Pending::Data { address, access: Access::Store });
+            late = match self.store_below(address, bytes, most) {
+                Ok(late) => late,
+                Err(outcome) => return outcome,
+            };
         }
         self.own.code_version += u64::from(page.executable);
-        Outcome::Done(())
+        Outcome::finished((), late)
+    }
+
+    /// The same where the data cache does not allow it.
+    fn store_below<T>(&mut self, address: u64, bytes: &[u8], most: Tag) -> Result<Option<Late>, Outcome<T>> {
+        if self.own.is_written_through() {
+            let late = self.own.store_through(address, bytes);
+            return late.map(Some).ok_or_else(|| self.wait(Pending::Data { address, access: Access::Store }));
+        }
+        let late = self.obtain(address, Access::Store)?;
+        self.own.data.store(address, bytes, most).expect("the data cache has got the right");
+        Ok(late)
     }
 
     /// Each store to a page of code goes the slow way, so that it is counted.
@@ -212,6 +241,7 @@ impl ProcessorPort<'_> {
     fn store_part(&mut self, address: u64, bytes: &[u8], most: Tag) {
         let most = self.own.most_allowed(address, most);
         self.own.data.write_allowing(address, bytes, most);
+        self.own.write_through(address, bytes);
     }
 
     /// Checks an atomic access: aligned, cachable, allowed.
@@ -270,11 +300,13 @@ impl Port for ProcessorPort<'_> {
         if self.split(address, size).0 == size {
             return self.store_in_block(page, address, &value.to_le_bytes()[..size]);
         }
-        if let Err(outcome) = self.acquire(address, size, Access::Store) {
-            return outcome;
+        match self.acquire(address, size, Access::Store) {
+            Err(outcome) => outcome,
+            Ok(late) => {
+                self.finish_store(page, address, size, value);
+                Outcome::finished((), late)
+            }
         }
-        self.finish_store(page, address, size, value);
-        Outcome::Done(())
     }
 
     #[cold]
@@ -289,7 +321,10 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Done(());
         }
         self.own.statistics.fetch_misses.increment();
-        self.wait(Pending::Instructions { address })
+        match self.own.obtain_instructions(address) {
+            Obtained::Late(late) => Outcome::Late((), late),
+            _ => self.wait(Pending::Instructions { address }),
+        }
     }
 
     fn code(&mut self, address: u64) -> Result<u32, AccessFault> {
@@ -301,9 +336,8 @@ impl Port for ProcessorPort<'_> {
                 break;
             }
             let mut one = [0];
-            match self.own.data.peek(here) {
-                Some(block) => one[0] = block[(here % block.len() as u64) as usize],
-                None => self.memory.read(self.own.translation.to_node(here), &mut one),
+            if !self.own.peek_own(here, &mut one) {
+                self.memory.read(self.own.translation.to_node(here), &mut one);
             }
             *byte = one[0];
         }
@@ -316,7 +350,7 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Fault(fault);
         }
         let outcome = self.cachable_load(address, size, Access::Load);
-        if let Outcome::Done(_) = outcome {
+        if let Outcome::Done(_) | Outcome::Late(..) = outcome {
             self.own.reservation = Some(self.own.data.block_of(address));
         }
         outcome
@@ -332,12 +366,14 @@ impl Port for ProcessorPort<'_> {
             self.own.reservation = None;
             return Outcome::Done(false);
         }
-        if self.acquire(address, size, Access::Store).is_err() {
-            return Outcome::Wait;
+        match self.acquire(address, size, Access::Store) {
+            Err(outcome) => outcome,
+            Ok(late) => {
+                self.own.reservation = None;
+                self.finish_store(page, address, size, value);
+                Outcome::finished(true, late)
+            }
         }
-        self.own.reservation = None;
-        self.finish_store(page, address, size, value);
-        Outcome::Done(true)
     }
 
     #[cold]

@@ -88,7 +88,7 @@ fn memory_that_is_not_cached_is_accessed_at_its_home() {
     let mut bench = bench(UncachedStores::Blocking);
     bench.pages.map(0x7000, 0x1000, PageAttributes { kind: PageKind::Uncached, ..PageAttributes::DATA });
     assert_eq!((bench.load(0x7000, 8), bench.store(0x7000, 8, 1)), ((0x77, 1), 1));
-    assert!(bench.own.peek(0x7000).is_none());
+    assert!(bench.first_byte(0x7000).is_none());
     assert_eq!(bench.port().load_reserved(0x7000, 8), Outcome::Fault(AccessFault::Device));
 }
 
@@ -153,7 +153,7 @@ fn bytes_are_poked_into_a_block_that_the_data_cache_holds_and_nowhere_else() {
     bench.own.poke(DATA + 64, &[9]);
     assert_eq!(bench.load(DATA, 8), (0x0201_0000, 0));
     assert_eq!(bench.own.cached_blocks().collect::<Vec<_>>(), [(DATA, State::Exclusive)]);
-    assert_eq!((bench.own.block_of(DATA + 77), bench.own.data_cache().block_bytes()), (DATA + 64, 64));
+    assert_eq!((bench.own.block_of(DATA + 77), bench.own.data.block_bytes()), (DATA + 64, 64));
     assert_eq!(bench.own.translation(), &Translation::default());
 }
 

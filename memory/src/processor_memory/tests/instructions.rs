@@ -15,7 +15,7 @@ fn a_fetch_that_misses_waits_for_its_block_and_replaces_another() {
     assert!(!bench.port().fetch_hit(CODE));
     fetched(&mut bench, CODE + 4);
     assert!(bench.port().fetch_hit(CODE) && !bench.port().fetch_hit(CODE + 64));
-    assert!(bench.own.peek(CODE).is_none(), "the data cache is left alone");
+    assert!(bench.first_byte(CODE).is_none(), "the data cache is left alone");
     fetched(&mut bench, CODE + 0x400);
     assert!(bench.port().fetch_hit(CODE + 0x400) && !bench.port().fetch_hit(CODE));
     assert_eq!(bench.own.statistics.fetch_misses.get(), 2);

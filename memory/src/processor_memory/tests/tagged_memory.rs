@@ -70,7 +70,7 @@ fn a_tag_change_leaves_the_most_recent_line_the_most_recent() {
     bench.set_tag(TAGGED, Tag::None);
     assert_eq!(bench.port().load_hit::<8>(newer), Some(0));
     assert_eq!(bench.outcome(|port| port.load(next, 8)), Outcome::Done(0));
-    assert!(bench.own.peek(older).is_none() && bench.own.peek(newer).is_some());
+    assert!(bench.first_byte(older).is_none() && bench.first_byte(newer).is_some());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_block_that_is_snarfed_into_closed_memory_does_not_hit() {
     bench.set_tag(TAGGED, Tag::None);
     let data = BlockData::from_bytes(&[5; 64]);
     bench.own.snarf(&Transaction::carrying(AgentId(1), Kind::WriteBack, TAGGED, data));
-    assert!(bench.own.peek(TAGGED).is_some(), "the block was taken in");
+    assert!(bench.first_byte(TAGGED).is_some(), "the block was taken in");
     assert_eq!(bench.port().load_hit::<8>(TAGGED), None);
     bench.set_tag(TAGGED, Tag::Read);
     assert_eq!(bench.port().load_hit::<1>(TAGGED), Some(5));

@@ -1,0 +1,401 @@
+//! A processor's second-level cache, below its data and instruction caches.
+//!
+//! ```text
+//!   data cache ─────────┐ block of the data cache
+//!                       ├──── second level ──── interconnect
+//!   instruction cache ──┘ block of the second level: the coherence block
+//! ```
+//!
+//! **State.** The interconnect sees the second level: the state of a block is kept
+//! there, as the protocol's table has it. A block of the data cache is *shared* (it
+//! may be read) or *modified* (it may be written, and the second level is modified,
+//! too): it has at most the right that the second level has. The step from shared
+//! to modified is silent where the second level may be written. Instructions are
+//! shared.
+//!
+//! **Inclusive.** What the caches above hold is here as well. A block that leaves
+//! takes theirs with it, and a snoop that finds nothing here goes no further. One
+//! that finds a block first takes in what the data cache has written to it.
+//!
+//! **Non-inclusive.** A block may leave and stay above; its state is then in the
+//! data cache alone, under the same table. Both are snooped.
+//!
+//! **Time.** A hit here costs no event: the access is done at once, and the port says
+//! how late its result is ([`Late`]).
+
+use narthex_kernel::quantity::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access_tags::Tag;
+use crate::cache::{self, Cache, Geometry};
+use crate::port::Late;
+use crate::protocols::{Access, Request, Snoop, State};
+use crate::transaction::{BlockData, SnoopReply};
+
+/// How many accesses the cache takes at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachePort {
+    /// One in each cycle.
+    Pipelined,
+    /// One: the next begins when it is over.
+    OneAtATime,
+}
+
+/// What of the caches above the second level holds, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inclusion {
+    /// All of it.
+    Inclusive,
+    /// What has not been replaced since.
+    NonInclusive,
+}
+
+/// What the data cache above does with a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stores {
+    /// It keeps the bytes until its block leaves, and takes in blocks to store to.
+    WriteBack,
+    /// It hands the bytes down at once, and takes in no block for it.
+    WriteThrough,
+}
+
+/// The parameters of a second-level cache of data and instructions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes that the cache holds; a power of two.
+    pub size: Bytes,
+    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
+    pub associativity: u32,
+    /// Bytes in a block, 16 to 256; a power of two. It is the node's coherence block.
+    pub block: Bytes,
+    /// Processor cycles from an access that misses above to its bytes, beyond what a
+    /// hit above takes.
+    #[schemars(range(min = 1, max = 1000))]
+    pub latency_cycles: u32,
+    /// Whether it takes an access in each cycle ("pipelined") or "one-at-a-time".
+    pub port: CachePort,
+    /// Whether it is "inclusive" or "non-inclusive" of the caches above.
+    pub inclusion: Inclusion,
+    /// Whether the data cache above is "write-back" or "write-through".
+    pub data_cache_stores: Stores,
+}
+
+impl Config {
+    /// The rules that the parameters break below these caches, the data cache first,
+    /// as (key, what is wrong) pairs.
+    pub fn problems(
+        &self,
+        data: &cache::Config,
+        above: &[(&str, &cache::Config)],
+    ) -> Vec<(&'static str, String)> {
+        let mut problems = self.as_cache(data).problems();
+        // Its protocol is the data cache's, which is told of there.
+        problems.retain(|(key, _)| *key != "protocol");
+        if !(1..=1000).contains(&self.latency_cycles) {
+            problems.push(("latency_cycles", format!("{} is not from 1 to 1000", self.latency_cycles)));
+        }
+        for (name, cache) in above {
+            if !self.block.as_u64().is_multiple_of(cache.block.as_u64().max(1)) {
+                let message =
+                    format!("{} is no multiple of the block of {} ({name}.block)", self.block, cache.block);
+                problems.push(("block", message));
+            }
+            if self.inclusion == Inclusion::Inclusive && self.size < cache.size {
+                let message = format!(
+                    "{} is smaller than {name}.size, {}, which an inclusive cache holds, too",
+                    self.size, cache.size
+                );
+                problems.push(("size", message));
+            }
+            if self.inclusion == Inclusion::NonInclusive && self.block != cache.block {
+                let message = format!(
+                    "\"non-inclusive\" needs one block size, and {name}.block of {} is not {}: a part of a \
+                     block that is above alone could not go home; expected \"inclusive\" or equal blocks",
+                    cache.block, self.block
+                );
+                problems.push(("inclusion", message));
+            }
+        }
+        if (self.inclusion, self.data_cache_stores) == (Inclusion::NonInclusive, Stores::WriteThrough) {
+            let message =
+                "\"write-through\" needs an \"inclusive\" second level, which holds what is stored to";
+            problems.push(("data_cache_stores", message.into()));
+        }
+        problems
+    }
+
+    /// The same as a cache of its own, with the protocol of the data cache.
+    fn as_cache(&self, data: &cache::Config) -> cache::Config {
+        cache::Config {
+            size: self.size,
+            associativity: self.associativity,
+            block: self.block,
+            protocol: data.protocol.clone(),
+            snarfing: data.snarfing,
+        }
+    }
+
+    /// Memory of the host that the cache takes once every line has held a block.
+    pub fn host_bytes(&self, data: &cache::Config) -> u64 {
+        self.as_cache(data).host_bytes()
+    }
+}
+
+narthex_kernel::statistics! {
+    /// What came to a second-level cache from above, and what left it.
+    pub struct Statistics {
+        hits: Counter, "second_level_hits", "accesses", "accesses that missed above and that the second level served";
+        misses: Counter, "second_level_misses", "accesses", "accesses that missed above and in the second level, or lacked the right to write there";
+        stored: Counter, "second_level_stores", "accesses", "stores that the write-through data cache handed down";
+        written_back: Counter, "second_level_written_back", "blocks", "dirty blocks of the data cache that left it for the second level";
+        collected: Counter, "second_level_collected", "blocks", "dirty blocks of the data cache that a snoop or a replacement took down";
+        inclusion_victims: Counter, "second_level_inclusion_victims", "blocks", "blocks that left the caches above because theirs here was replaced";
+    }
+}
+
+/// What became of an access that the data cache does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obtained {
+    /// It does now, and it takes no time.
+    AtOnce,
+    /// It does now, after the time of the second level.
+    Late(Late),
+    /// The interconnect must be asked first.
+    Missing,
+}
+
+/// A second-level cache.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SecondLevel {
+    pub cache: Cache,
+    is_inclusive: bool,
+    pub is_written_through: bool,
+    pub latency_cycles: u32,
+    /// Cycles of its port that an access takes.
+    port_cycles: u32,
+    pub statistics: Statistics,
+}
+
+impl SecondLevel {
+    /// An empty one below a data cache with these parameters.
+    pub fn new(config: &Config, data: &cache::Config) -> Self {
+        SecondLevel {
+            cache: Cache::new(&config.as_cache(data)),
+            is_inclusive: config.inclusion == Inclusion::Inclusive,
+            is_written_through: config.data_cache_stores == Stores::WriteThrough,
+            latency_cycles: config.latency_cycles,
+            port_cycles: match config.port {
+                CachePort::Pipelined => 1,
+                CachePort::OneAtATime => config.latency_cycles,
+            },
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// What of it never changes.
+    pub fn fixed(&self) -> (Geometry, [bool; 2], [u32; 2]) {
+        let policies = [self.is_inclusive, self.is_written_through];
+        (self.cache.geometry(), policies, [self.latency_cycles, self.port_cycles])
+    }
+
+    /// Whether the state of the block of `address` is in the data cache alone.
+    pub fn is_only_above(&self, data: &Cache, address: u64) -> bool {
+        !self.is_inclusive && data.holds(address) && !self.cache.holds(address)
+    }
+
+    /// Whether the processor has the right to make an access; otherwise what to ask
+    /// for. The second level's block is in the state that the access leaves it in.
+    #[inline]
+    pub fn look(&mut self, data: &mut Cache, address: u64, access: Access) -> Result<(), Request> {
+        match self.is_only_above(data, address) {
+            true => data.access(address, access),
+            false => self.cache.access(address, access),
+        }
+    }
+
+    /// Lets the data cache, which does not allow the access, have the block of
+    /// `address`, whose next accesses may be fast up to `most`.
+    #[inline]
+    pub fn bring(&mut self, data: &mut Cache, address: u64, access: Access, most: Tag) -> Obtained {
+        if self.look(data, address, access).is_err() {
+            return Obtained::Missing;
+        }
+        let state = self.state_above(access);
+        if data.holds(address) {
+            data.change(address, state);
+            return Obtained::AtOnce;
+        }
+        self.refill(data, address, state, most).map_or(Obtained::Missing, Obtained::Late)
+    }
+
+    /// Lets the instruction cache, which lacks the block of `address`, have it.
+    pub fn bring_instructions(&mut self, data: &mut Cache, first: &mut Cache, address: u64) -> Obtained {
+        if self.look(data, address, Access::Load).is_err() {
+            return Obtained::Missing;
+        }
+        self.collect(data, self.cache.block_of(address));
+        let block = first.block_of(address);
+        let (line, _) = first.line_to_refill(block);
+        let own = if self.cache.holds(block) { &self.cache } else { &*data };
+        let bytes = own.bytes_at(block, first.block_bytes()).expect("the block is in one of them");
+        first.refill(line, block, State::Shared, bytes, Tag::Write);
+        Obtained::Late(Late { cycles: self.latency_cycles, port_cycles: self.port_cycles })
+    }
+
+    /// Counts an access that missed above.
+    pub fn count(&mut self, obtained: Obtained) {
+        match obtained {
+            Obtained::AtOnce => {}
+            Obtained::Late(_) => self.statistics.hits.increment(),
+            Obtained::Missing => self.statistics.misses.increment(),
+        }
+    }
+
+    /// The state above of a block that was asked for with this access.
+    fn state_above(&self, access: Access) -> State {
+        match access {
+            Access::Store if !self.is_written_through => State::Modified,
+            _ => State::Shared,
+        }
+    }
+
+    /// Takes the bytes of a store that the data cache hands down, into a block that
+    /// may be written.
+    pub fn store(&mut self, data: &mut Cache, address: u64, bytes: &[u8]) -> Late {
+        self.statistics.stored.increment();
+        self.write(data, address, bytes);
+        Late { cycles: 0, port_cycles: self.port_cycles }
+    }
+
+    /// Replaces bytes here and above.
+    pub fn write(&mut self, data: &mut Cache, address: u64, bytes: &[u8]) {
+        self.cache.write(address, bytes);
+        if data.holds(address) {
+            data.write(address, bytes);
+        }
+    }
+
+    /// Lets the data cache take the block of `address`, which it lacks and which is
+    /// here; none if a dirty block has to go home first that is in its place.
+    #[inline]
+    pub fn refill(&mut self, data: &mut Cache, address: u64, state: State, most: Tag) -> Option<Late> {
+        let (line, dirty) = data.line_to_refill(address);
+        let mut port_cycles = self.port_cycles;
+        if let Some((victim, bytes)) = dirty {
+            if self.cache.holds(victim) {
+                self.cache.write(victim, bytes);
+            } else if !self.take_in(victim, data.state(victim), bytes, self.cache.block_of(address)) {
+                return None;
+            }
+            self.statistics.written_back.increment();
+            port_cycles += self.port_cycles;
+        }
+        let block = data.block_of(address);
+        let bytes = self.cache.bytes_at(block, data.block_bytes()).expect("the block is here");
+        data.refill(line, block, state, bytes, most);
+        Some(Late { cycles: self.latency_cycles, port_cycles })
+    }
+
+    /// Takes in a dirty block that was above alone, if there is room without a
+    /// transaction, and without the loss of the block `kept`.
+    fn take_in(&mut self, block: u64, state: State, bytes: &[u8], kept: u64) -> bool {
+        if let Some(victim) = self.cache.victim_for(block) {
+            if victim.dirty || victim.block == kept {
+                return false;
+            }
+            self.cache.remove(victim.block);
+        }
+        self.cache.place(block, state, Some(&BlockData::from_bytes(bytes)));
+        true
+    }
+
+    /// Empties a line for the block of `address`; the block that was there, if its
+    /// home has older bytes.
+    pub fn make_room(
+        &mut self,
+        data: &mut Cache,
+        instructions: Option<&mut Cache>,
+        address: u64,
+    ) -> Option<(u64, BlockData)> {
+        let victim = self.cache.victim_for(address)?.block;
+        if self.is_inclusive {
+            self.collect(data, victim);
+            let lost = self.forget_above(data, instructions, victim);
+            self.statistics.inclusion_victims.add(lost);
+        } else if data.dirty_bytes(victim).is_some() {
+            // The data cache has newer bytes, and answers for them from now on.
+            self.cache.remove(victim);
+            return None;
+        }
+        Some((victim, self.cache.remove(victim)?))
+    }
+
+    /// Takes in the bytes of a block that are newer above.
+    pub fn collect(&mut self, data: &Cache, block: u64) {
+        if self.cache.state(block) != State::Modified {
+            return;
+        }
+        for part in self.parts(block, data) {
+            if let Some(bytes) = data.dirty_bytes(part) {
+                self.cache.write(part, bytes);
+                self.statistics.collected.increment();
+            }
+        }
+    }
+
+    /// The blocks of a cache above that lie in one of this cache.
+    fn parts(&self, block: u64, first: &Cache) -> impl Iterator<Item = u64> + use<> {
+        (block..block + self.cache.block_bytes() as u64).step_by(first.block_bytes())
+    }
+
+    /// The caches above lose a block; how many of theirs it was.
+    fn forget_above(&self, data: &mut Cache, instructions: Option<&mut Cache>, block: u64) -> u64 {
+        let mut lost = 0;
+        for first in std::iter::once(data).chain(instructions) {
+            for part in self.parts(block, first) {
+                lost += u64::from(first.holds(part));
+                first.remove(part);
+            }
+        }
+        lost
+    }
+
+    /// Answers another agent's transaction on the block at `address`, for all the
+    /// processor's caches.
+    pub fn snoop(
+        &mut self,
+        data: &mut Cache,
+        mut instructions: Option<&mut Cache>,
+        snoop: Snoop,
+        address: u64,
+    ) -> SnoopReply {
+        if !self.cache.holds(address) {
+            if self.is_inclusive {
+                return SnoopReply::default();
+            }
+            let mut reply = data.snoop(snoop, address);
+            reply.shares |= instructions.is_some_and(|first| first.snoop(snoop, address).shares);
+            return reply;
+        }
+        self.collect(data, address);
+        let reply = self.cache.snoop(snoop, address);
+        match self.cache.state(address) {
+            State::Invalid => {
+                self.forget_above(data, instructions.take(), address);
+            }
+            state if state.is_writable() => {}
+            _ => {
+                for part in self.parts(address, data) {
+                    data.change(part, State::Shared);
+                }
+            }
+        }
+        reply
+    }
+}

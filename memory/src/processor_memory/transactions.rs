@@ -1,0 +1,354 @@
+//! What a processor's memory issues, what it does with the answers, and how it
+//! answers others.
+
+use crate::access_tags::Tag;
+use crate::kind::Kind;
+use crate::port::Late;
+use crate::protocols::{Access, Request};
+use crate::transaction::{BlockData, Response, SnoopReply, Transaction};
+
+use super::second_level::Obtained;
+use super::{Issued, MOST_OVERTAKING, Pending, ProcessorMemory, Traffic, Uncached};
+
+impl ProcessorMemory {
+    /// The interconnect of this traffic is granted: the transaction that the
+    /// present state needs on it.
+    pub fn issue(&mut self, traffic: Traffic) -> Option<Transaction> {
+        if !self.wants(traffic) {
+            return None;
+        }
+        let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
+        let (issued, mut transaction) = match self.pending {
+            Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
+            Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
+                (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
+            }
+            Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
+                (Issued::UncachedStore, self.uncached(Kind::UncachedStore, store))
+            }
+            Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
+                (Issued::BlockTransfer, self.block_transfer(kind, address)?)
+            }
+            _ => {
+                let store = *self.store_buffer.front()?;
+                (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
+            }
+        };
+        self.overtaking = match issued {
+            Issued::WriteBack | Issued::Block { .. }
+                if traffic == Traffic::All && !self.store_buffer.is_empty() =>
+            {
+                self.overtaking + 1
+            }
+            _ => 0,
+        };
+        *self.issued(transaction.kind) = Some(issued);
+        transaction.address = self.translation.to_node(transaction.address);
+        Some(transaction)
+    }
+
+    /// Whether the oldest posted store goes before blocks that want the same
+    /// interconnect.
+    fn is_stores_turn(&self, traffic: Traffic) -> bool {
+        traffic == Traffic::All && self.overtaking >= MOST_OVERTAKING
+    }
+
+    /// The transaction that was issued is over. True: the processor repeats its
+    /// access now.
+    pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
+        match self.issued(transaction.kind).take().expect("a transaction was issued") {
+            Issued::WriteBack => false,
+            Issued::Block { address, request, instructions } => {
+                self.take_block((address, request, instructions), response);
+                self.pending = None;
+                true
+            }
+            Issued::UncachedLoad => self.finish_uncached(response.value),
+            Issued::UncachedStore => self.finish_uncached(transaction.value),
+            Issued::BlockTransfer => {
+                if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
+                    buffers.receive.copy_from_slice(block);
+                }
+                self.finish_uncached(0)
+            }
+            Issued::PostedStore => {
+                self.store_buffer.pop_front();
+                let Some(Pending::Drain { below }) = self.pending else {
+                    return false;
+                };
+                let drained = self.store_buffer.len() < below;
+                if drained {
+                    self.pending = None;
+                }
+                drained
+            }
+        }
+    }
+
+    /// The cache that the interconnect sees takes in the block that was fetched, or
+    /// the right to write it; and the one above it that asked.
+    fn take_block(&mut self, (address, request, instructions): (u64, Request, bool), response: &Response) {
+        let data = response.data.as_ref();
+        match (&mut self.second, &mut self.instructions) {
+            (Some(second), _) if !second.is_only_above(&self.data, address) => {
+                second.cache.fill(address, request, response.shared, data);
+                self.refill_above();
+            }
+            (None, Some(cache)) if instructions => cache.fill(address, request, response.shared, data),
+            _ => {
+                // The first store to the block looks at its page, which decides
+                // whether the next ones may be fast.
+                let most = self.most_allowed(address, Tag::Read);
+                self.data.fill_allowing(address, request, response.shared, data, most);
+            }
+        }
+    }
+
+    /// The first level takes what the processor waits for from the second, which has
+    /// just got it.
+    fn refill_above(&mut self) {
+        match self.pending {
+            // A store goes through the data cache and takes no block in.
+            Some(Pending::Data { access: Access::Store, .. }) if self.is_written_through() => {}
+            Some(Pending::Data { address, access }) => {
+                self.bring(address, access);
+            }
+            Some(Pending::Instructions { address }) => {
+                self.bring_instructions(address);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the data cache lacks for an access comes from the second level, if that
+    /// has it.
+    fn bring(&mut self, address: u64, access: Access) -> Obtained {
+        let most = self.most_allowed(address, Tag::Read);
+        let Some(second) = &mut self.second else { return Obtained::Missing };
+        let obtained = second.bring(&mut self.data, address, access, most);
+        self.keep_reservation();
+        obtained
+    }
+
+    /// The same for an access that the processor makes, which is counted.
+    pub(super) fn obtain(&mut self, address: u64, access: Access) -> Obtained {
+        let obtained = self.bring(address, access);
+        if let Some(second) = &mut self.second {
+            second.count(obtained);
+        }
+        obtained
+    }
+
+    /// What the instruction cache lacks comes from the second level, if that has it.
+    fn bring_instructions(&mut self, address: u64) -> Obtained {
+        match (&mut self.second, &mut self.instructions) {
+            (Some(second), Some(cache)) => second.bring_instructions(&mut self.data, cache, address),
+            _ => Obtained::Missing,
+        }
+    }
+
+    /// The same for a fetch that the processor makes, which is counted.
+    pub(super) fn obtain_instructions(&mut self, address: u64) -> Obtained {
+        let obtained = self.bring_instructions(address);
+        if let Some(second) = &mut self.second {
+            second.count(obtained);
+        }
+        obtained
+    }
+
+    /// Whether stores go through the data cache.
+    pub(super) fn is_written_through(&self) -> bool {
+        self.second.as_ref().is_some_and(|second| second.is_written_through)
+    }
+
+    /// A store that goes through the data cache; none if the second level has not the
+    /// right.
+    pub(super) fn store_through(&mut self, address: u64, bytes: &[u8]) -> Option<Late> {
+        let second = self.second.as_mut()?;
+        if second.look(&mut self.data, address, Access::Store).is_err() {
+            second.count(Obtained::Missing);
+            self.statistics.store_misses.increment();
+            return None;
+        }
+        Some(second.store(&mut self.data, address, bytes))
+    }
+
+    /// Bytes that the data cache has got in another way than by
+    /// [`ProcessorMemory::store_through`].
+    pub(super) fn write_through(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(second) = self.second.as_mut().filter(|second| second.is_written_through) {
+            second.cache.write(address, bytes);
+        }
+    }
+
+    /// A reservation ends with its block.
+    fn keep_reservation(&mut self) {
+        if let Some(reserved) = self.reservation
+            && !self.data.holds(reserved)
+            && self.second.as_ref().is_none_or(|second| !second.cache.holds(reserved))
+        {
+            self.reservation = None;
+        }
+    }
+
+    /// Answers another agent's transaction.
+    pub fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
+        let (Some(snoop), Some(address)) =
+            (transaction.kind.snoop(), self.translation.to_process(transaction.address))
+        else {
+            return SnoopReply::default();
+        };
+        let mut reply = match &mut self.second {
+            Some(second) => second.snoop(&mut self.data, self.instructions.as_mut(), snoop, address),
+            None => {
+                let mut reply = self.data.snoop(snoop, address);
+                if let Some(cache) = &mut self.instructions {
+                    reply.shares |= cache.snoop(snoop, address).shares;
+                }
+                reply
+            }
+        };
+        reply.delay = self.supply_time;
+        self.keep_reservation();
+        reply
+    }
+
+    /// What is under way, of accesses of this kind.
+    fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
+        if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
+    }
+
+    /// Another agent's transaction is over, whose bytes the caches may take. Says
+    /// whether one did.
+    pub fn snarf(&mut self, transaction: &Transaction) -> bool {
+        let (Some(snoop), Some(data), Some(address)) =
+            (transaction.kind.snoop(), &transaction.data, self.translation.to_process(transaction.address))
+        else {
+            return false;
+        };
+        if let Some(second) = &mut self.second {
+            let takes = second.cache.snarf(snoop, address, data);
+            self.statistics.snarfed.add(takes.into());
+            return takes;
+        }
+        let by_data = self.data.snarf(snoop, address, data);
+        if by_data {
+            self.statistics.snarfed.increment();
+            self.allow(address, Tag::Write);
+        }
+        let by_instructions =
+            self.instructions.as_mut().is_some_and(|instructions| instructions.snarf(snoop, address, data));
+        if by_instructions {
+            self.statistics.snarfed.increment();
+        }
+        by_data || by_instructions
+    }
+
+    fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
+        Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
+    }
+
+    /// The transaction for the pending miss: first the write-back of a dirty
+    /// victim, then the block, as the line's state asks for by now. None: the
+    /// access needs nothing any more.
+    fn issue_block(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
+        if self.second.is_some() {
+            return self.issue_from_second_level(address, access);
+        }
+        let block = self.data.block_of(address);
+        if let Some(write_back) = self.make_room(block) {
+            return Some(write_back);
+        }
+        let Err(request) = self.data.access(address, access) else {
+            // The block was snarfed while the access waited.
+            self.pending = None;
+            return None;
+        };
+        Some(self.request(block, request))
+    }
+
+    /// The transaction for a block of the cache that the interconnect sees.
+    fn request(&self, block: u64, request: Request) -> (Issued, Transaction) {
+        let kind = match request {
+            Request::Read => Kind::Read,
+            Request::ReadExclusive => Kind::ReadExclusive,
+            Request::Upgrade => Kind::Upgrade,
+            Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
+        };
+        let issued = Issued::Block { address: block, request, instructions: false };
+        (issued, Transaction::block(self.agent, kind, block))
+    }
+
+    /// As [`ProcessorMemory::issue_block`], for data and instructions, below which
+    /// there is a second level.
+    fn issue_from_second_level(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
+        let second = self.second.as_mut()?;
+        let block = second.cache.block_of(address);
+        let Err(request) = second.look(&mut self.data, address, access) else {
+            // The block is there by now. A dirty one may have to leave the data cache
+            // for it that has no place in the second level.
+            if matches!(self.pending, Some(Pending::Data { .. }))
+                && self.bring(address, access) == Obtained::Missing
+            {
+                return self.make_room(address);
+            }
+            self.refill_above();
+            self.pending = None;
+            return None;
+        };
+        if request != Request::Upgrade {
+            let victim = second.make_room(&mut self.data, self.instructions.as_mut(), block);
+            self.keep_reservation();
+            if let Some((victim, data)) = victim {
+                return Some((Issued::WriteBack, self.given_up(victim, Some(data))?));
+            }
+        }
+        Some(self.request(block, request))
+    }
+
+    /// Drops a block of the data cache; its write-back, at the process's address.
+    pub(super) fn give_up(&mut self, block: u64) -> Option<Transaction> {
+        let data = self.data.remove(block);
+        self.given_up(block, data)
+    }
+
+    /// A block has left the caches of data: its write-back, if its home has older bytes.
+    fn given_up(&mut self, block: u64, data: Option<BlockData>) -> Option<Transaction> {
+        self.keep_reservation();
+        Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data?))
+    }
+
+    /// Empties a line for `block`; the write-back that it takes, if any.
+    fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
+        let (victim, data) = self.data.make_room(block)?;
+        Some((Issued::WriteBack, self.given_up(victim, data)?))
+    }
+
+    fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        if self.second.is_some() {
+            return self.issue_from_second_level(address, Access::Load);
+        }
+        let cache = self.instructions.as_mut()?;
+        let block = cache.block_of(address);
+        // Instructions are never dirty: a victim just goes.
+        cache.make_room(block);
+        let issued = Issued::Block { address: block, request: Request::Read, instructions: true };
+        Some((issued, Transaction::block(self.agent, Kind::Read, block)))
+    }
+
+    fn finish_uncached(&mut self, value: u64) -> bool {
+        let pending = self.pending.take().expect("an uncached access was pending");
+        self.finished = Some((pending, value));
+        true
+    }
+
+    /// The value of `access` if it is the one that has just finished.
+    pub(super) fn take_finished(&mut self, access: Pending) -> Option<u64> {
+        let (finished, value) = self.finished?;
+        (finished == access).then(|| {
+            self.finished = None;
+            value
+        })
+    }
+}
