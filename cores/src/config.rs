@@ -1,6 +1,7 @@
 //! What a processor is made of: the part of a machine's file that this crate reads.
 
 use narthex_kernel::{Duration, Frequency};
+use narthex_memory::processor_memory::misses::MOST_MISSES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,11 @@ pub struct Config {
     /// Added to each access for which the processor waits on a bus: from its
     /// detection to the request, and from the data to the register.
     pub blocking_access_cycles: u64,
+    /// Loads that may miss the data cache at a time while the processor goes on, 1 to 8.
+    /// 1, as where nothing is said: it waits for each miss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 8))]
+    pub misses: Option<u64>,
 }
 
 /// A processor that cannot be built.
@@ -56,7 +62,7 @@ pub enum ConfigError {
         /// The instructions issued in a cycle.
         issue_width: u64,
     },
-    /// A latency is out of range.
+    /// A latency, or the number of misses, is out of range.
     #[error("{name} is {value}: allowed are {least} to {most}")]
     Latency {
         /// The parameter.
@@ -91,6 +97,7 @@ impl Config {
             float_divide_cycles: 1,
             float_square_root_cycles: 1,
             blocking_access_cycles: 0,
+            misses: None,
         }
     }
 
@@ -108,6 +115,11 @@ impl Config {
         let period_ps = clock.period().as_ps();
         if !period_ps.is_multiple_of(issue_width) {
             return Err(ConfigError::Period { clock, period_ps, issue_width });
+        }
+        let misses = self.misses.unwrap_or(1);
+        if !(1..=MOST_MISSES as u64).contains(&misses) {
+            let (name, most) = ("misses", MOST_MISSES as u64);
+            return Err(ConfigError::Latency { name, value: misses, least: 1, most });
         }
         for (name, value, least) in self.latencies() {
             if value < least || value > MOST_CYCLES {
@@ -152,6 +164,8 @@ mod tests {
     fn an_error_names_the_parameter_its_value_and_what_is_allowed() {
         let config = Config { divide_cycles: 0, ..Config::simple() };
         assert_eq!(config.validate().unwrap_err().to_string(), "divide_cycles is 0: allowed are 1 to 1000");
+        let config = Config { misses: Some(9), ..Config::simple() };
+        assert_eq!(config.validate().unwrap_err().to_string(), "misses is 9: allowed are 1 to 8");
         let config = Config { issue_width: 3, ..Config::simple() };
         assert_eq!(config.validate().unwrap_err().to_string(), "issue_width is 3: allowed are 1, 2 and 4");
     }

@@ -308,6 +308,8 @@ impl Port for FlatMemory {
         match self.store(address, size, value) {
             Outcome::Done(()) => Outcome::Done(true),
             Outcome::Late((), late) => Outcome::Late(true, late),
+            Outcome::Filling((), register) => Outcome::Filling(true, register),
+            Outcome::UnderWay(register) => Outcome::UnderWay(register),
             Outcome::Wait => Outcome::Wait,
             Outcome::Fault(fault) => Outcome::Fault(fault),
         }

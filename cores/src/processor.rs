@@ -8,7 +8,7 @@ use narthex_memory::Port;
 use crate::access_control::{AccessControl, TrapRegisters};
 use crate::code::{Code, CodeView};
 use crate::config::Config;
-use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
+use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, Stop};
 use crate::timing::Timing;
@@ -66,6 +66,9 @@ impl<T: Timing> Processor<T> {
             clock_stands: false,
             counter_reads: 0,
             late: None,
+            filling: None,
+            started: None,
+            expected: Default::default(),
         };
         Processor { core: Box::new(core), must_execute: false, period_ps }
     }
@@ -147,13 +150,33 @@ impl<T: Timing> Processor<T> {
     /// time moves to the first cycle that begins at `time` or later. The next
     /// run executes the waiting instruction in any case.
     pub fn resume_at(&mut self, time: Time) {
-        let cycle = time.as_ps().div_ceil(self.period_ps);
-        let slot = cycle * self.core.timing.width();
+        self.go_on_at(time);
+        self.must_execute = true;
+    }
+
+    /// A load under way is over, in this miss register, with this value: the register for
+    /// which it is has it at `time`.
+    pub fn deliver(&mut self, miss_register: u8, value: u64, time: Time) {
+        let slot = self.slot_at(time);
+        let core = &mut *self.core;
+        let expected = core.expected[usize::from(miss_register)].take();
+        let Some(Expected { rd, extension }) = expected else { return };
+        core.registers[rd as usize] = extension.extend(value);
+        core.timing.arrive(rd, slot, miss_register);
+    }
+
+    /// A processor that has stopped because a value was not there goes on at `time`.
+    pub fn go_on_at(&mut self, time: Time) {
+        let slot = self.slot_at(time);
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
             self.core.t = slot;
         }
-        self.must_execute = true;
+    }
+
+    /// The first slot of the first cycle that begins at `time` or later.
+    fn slot_at(&self, time: Time) -> u64 {
+        time.as_ps().div_ceil(self.period_ps) * self.core.timing.width()
     }
 
     /// Others may have changed caches and code since the last run.
@@ -176,7 +199,11 @@ impl<T: Timing> Processor<T> {
     /// Instructions up to a stop, or up to the end of a block of code.
     fn execute<P: Port>(&mut self, port: &mut P) -> Exit {
         // Without optimisation the handlers' last calls are no jumps.
-        let table = if cfg!(narthex_trampoline) { &Table::PAUSE } else { &Table::FULL };
+        let table = match self.core.expects() {
+            _ if cfg!(narthex_trampoline) => &Table::PAUSE,
+            true => &Table::CAREFUL,
+            false => &Table::FULL,
+        };
         self.thread(port, table)
     }
 
@@ -195,6 +222,9 @@ impl<T: Timing> Processor<T> {
             core.fetched(pc);
         }
         core.entering = false;
+        if core.is_not_ready(cursor.get()) {
+            return core.exit;
+        }
         let (t, count) = (core.t, core.count);
         Table::FULL.call(cursor.get().code, core, cursor, port, t, count, next);
         core.exit
@@ -335,6 +365,9 @@ impl<T: Timing + Archived> Archived for Core<T> {
             clock_stands: _,
             counter_reads: _,
             late: _,
+            filling: _,
+            started: _,
+            expected,
         } = self;
         archive.each(registers)?;
         timing.archive(archive)?;
@@ -343,6 +376,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
         [pc, t, count].into_iter().try_for_each(|word| archive.value(word))?;
         archive.value(entering)?;
         code.archive(archive)?;
+        archive.value(expected)?;
         (*window, *fetched_line, *exit) = (Window::none(), NO_LINE, Exit::Continue);
         let fcsr = *fcsr;
         self.set_fcsr(fcsr);

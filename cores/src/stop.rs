@@ -13,6 +13,9 @@ pub enum Stop {
     /// An access has to wait. The same instruction is executed again by the
     /// next run, after the owner has said since when with `resume_at`.
     Wait,
+    /// The next instruction needs the value of a load that is under way. It is executed
+    /// by the next run, after the owner has delivered the value.
+    NotReady,
     /// `ecall`: a0 to a7 hold the call, the program counter is behind it.
     SystemCall,
     /// `slti x0, x0, IMM`: a mark for the time ledger. It takes no time, is not

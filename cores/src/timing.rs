@@ -18,6 +18,7 @@
 
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::port::Late;
+use narthex_memory::processor_memory::misses::MOST_MISSES;
 use serde::{Deserialize, Serialize};
 
 use crate::access_control::AccessControl;
@@ -96,6 +97,19 @@ pub trait Timing: Send {
     /// until then.
     fn come_late(&mut self, register: u8, at: u64, late: Late);
 
+    /// The same where the block is on its way to a miss register; false if it has come.
+    fn come_filling(&mut self, register: u8, at: u64, miss_register: u8) -> bool;
+
+    /// The value of `register` is on its way, and nobody knows when it comes.
+    fn expect(&mut self, register: u8);
+
+    /// Whether the value of `register` is on its way like that.
+    fn is_expected(&self, register: u8) -> bool;
+
+    /// The value of `register` comes as that of a load that hits at `at`, with the block
+    /// of a miss register.
+    fn arrive(&mut self, register: u8, at: u64, miss_register: u8);
+
     /// The first slot of an instruction that would have issued at `t`, and whose fetch
     /// is served below the first level.
     fn fetch_late(&mut self, t: u64, late: Late) -> u64;
@@ -162,6 +176,18 @@ impl Timing for Functional {
 
     fn come_late(&mut self, _: u8, _: u64, _: Late) {}
 
+    fn come_filling(&mut self, _: u8, _: u64, _: u8) -> bool {
+        false
+    }
+
+    fn expect(&mut self, _: u8) {}
+
+    fn is_expected(&self, _: u8) -> bool {
+        false
+    }
+
+    fn arrive(&mut self, _: u8, _: u64, _: u8) {}
+
     fn fetch_late(&mut self, t: u64, _: Late) -> u64 {
         t
     }
@@ -215,7 +241,12 @@ pub struct InOrder {
     free: [u64; UNITS],
     /// When each register of the file is ready.
     ready: [u64; 256],
+    /// When the block of each miss register is there.
+    blocks: [u64; MOST_MISSES],
 }
+
+/// When a value comes of which nobody knows it.
+const NEVER: u64 = u64::MAX;
 
 /// What is busy until when; the rest is the processor's configuration.
 impl Archived for InOrder {
@@ -229,26 +260,29 @@ impl Archived for InOrder {
             redirect_slots: _,
             free,
             ready,
+            blocks,
         } = self;
         archive.each(free)?;
+        archive.each(blocks)?;
         archive.each(ready)
     }
 }
 
 impl InOrder {
     /// Registers and units that can be busy.
-    pub(crate) const PENDING: usize = SINK as usize + UNITS;
+    pub(crate) const PENDING: usize = SINK as usize + UNITS + MOST_MISSES;
 
     /// For how many slots after `t` each register and unit is still busy.
     pub(crate) fn pending(&self, t: u64) -> [u64; Self::PENDING] {
         let (registers, units) = (&self.ready[..SINK as usize], &self.free);
-        let mut busy = registers.iter().chain(units).map(|&until| until.saturating_sub(t));
+        let mut busy =
+            registers.iter().chain(units).chain(&self.blocks).map(|&until| until.saturating_sub(t));
         std::array::from_fn(|_| busy.next().expect("as many as there are"))
     }
 
     /// What is under way at `t` ends this many slots later.
     pub(crate) fn shift(&mut self, t: u64, slots: u64) {
-        let busy = self.ready.iter_mut().chain(&mut self.free);
+        let busy = self.ready.iter_mut().chain(&mut self.free).chain(&mut self.blocks);
         busy.filter(|until| **until > t).for_each(|until| *until += slots);
     }
 
@@ -296,6 +330,7 @@ impl Timing for InOrder {
             redirect_slots: (1 + config.branch_taken_cycles) * width,
             free: [0; UNITS],
             ready: [0; 256],
+            blocks: [0; MOST_MISSES],
         }
     }
 
@@ -332,10 +367,41 @@ impl Timing for InOrder {
     }
 
     fn come_late(&mut self, register: u8, at: u64, late: Late) {
-        let there = self.time_below(at, late);
+        // A miss register is taken until its former block has come.
+        let former = late.register.map_or(0, |own| self.blocks[usize::from(own)]);
+        let there = self.time_below(at.max(former), late);
         self.ready[register as usize] = there + self.latency_slots[Class::Load as usize];
+        let free = match late.register {
+            None => there,
+            Some(own) => {
+                self.blocks[usize::from(own)] = there;
+                former
+            }
+        };
         let memory = &mut self.free[Unit::Memory as usize];
-        *memory = there.max(*memory);
+        *memory = free.max(*memory);
+    }
+
+    fn come_filling(&mut self, register: u8, at: u64, miss_register: u8) -> bool {
+        let there = self.blocks[usize::from(miss_register)];
+        if there <= at {
+            return false;
+        }
+        self.ready[register as usize] = there + self.latency_slots[Class::Load as usize];
+        true
+    }
+
+    fn expect(&mut self, register: u8) {
+        self.ready[register as usize] = NEVER;
+    }
+
+    fn is_expected(&self, register: u8) -> bool {
+        self.ready[register as usize] == NEVER
+    }
+
+    fn arrive(&mut self, register: u8, at: u64, miss_register: u8) {
+        self.ready[register as usize] = at + self.latency_slots[Class::Load as usize];
+        self.blocks[usize::from(miss_register)] = at;
     }
 
     fn fetch_late(&mut self, t: u64, late: Late) -> u64 {

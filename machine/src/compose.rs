@@ -302,6 +302,8 @@ impl<'a> Blueprint<'a> {
             Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
             _ => memory,
         };
+        let misses = config.core_named(&part.core).misses.unwrap_or(1);
+        let memory = memory.with_misses(misses as usize);
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {

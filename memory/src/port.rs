@@ -21,6 +21,11 @@ pub enum Outcome<T> {
     Done(T),
     /// The access is finished, and its result comes later than that of a hit.
     Late(T, Late),
+    /// The access is finished, and its block is on its way to this miss register.
+    Filling(T, u8),
+    /// A load is under way in this miss register, and its value is told at the end. The
+    /// processor may go on.
+    UnderWay(u8),
     /// The processor stops, and repeats the access when it is woken.
     Wait,
     /// The access is not allowed.
@@ -35,6 +40,9 @@ pub struct Late {
     pub cycles: u32,
     /// Cycles for which it takes that port.
     pub port_cycles: u32,
+    /// The miss register in which its block is filling; none: the data cache is taken
+    /// until then.
+    pub register: Option<u8>,
 }
 
 impl Late {
@@ -44,6 +52,7 @@ impl Late {
             (Some(first), Some(second)) => Some(Late {
                 cycles: first.cycles + second.cycles,
                 port_cycles: first.port_cycles + second.port_cycles,
+                register: None,
             }),
             (one, other) => one.or(other),
         }
@@ -118,6 +127,9 @@ pub trait Port {
     /// write. A `store` to the same address made next, without time in
     /// between, is certain to be `Done`.
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// The block of a miss register is there: its accesses may be fast.
+    fn filled(&mut self, _register: u8) {}
 
     /// FENCE: done when every earlier store is visible outside.
     fn fence(&mut self) -> Outcome<()>;

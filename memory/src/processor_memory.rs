@@ -18,6 +18,7 @@
 //! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
+pub mod misses;
 mod port;
 pub mod second_level;
 mod store_buffer;
@@ -43,6 +44,7 @@ pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
 
@@ -115,13 +117,17 @@ enum Pending {
     Block { kind: Kind, address: u64 },
     /// The store buffer is to have fewer entries than this.
     Drain { below: usize },
+    /// A miss register is to be free.
+    MissRegister,
+    /// No load is to be under way.
+    Loads,
 }
 
 /// What a transaction under way is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Issued {
     WriteBack,
-    Block { address: u64, request: Request, instructions: bool },
+    Block { address: u64, request: Request, instructions: bool, is_load_under_way: bool },
     UncachedLoad,
     UncachedStore,
     BlockTransfer,
@@ -140,6 +146,8 @@ pub struct ProcessorMemory {
     instructions: Option<Cache>,
     /// None: the first level is on the interconnect.
     second: Option<Box<SecondLevel>>,
+    /// None: the processor waits for each of its misses.
+    misses: Option<Box<MissRegisters>>,
     store_buffer: VecDeque<Uncached>,
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
@@ -183,6 +191,7 @@ impl ProcessorMemory {
             data: Cache::new(data),
             instructions: instructions.map(Cache::new),
             second: None,
+            misses: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
@@ -206,7 +215,9 @@ impl ProcessorMemory {
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
-        (self.agent, self.translation.clone(), caches, self.posted_limit, buffers, self.supply_time)
+        let misses = self.misses.as_ref().map(|misses| misses.count());
+        let rest = (self.posted_limit, buffers, self.supply_time, misses);
+        (self.agent, self.translation.clone(), caches, rest)
     }
 
     /// The same for a processor whose process has this translation.
@@ -326,6 +337,7 @@ impl ProcessorMemory {
         if let Some(second) = &self.second {
             second.cache.hash_blocks(hasher);
         }
+        self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
         (self.overtaking, &self.block_buffers, &self.tags, self.code_version, self.code_removals)
@@ -375,6 +387,7 @@ impl ProcessorMemory {
 
     fn wants_block(&self) -> bool {
         matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }))
+            || self.has_loads_under_way()
     }
 
     fn wants_uncached(&self) -> bool {
@@ -389,13 +402,16 @@ impl ProcessorMemory {
     /// Whether no access is waiting or under way, posted stores included.
     pub fn is_at_rest(&self) -> bool {
         // What is under way is still pending, or in the store buffer.
-        self.pending.is_none() && self.finished.is_none() && self.store_buffer.is_empty()
+        self.pending.is_none()
+            && self.finished.is_none()
+            && self.store_buffer.is_empty()
+            && !self.has_loads_under_way()
     }
 
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::MissRegister | Pending::Loads => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -406,11 +422,14 @@ impl ProcessorMemory {
 
     /// The address of the access for which the processor waits, if it has one.
     pub fn pending_address(&self) -> Option<u64> {
-        match self.pending? {
+        let load = self.misses.as_ref().and_then(|misses| misses.oldest());
+        let Some(pending) = self.pending else { return load };
+        match pending {
             Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
             Pending::Drain { .. } => None,
+            Pending::MissRegister | Pending::Loads => load,
         }
     }
 }

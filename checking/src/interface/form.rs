@@ -39,8 +39,9 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
     if let Some(bridge) = &mut config.io_bus {
         (bridge.downward_entries, bridge.upward_entries) = (BRIDGE_ENTRIES, BRIDGE_ENTRIES);
     }
-    // One level of caches is what the interface sees of any number.
+    // One level of caches and one miss are what the interface sees of any number.
     config.second_level_cache = None;
+    config.processor.misses = None;
     config.node.processors.values_mut().for_each(|part| part.caches.truncate(2));
     config.data_cache.block = Bytes::new(BLOCK_BYTES);
     // Two sets of sixteen lines: more blocks than any interface shares, so

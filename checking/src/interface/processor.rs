@@ -167,6 +167,7 @@ impl Executor {
                 }
                 // A store that was posted: the program goes on at once.
                 Stop::Wait => {}
+                Stop::NotReady => unreachable!("the form's processor waits for its misses"),
                 Stop::SystemCall => self.call(guest, &mut stepped)?,
                 Stop::Horizon => {
                     let words = format!("the program executes {LONGEST_STEP} instructions without an access");

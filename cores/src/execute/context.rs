@@ -2,6 +2,7 @@
 
 use narthex_memory::Port;
 
+use super::core::Extension;
 use super::slow::{fetch_target, horizon, horizon_at_target, load_slowly, store_slowly};
 use super::{Core, Exit, Table};
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
@@ -11,6 +12,9 @@ use crate::timing::{Class, Timing, Unit};
 /// How a loaded value is extended to a register.
 pub(crate) trait Extend {
     fn extend<const SIZE: usize>(value: u64) -> u64;
+
+    /// The same for values of so many bytes that come later.
+    fn later(bytes: u8) -> Extension;
 }
 
 /// Loads that fill up with zeros.
@@ -25,6 +29,10 @@ impl Extend for Unsigned {
     fn extend<const SIZE: usize>(value: u64) -> u64 {
         value
     }
+
+    fn later(_: u8) -> Extension {
+        Extension::Zeros
+    }
 }
 
 impl Extend for Signed {
@@ -33,12 +41,20 @@ impl Extend for Signed {
         let shift = 64 - 8 * SIZE as u32;
         ((value << shift) as i64 >> shift) as u64
     }
+
+    fn later(bytes: u8) -> Extension {
+        Extension::Sign(bytes)
+    }
 }
 
 impl Extend for Boxed {
     #[inline(always)]
     fn extend<const SIZE: usize>(value: u64) -> u64 {
         if SIZE == 4 { value | 0xffff_ffff_0000_0000 } else { value }
+    }
+
+    fn later(bytes: u8) -> Extension {
+        if bytes == 4 { Extension::Boxed } else { Extension::Zeros }
     }
 }
 
@@ -86,7 +102,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub fn finish_access(self, at: u64, rd: u8, value: u64) {
         self.core.registers[rd as usize] = value;
         self.core.timing.produce(rd, at, Class::Load);
-        self.core.settle_time(rd, at);
+        self.core.settle_time(self.port, rd, at);
         self.retire(at);
     }
 

@@ -1,15 +1,18 @@
 //! The state of a processor that handlers change.
 
+use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, Late, Outcome};
+use narthex_memory::processor_memory::misses::MOST_MISSES;
+use serde::{Deserialize, Serialize};
 
 use crate::access_control::TrapRegisters;
 use crate::code::{Block, CodeView};
 use crate::extensions::LEAVE;
 use crate::float::Flags;
 use crate::float::host::host_fuses;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
-use crate::timing::Timing;
+use crate::timing::{Class, Timing, Unit};
 
 /// What an instruction that is not finished asks of the processor's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +107,42 @@ pub(crate) struct Core<T> {
     pub counter_reads: u64,
     /// How late the access is that has just finished; none once its instruction has.
     pub late: Option<Late>,
+    /// The miss register in which its block is filling.
+    pub filling: Option<u8>,
+    /// The miss register of the load that has just begun.
+    pub started: Option<u8>,
+    /// For each miss register the load that is under way.
+    pub expected: [Option<Expected>; MOST_MISSES],
+}
+
+/// A load that is under way: what becomes of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Expected {
+    pub rd: u8,
+    pub extension: Extension,
+}
+
+/// How a loaded value is extended, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Extension {
+    Zeros,
+    /// By the sign of a value of so many bytes.
+    Sign(u8),
+    /// A single in a register is preceded by ones.
+    Boxed,
+}
+
+impl Extension {
+    pub fn extend(self, value: u64) -> u64 {
+        match self {
+            Extension::Zeros => value,
+            Extension::Sign(bytes) => {
+                let shift = 64 - 8 * u32::from(bytes);
+                ((value << shift) as i64 >> shift) as u64
+            }
+            Extension::Boxed => value | 0xffff_ffff_0000_0000,
+        }
+    }
 }
 
 impl<T: Timing> Core<T> {
@@ -155,6 +194,14 @@ impl<T: Timing> Core<T> {
                 self.late = Late::join(self.late, Some(late));
                 return Some(value);
             }
+            Outcome::Filling(value, register) => {
+                self.filling = Some(register);
+                return Some(value);
+            }
+            Outcome::UnderWay(register) => {
+                self.started = Some(register);
+                self.exit = Exit::Continue;
+            }
             Outcome::Wait => self.exit = Exit::Stop(Stop::Wait),
             Outcome::Fault(fault) => self.fault(kind(fault), address),
         }
@@ -165,10 +212,53 @@ impl<T: Timing> Core<T> {
     /// went to `register` as that of a hit: it comes later, if it has gone below the
     /// first level.
     #[inline(always)]
-    pub fn settle_time(&mut self, register: u8, at: u64) {
+    pub fn settle_time<P: Port>(&mut self, port: &mut P, register: u8, at: u64) {
+        if self.late.is_some() || self.filling.is_some() {
+            self.come_late(port, register, at);
+        }
+    }
+
+    /// Out of line, so that handlers have no local of it.
+    #[cold]
+    #[inline(never)]
+    fn come_late<P: Port>(&mut self, port: &mut P, register: u8, at: u64) {
         if let Some(late) = self.late.take() {
             self.timing.come_late(register, at, late);
         }
+        if let Some(own) = self.filling.take()
+            && !self.timing.come_filling(register, at, own)
+        {
+            port.filled(own);
+        }
+    }
+
+    /// If the load that issued at `at` is under way in a miss register, its value will be
+    /// for `rd`; false if it is not.
+    #[inline(never)]
+    pub fn begin_load(&mut self, rd: u8, extension: Extension, at: u64) -> bool {
+        let Some(miss_register) = self.started.take() else { return false };
+        self.timing.occupy(Unit::Memory, at, Class::Load);
+        self.expected[usize::from(miss_register)] = Some(Expected { rd, extension });
+        if rd != SINK {
+            self.timing.expect(rd);
+        }
+        true
+    }
+
+    /// Whether any load is under way.
+    pub fn expects(&self) -> bool {
+        self.expected.iter().any(Option::is_some)
+    }
+
+    /// Whether an operation needs, or overwrites, a value that is on its way; then the
+    /// owner is told.
+    pub fn is_not_ready(&mut self, operation: Operation) -> bool {
+        let Operation { rd, rs1, rs2, rs3, .. } = operation;
+        let not_ready = [rd, rs1, rs2, rs3].iter().any(|&register| self.timing.is_expected(register));
+        if not_ready {
+            self.exit = Exit::Stop(Stop::NotReady);
+        }
+        not_ready
     }
 
     /// Notes a fault; the processor's loop adds where it happened.

@@ -17,9 +17,11 @@
 //! | `table` | the handlers |
 //!
 //! Inside a handler they are a [`Context`], whose methods are what instructions
-//! are made of; each consumes the context and ends in the jump. There are two
-//! tables. The full one executes; in the other, every entry comes back to the
-//! caller, so that a handler called with it executes *one* instruction.
+//! are made of; each consumes the context and ends in the jump. There are three
+//! tables. The full one executes. In the pausing one every entry comes back to the
+//! caller, so that a handler called with it executes *one* instruction. The careful one
+//! stands in for the full one while loads are under way: every entry looks whether the
+//! instruction needs a value that is not there, so that no handler has to.
 //!
 //! `core` holds the state, `context` the fast parts of instructions, `slow` the
 //! rare ones. Rules for handlers, without which the last call is no jump: nothing that
@@ -39,8 +41,8 @@ use crate::operation::Cursor;
 use crate::timing::Timing;
 
 pub(crate) use self::context::{Boxed, Context, Signed, Unsigned};
-pub(crate) use self::core::{Core, Exit, NO_LINE, Window};
-use self::slow::{enter_line, pause};
+pub(crate) use self::core::{Core, Exit, Expected, NO_LINE, Window};
+use self::slow::{careful, enter_line, pause};
 pub(crate) use self::slow::{fetch, horizon};
 
 /// Executes one operation and all that follow, up to a stop.
@@ -57,6 +59,8 @@ pub(crate) struct Table<P, T> {
 impl<P: Port, T: Timing> Table<P, T> {
     /// Executes the program.
     pub const FULL: Self = Self::full();
+    /// Executes the program while loads are under way.
+    pub const CAREFUL: Self = Table { handlers: [careful::<P, T>; ENTRIES] };
     /// Comes back instead of executing the next instruction.
     pub const PAUSE: Self = Table { handlers: [pause::<P, T>; ENTRIES] };
 

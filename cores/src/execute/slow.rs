@@ -24,6 +24,22 @@ pub(super) fn pause<P, T: Timing>(
     core.save(cursor, t, count);
 }
 
+/// Executes an instruction while loads are under way, unless it needs their values.
+pub(super) fn careful<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut P,
+    t: u64,
+    count: u64,
+    table: &Table<P, T>,
+) {
+    let operation = cursor.get();
+    if core.is_not_ready(operation) {
+        return core.save(cursor, t, count);
+    }
+    Table::FULL.call(operation.code, core, cursor, port, t, count, table)
+}
+
 /// Stops before an access that would be made at the horizon or later.
 #[cold]
 #[inline(never)]
@@ -139,7 +155,11 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
     let Operation { rd, rs1, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
     let Some(value) = load_through(core, port, address, SIZE) else {
-        return core.save(cursor, at, count);
+        if !core.begin_load(rd, E::later(SIZE as u8), at) {
+            return core.save(cursor, at, count);
+        }
+        // The processor goes on behind it, and looks at what each instruction needs.
+        return core.save(cursor.advance(LENGTH), at + 1, T::retire(count));
     };
     core.timing.occupy(Unit::Memory, at, Class::Load);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
@@ -175,7 +195,7 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
         return core.save(cursor, at, count);
     }
     core.timing.occupy_with_store(at);
-    core.settle_time(SINK, at);
+    core.settle_time(port, SINK, at);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
     context.retire(at)
 }

@@ -69,6 +69,9 @@ fn undecoded<P: Port, T: Timing>(
 ) {
     core.save(cursor, t, count);
     let Some(cursor) = decode_here(core, port) else { return };
+    if core.is_not_ready(cursor.get()) {
+        return;
+    }
     let code = cursor.get().code;
     Table::FULL.call(code, core, cursor, port, t, count, table)
 }

@@ -35,6 +35,11 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         if t >= self.core.until {
             return horizon(self.core, self.cursor, self.port, t, count, self.table);
         }
+        // The system sees all registers.
+        if T::TIMED && self.core.expects() {
+            self.core.exit = Exit::Stop(Stop::NotReady);
+            return self.stop_here(t);
+        }
         self.stop_behind(Stop::SystemCall, t + 1, T::retire(count));
     }
 

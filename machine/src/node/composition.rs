@@ -133,7 +133,7 @@ impl Composition for Node {
             let index = usize::from(agent.0);
             let processor = &mut self.processors[index];
             let transaction = processor.memory.issue(processor.seats.traffic(on));
-            if transaction.is_none() {
+            if self.deliver_loads(index, now) || transaction.is_none() {
                 self.wake_if_served(index, now);
             }
             return transaction;
@@ -198,9 +198,11 @@ impl Composition for Node {
         let index = usize::from(agent.0);
         let own_time = self.processors_part(index, on);
         let processor = &mut self.processors[index];
+        let load_time = processor.blocking_access_time + processor.look_up_time;
         if processor.memory.complete(transaction, response) && processor.state == State::Waiting {
             self.wake(index, now + own_time);
         }
+        self.deliver_loads(index, now + load_time);
         self.ask_for_processor(index, now);
     }
 

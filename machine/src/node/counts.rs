@@ -116,6 +116,8 @@ impl Node {
         sets.extend(first.statistics());
         sets.push(("", self.network.statistics()));
         sets.extend(self.processors.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
+        let misses = self.processors.iter().filter_map(|unit| unit.memory.miss_statistics());
+        sets.extend(misses.map(|set| ("", set as &dyn StatisticSet)));
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
         let of_devices = self.devices.iter().flat_map(|device| device.statistics());

@@ -61,6 +61,7 @@ use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
+use narthex_memory::processor_memory::misses::Arrival;
 
 use crate::activity::{Activity, Marker, Occupation};
 use composition::SeatPlace;
@@ -254,6 +255,7 @@ impl Node {
         match stop {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
+            Stop::NotReady => self.wait_for_load(index),
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
             Stop::Fault(fault) => self.fault(index, &fault),
@@ -277,6 +279,31 @@ impl Node {
             }
         }
         self.ask_for_processor(index, now);
+    }
+
+    /// A processor needs the value of a load that is under way.
+    fn wait_for_load(&mut self, index: usize) {
+        self.processors[index].state = State::Waiting;
+        let now = self.processors[index].processor.now();
+        self.book(index, now, Occupation::DataMiss);
+    }
+
+    /// Loads of a processor that were under way have their values at `at`; if it needs
+    /// one of them, it goes on then. Says whether there were any.
+    fn deliver_loads(&mut self, index: usize, at: Time) -> bool {
+        let NodeProcessor { processor, memory, state, .. } = &mut self.processors[index];
+        let mut any = false;
+        while let Some(Arrival { register, value }) = memory.next_arrival() {
+            processor.deliver(register, value, at);
+            any = true;
+        }
+        if any && *state == State::Waiting && memory.wait_reason().is_none() {
+            *state = State::Running;
+            processor.go_on_at(at);
+            let at = processor.now();
+            self.book(index, at, Occupation::Execute);
+        }
+        any
     }
 
     /// A processor's access is done; it repeats it at `now`.

@@ -115,13 +115,20 @@ impl Node {
                 Ended::Failed(_) | Ended::Endless(_) => (*at, u8::MAX),
             }),
             activity: unit.activities.current(),
-            access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),
+            access: self.waits_for(index).map(|reason| self.access(index, reason)),
             is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
             calls,
             has_room: send.has_room(self.network.has_room(process)),
             send,
             receive,
         }
+    }
+
+    /// Why a processor waits: for an access, or for the value of a load under way.
+    fn waits_for(&self, index: usize) -> Option<WaitReason> {
+        let unit = &self.processors[index];
+        let load = unit.state == State::Waiting && unit.memory.has_loads_under_way();
+        unit.memory.wait_reason().or(load.then_some(WaitReason::DataMiss))
     }
 
     /// What a processor waits for, in words.

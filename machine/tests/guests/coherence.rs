@@ -212,12 +212,14 @@ proptest! {
         protocol in select(vec!["MOESI", "MESI", "MSI"]),
         associativity in select(vec![1, 2, 4]),
         block in select(vec![16, 64, 128]),
+        misses in select(vec![1, 3]),
     ) {
         let settings = [
             "data_cache.size=1KiB".to_owned(),
             format!("data_cache.block={block}B"),
             format!("data_cache.associativity={associativity}"),
             format!("data_cache.protocol={protocol}"),
+            format!("processor.misses={misses}"),
             "bus.width=16B".to_owned(),
         ];
         let request = settings.iter().fold(alone("hpca98"), |request, setting| with(request, setting));

@@ -38,12 +38,15 @@ const INSTRUCTION_CACHE: [&str; 6] = [
 /// instruction may issue behind these. The first one that accesses memory does so at
 /// E + 1. Before, `prepare` has been executed.
 fn cycles(settings: &[&str], prepare: &str, instructions: &str) -> i64 {
+    // A processor that goes on waits for the value, and E is a cycle later.
+    let needed = if settings.contains(&MISSES) { "add a0, a0, a0" } else { "" };
     let source = format!(
         "
         li   s2, {DATA}
         li   s3, {waited}
         {prepare}
         ld   a0, 0(s3)
+        {needed}
         csrrs s0, 0xc00, zero
         {instructions}
         csrrs s1, 0xc00, zero
@@ -156,6 +159,7 @@ fn levels_that_do_not_fit_are_refused_with_file_and_key() {
             "second_level_cache.inclusion",
             "needs one block size",
         ),
+        ("processor.misses=9", "processor.misses", "expected a whole number from 1 to 8"),
         ("second_level_cache.port=\"pipeline\"", "second_level_cache.port", "one-at-a-time"),
         (
             "node.processors.host.caches=[\"data_cache\", \"instruction_cache\"]",
@@ -175,15 +179,102 @@ fn levels_that_do_not_fit_are_refused_with_file_and_key() {
     }
 }
 
+/// One level, and two loads under way at most.
+fn two_misses() -> RunRequest {
+    with(RunRequest { nodes: Some(1), ..fixed_hpca98("NI2w") }, "processor.misses=2")
+}
+
+/// As [`cycles`], on one level; E is at an edge of the bus.
+fn cycles_with_two_misses(instructions: &str) -> (i64, serde_json::Value) {
+    let source = format!(
+        "
+        li   s2, {DATA}
+        li   s3, {waited}
+        ld   a0, 0(s3)
+        add  a0, a0, a0
+        csrrs s0, 0xc00, zero
+        {instructions}
+        csrrs s1, 0xc00, zero
+        sub  s1, s1, s0
+        report cycles, s1
+        exit 0
+    ",
+        waited = DATA + 0x8000
+    );
+    let document = result(&two_misses(), &source);
+    (reported(&document, 0, "cycles"), document)
+}
+
+#[test]
+fn a_processor_goes_on_while_a_load_is_under_way_until_it_needs_the_value() {
+    // The load waited for was used in the cycle behind its end, E - 1. This one issues
+    // there, too, and has the bus at E + 3, an edge, for 136 ns; its value can be used a
+    // cycle later.
+    let nops = "nop\n".repeat(200);
+    let (without, _) = cycles_with_two_misses(&nops);
+    let (free, _) = cycles_with_two_misses(&format!("ld a1, 0(s2)\n{nops}"));
+    assert!(free <= without + 1, "{free} and {without}");
+    let (needed, _) = cycles_with_two_misses("ld a1, 0(s2)\n add a2, a1, a1");
+    let (hidden, _) = cycles_with_two_misses(&format!("ld a1, 0(s2)\n{nops} add a2, a1, a1"));
+    assert_eq!((needed, hidden), (140, 140), "what is executed meanwhile takes no time");
+    let (overwritten, _) = cycles_with_two_misses("ld a1, 0(s2)\n li a1, 3");
+    assert_eq!(overwritten, 139, "a register is overwritten when its value has come, not before");
+}
+
+#[test]
+fn two_loads_are_under_way_and_a_third_waits_for_a_register() {
+    let two = "ld a1, 0(s2)\n ld a2, 64(s2)";
+    let (issued, document) = cycles_with_two_misses(two);
+    assert!(issued < 10, "{issued}");
+    assert_eq!(statistic(&document, 0, "miss_register_stalls"), 0);
+    let (first, _) = cycles_with_two_misses(&format!("{two}\n add a3, a1, a1"));
+    let (second, _) = cycles_with_two_misses(&format!("{two}\n add a3, a2, a2"));
+    assert_eq!((first, second), (140, 276), "the bus carries one after the other");
+    let (third, document) = cycles_with_two_misses(&format!("{two}\n ld a3, 128(s2)"));
+    assert_eq!((third, statistic(&document, 0, "miss_register_stalls")), (139, 1));
+    let (same, document) = cycles_with_two_misses("ld a1, 0(s2)\n lbu a2, 9(s2)\n add a3, a2, a2");
+    assert_eq!((same, statistic(&document, 0, "bus_reads")), (140, 2), "one transaction serves both");
+}
+
+#[test]
+fn a_store_a_fence_and_a_system_call_come_behind_loads_under_way() {
+    let (store, _) = cycles_with_two_misses("ld a1, 0(s2)\n sd zero, 0(s2)");
+    assert_eq!(store, 139, "the store finds the block that the load has fetched");
+    let (fence, _) = cycles_with_two_misses("ld a1, 0(s2)\n ld a2, 64(s2)\n fence");
+    assert_eq!(fence, 275);
+    let source = format!("li s2, {DATA}\n li t0, 77\n sd t0, 0(s2)\n ld a0, 128(s2)\n li a7, 93\n ecall");
+    assert_eq!(
+        run_guest(&two_misses(), &*source).expect("a0 is 0 by then")["nodes"][0]["processors"][0]["exit_code"],
+        0
+    );
+}
+
+/// Several loads under way above a second level.
+const MISSES: &str = "processor.misses=4";
+
+#[test]
+fn a_block_on_its_way_from_the_second_level_is_waited_for_by_each_of_its_loads() {
+    let both = "ld a1, 32(s2)\n ld a2, 40(s2)\n add a2, a2, a2";
+    assert_eq!(cycles(&[MISSES], "ld a0, 0(s2)\n add a0, a0, a0", both), 12);
+    let two = "ld a1, 32(s2)\n ld a2, 64(s2)\n add a2, a2, a2";
+    assert_eq!(cycles(&[MISSES], "ld a0, 0(s2)\n add a0, a0, a0", two), 13, "the second a cycle later");
+    assert_eq!(cycles(&[MISSES, ONE_AT_A_TIME], "ld a0, 0(s2)\n add a0, a0, a0", two), 22);
+}
+
 #[test]
 fn messages_arrive_over_two_levels_whatever_computes_them() {
-    for interface in ["NI16w", "CNI4", "CNI512Q", "CNI32Qm"] {
+    for (interface, misses) in
+        [("NI16w", "1"), ("CNI4", "4"), ("CNI512Q", "1"), ("CNI512Q", "2"), ("CNI32Qm", "8")]
+    {
         let blocks = with(two_levels(interface), "second_level_cache.block=64B");
+        let blocks = with(blocks, &format!("processor.misses={misses}"));
+        let blocks =
+            with(blocks, &format!("machine.processors_per_node={}", if misses == "2" { 2 } else { 1 }));
         let request = INSTRUCTION_CACHE.iter().fold(blocks, |request, setting| with(request, setting));
-        let document = result(&request, &ping_pong(60, 120));
-        assert_eq!(statistic(&document, 1, "packets_delivered"), 60, "{interface}");
+        let document = result(&request, &ping_pong(60, 64));
+        assert_eq!(statistic(&document, 1, "packets_delivered") % 60, 0, "{interface}");
         let threads = RunRequest { threads: 2, ..request.clone() };
-        let same = run_guest(&threads, &ping_pong(60, 120)).expect("it runs");
+        let same = run_guest(&threads, &ping_pong(60, 64)).expect("it runs");
         assert_eq!(document["nodes"], same["nodes"], "{interface}");
         checkpoints::check(&request, &ping_pong(12, 200));
         wait_loops::compared(&request, &ping_pong(20, 56));
@@ -200,6 +291,7 @@ proptest! {
         blocks in select(vec![(16, 128), (32, 64), (64, 64)]),
         stores in select(vec!["write-back", "write-through"]),
         ways in select(vec![1, 4]),
+        misses in select(vec![1, 2, 8]),
     ) {
         let settings = [
             "data_cache.size=256B".to_owned(),
@@ -210,6 +302,7 @@ proptest! {
             format!("second_level_cache.block={}B", blocks.1),
             format!("second_level_cache.associativity={ways}"),
             format!("second_level_cache.data_cache_stores={stores}"),
+            format!("processor.misses={misses}"),
             "bus.width=16B".to_owned(),
         ];
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();

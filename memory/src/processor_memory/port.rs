@@ -77,9 +77,40 @@ impl ProcessorPort<'_> {
     }
 
     fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
+        if self.own.misses.is_some() && access == Access::Load && self.split(address, size).0 == size {
+            return self.load_under_way(address, size);
+        }
         match self.acquire(address, size, access) {
             Ok(late) => Outcome::finished(self.gather(address, size), late),
             Err(outcome) => outcome,
+        }
+    }
+
+    /// A load of a processor that goes on while it is under way.
+    fn load_under_way(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        if let Some(register) = self.own.claim_load(address, size) {
+            return Outcome::UnderWay(register);
+        }
+        if self.own.data.access(address, Access::Load).is_ok() {
+            let value = self.gather(address, size);
+            return match self.own.filling(address) {
+                Some(register) => Outcome::Filling(value, register),
+                None => Outcome::Done(value),
+            };
+        }
+        let Some(register) = self.own.free_register() else {
+            self.own.count_stall();
+            return self.wait(Pending::MissRegister);
+        };
+        self.own.statistics.load_misses.increment();
+        match self.own.obtain(address, Access::Load) {
+            Obtained::Late(late) => {
+                self.own.data.allow(address, Tag::None);
+                self.own.fill_register(address, register);
+                Outcome::Late(self.gather(address, size), Late { register: Some(register), ..late })
+            }
+            _ if self.own.begin_load(address, size, register) => Outcome::Wait,
+            _ => Outcome::UnderWay(register),
         }
     }
 
@@ -209,7 +240,11 @@ impl ProcessorPort<'_> {
 
     /// The store of bytes in one block: most stores that are not fast.
     fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
-        let most = self.own.most_allowed(address, Self::most_fast(page));
+        let filling = self.own.filling(address);
+        let most = match filling {
+            None => self.own.most_allowed(address, Self::most_fast(page)),
+            Some(_) => Tag::None,
+        };
         let mut late = None;
         if self.own.data.store(address, bytes, most).is_err() {
             late = match self.store_below(address, bytes, most) {
@@ -218,7 +253,10 @@ impl ProcessorPort<'_> {
             };
         }
         self.own.code_version += u64::from(page.executable);
-        Outcome::finished((), late)
+        match filling {
+            Some(register) if late.is_none() => Outcome::Filling((), register),
+            _ => Outcome::finished((), late),
+        }
     }
 
     /// The same where the data cache does not allow it.
@@ -349,7 +387,13 @@ impl Port for ProcessorPort<'_> {
         if let Err(fault) = self.atomic(address, size, Tag::Read) {
             return Outcome::Fault(fault);
         }
-        let outcome = self.cachable_load(address, size, Access::Load);
+        if self.own.has_loads_under_way() {
+            return self.wait(Pending::Loads);
+        }
+        let outcome = match self.acquire(address, size, Access::Load) {
+            Ok(late) => Outcome::finished(self.gather(address, size), late),
+            Err(outcome) => outcome,
+        };
         if let Outcome::Done(_) | Outcome::Late(..) = outcome {
             self.own.reservation = Some(self.own.data.block_of(address));
         }
@@ -362,6 +406,9 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
+        if self.own.has_loads_under_way() {
+            return self.wait(Pending::Loads);
+        }
         if self.own.reservation != Some(self.own.data.block_of(address)) {
             self.own.reservation = None;
             return Outcome::Done(false);
@@ -380,11 +427,20 @@ impl Port for ProcessorPort<'_> {
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
         match self.atomic(address, size, Tag::Write) {
             Err(fault) => Outcome::Fault(fault),
+            Ok(_) if self.own.has_loads_under_way() => self.wait(Pending::Loads),
             Ok(_) => self.cachable_load(address, size, Access::Store),
         }
     }
 
+    #[cold]
+    fn filled(&mut self, register: u8) {
+        self.own.filled(register);
+    }
+
     fn fence(&mut self) -> Outcome<()> {
+        if self.own.has_loads_under_way() {
+            return self.wait(Pending::Loads);
+        }
         if self.own.store_buffer.is_empty() {
             return Outcome::Done(());
         }

@@ -245,7 +245,7 @@ impl SecondLevel {
         let own = if self.cache.holds(block) { &self.cache } else { &*data };
         let bytes = own.bytes_at(block, first.block_bytes()).expect("the block is in one of them");
         first.refill(line, block, State::Shared, bytes, Tag::Write);
-        Obtained::Late(Late { cycles: self.latency_cycles, port_cycles: self.port_cycles })
+        Obtained::Late(Late { cycles: self.latency_cycles, port_cycles: self.port_cycles, register: None })
     }
 
     /// Counts an access that missed above.
@@ -270,7 +270,7 @@ impl SecondLevel {
     pub fn store(&mut self, data: &mut Cache, address: u64, bytes: &[u8]) -> Late {
         self.statistics.stored.increment();
         self.write(data, address, bytes);
-        Late { cycles: 0, port_cycles: self.port_cycles }
+        Late { cycles: 0, port_cycles: self.port_cycles, register: None }
     }
 
     /// Replaces bytes here and above.
@@ -299,7 +299,7 @@ impl SecondLevel {
         let block = data.block_of(address);
         let bytes = self.cache.bytes_at(block, data.block_bytes()).expect("the block is here");
         data.refill(line, block, state, bytes, most);
-        Some(Late { cycles: self.latency_cycles, port_cycles })
+        Some(Late { cycles: self.latency_cycles, port_cycles, register: None })
     }
 
     /// Takes in a dirty block that was above alone, if there is room without a

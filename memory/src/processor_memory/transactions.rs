@@ -18,7 +18,17 @@ impl ProcessorMemory {
             return None;
         }
         let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
+        if blocks_go && self.has_loads_under_way() {
+            // One of them may have been snarfed while it waited.
+            self.end_loads();
+            if matches!(self.pending, Some(Pending::MissRegister | Pending::Loads)) {
+                self.serve_pending();
+            }
+        }
+        // Loads under way are older than what the processor waits for.
+        let load = self.misses.as_ref().and_then(|misses| misses.oldest()).filter(|_| blocks_go);
         let (issued, mut transaction) = match self.pending {
+            _ if load.is_some() => self.issue_load(load?)?,
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
@@ -59,8 +69,12 @@ impl ProcessorMemory {
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
         match self.issued(transaction.kind).take().expect("a transaction was issued") {
             Issued::WriteBack => false,
-            Issued::Block { address, request, instructions } => {
+            Issued::Block { address, request, instructions, is_load_under_way } => {
                 self.take_block((address, request, instructions), response);
+                self.end_loads();
+                if is_load_under_way {
+                    return self.serve_pending();
+                }
                 self.pending = None;
                 true
             }
@@ -84,6 +98,32 @@ impl ProcessorMemory {
                 drained
             }
         }
+    }
+
+    /// The transaction for a load under way.
+    fn issue_load(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        let (mut issued, transaction) = self.issue_block(address, Access::Load)?;
+        if let Issued::Block { is_load_under_way, .. } = &mut issued {
+            *is_load_under_way = true;
+        }
+        Some((issued, transaction))
+    }
+
+    /// A load under way is over: whether the processor repeats the access for which it
+    /// waits.
+    fn serve_pending(&mut self) -> bool {
+        let is_served = match self.pending {
+            Some(Pending::MissRegister) => self.free_register().is_some(),
+            Some(Pending::Loads) => !self.has_loads_under_way(),
+            Some(Pending::Data { address, access }) => {
+                self.data.access(address, access).is_ok() || self.bring(address, access) != Obtained::Missing
+            }
+            _ => false,
+        };
+        if is_served {
+            self.pending = None;
+        }
+        is_served
     }
 
     /// The cache that the interconnect sees takes in the block that was fetched, or
@@ -123,7 +163,7 @@ impl ProcessorMemory {
 
     /// What the data cache lacks for an access comes from the second level, if that
     /// has it.
-    fn bring(&mut self, address: u64, access: Access) -> Obtained {
+    pub(super) fn bring(&mut self, address: u64, access: Access) -> Obtained {
         let most = self.most_allowed(address, Tag::Read);
         let Some(second) = &mut self.second else { return Obtained::Missing };
         let obtained = second.bring(&mut self.data, address, access, most);
@@ -276,7 +316,7 @@ impl ProcessorMemory {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
-        let issued = Issued::Block { address: block, request, instructions: false };
+        let issued = Issued::Block { address: block, request, instructions: false, is_load_under_way: false };
         (issued, Transaction::block(self.agent, kind, block))
     }
 
@@ -333,7 +373,12 @@ impl ProcessorMemory {
         let block = cache.block_of(address);
         // Instructions are never dirty: a victim just goes.
         cache.make_room(block);
-        let issued = Issued::Block { address: block, request: Request::Read, instructions: true };
+        let issued = Issued::Block {
+            address: block,
+            request: Request::Read,
+            instructions: true,
+            is_load_under_way: false,
+        };
         Some((issued, Transaction::block(self.agent, Kind::Read, block)))
     }
 

@@ -58,6 +58,10 @@ impl Node {
             return;
         }
         let unit = &self.processors[index];
+        // Loads under way are over in a later turn.
+        if unit.memory.has_loads_under_way() {
+            return;
+        }
         // A turn that misses its caches, or posts a store, is no turn of waiting.
         if matches!(stop, Stop::Wait) && unit.memory.wait_reason() != Some(WaitReason::Uncached) {
             return;

@@ -38,7 +38,7 @@ fn two_levels() -> Bench {
 }
 
 fn late(port_cycles: u32) -> Late {
-    Late { cycles: LATENCY, port_cycles }
+    Late { cycles: LATENCY, port_cycles, register: None }
 }
 
 impl Bench {
@@ -191,7 +191,7 @@ fn the_first_store_to_a_block_that_nobody_else_has_takes_no_time() {
 fn a_write_through_store_goes_to_the_second_level_and_brings_no_block_in() {
     let second = Config { data_cache_stores: Stores::WriteThrough, ..second_config() };
     let mut bench = levels(&first_config(), &second);
-    let through = Outcome::Late((), Late { cycles: 0, port_cycles: 1 });
+    let through = Outcome::Late((), Late { cycles: 0, port_cycles: 1, register: None });
     assert_eq!(bench.kinds(|port| port.store(DATA, 8, 5)), (through, vec![Kind::ReadExclusive]));
     assert_eq!(bench.port().load_hit::<8>(DATA), None);
     assert_eq!(bench.port().load(DATA, 8), Outcome::Late(5, late(1)));
