@@ -28,6 +28,10 @@ CRITERION = {
 
 KERNEL_INSTRUCTIONS = (200_000, 1_200_000)
 """Guest instructions of a short and of a long run of a kernel."""
+WALKS = ("near", "far", "far-stores")
+"""Walks over what the first level holds, and over what only the second one does."""
+WALK_INSTRUCTIONS = 3
+"""Guest instructions of a turn, of which one accesses memory."""
 COUNTED_INTERFACES = ("NI2w", "CNI512Q", "CNI32Qm")
 COUNTED_MESSAGES = 500
 
@@ -93,6 +97,7 @@ def _instructions(bench: Bench) -> list[Measure]:
         raise LeftOutError("neither perf nor valgrind counts instructions on this machine")
     return [
         *_kernel_instructions(bench),
+        *_level_instructions(bench),
         *_miss_instructions(bench),
         *_message_instructions(bench),
     ]
@@ -110,6 +115,18 @@ def _kernel_instructions(bench: Bench) -> list[Measure]:
             )
             counted[f"{timing} {kernel}"] = [grown / (long - short)]
     group = Group("a guest instruction", "host instructions", "functional integer")
+    return of_rounds(group, counted)
+
+
+def _level_instructions(bench: Bench) -> list[Measure]:
+    """Host instructions of a load that hits the first or the second level of caches."""
+    short, long = KERNEL_INSTRUCTIONS
+    counted: dict[str, list[float]] = {}
+    for walk in WALKS:
+        command = [str(bench.executables[KERNELS]), "levels", walk]
+        grown = _grown(bench, f"levels {walk}", *([*command, str(n)] for n in (short, long)))
+        counted[walk] = [grown / (long - short) * WALK_INSTRUCTIONS]
+    group = Group("a turn of a walk with one access", "host instructions", "near")
     return of_rounds(group, counted)
 
 

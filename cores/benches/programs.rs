@@ -1,8 +1,9 @@
 //! Guest programs whose speed is measured: integers, floating point, pointers.
 //!
 //! Each runs for ever; its data are in the 4 MiB from [`DATA`] on. They run on
-//! three machines: `functional` without time, `timed` dual-issue without
-//! caches, `cached` dual-issue with first-level caches.
+//! four machines: `functional` without time, `timed` dual-issue without
+//! caches, `cached` dual-issue with first-level caches, `levels` with a second level
+//! below them.
 
 use narthex_cores::assemble::assemble;
 use narthex_cores::linux::{GuestMemory, Protection};
@@ -10,7 +11,7 @@ use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, St
 use narthex_kernel::{Duration, Time};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
-use narthex_memory::processor_memory::{StoreBufferConfig, Traffic, UncachedStores};
+use narthex_memory::processor_memory::{StoreBufferConfig, Traffic, UncachedStores, second_level};
 use narthex_memory::transaction::{AgentId, Response};
 use narthex_memory::{ProcessorMemory, cache};
 
@@ -145,6 +146,49 @@ walk:
     j    walk
 ";
 
+/// Loads from each block of 16 KiB, which the first level holds.
+pub const NEAR: &str = "
+    li   s0, 0x100000
+    li   s1, 0x104000
+again:
+    mv   t0, s0
+walk:
+    ld   a0, 0(t0)
+    addi t0, t0, 64
+    bne  t0, s1, walk
+    j    again
+";
+
+/// The same of 128 KiB, which the second level holds, and not the first.
+pub const FAR: &str = "
+    li   s0, 0x100000
+    li   s1, 0x120000
+again:
+    mv   t0, s0
+walk:
+    ld   a0, 0(t0)
+    addi t0, t0, 64
+    bne  t0, s1, walk
+    j    again
+";
+
+/// The same with stores, whose blocks are written back to the second level.
+pub const FAR_STORES: &str = "
+    li   s0, 0x100000
+    li   s1, 0x120000
+again:
+    mv   t0, s0
+walk:
+    sd   a0, 0(t0)
+    addi t0, t0, 64
+    bne  t0, s1, walk
+    j    again
+";
+
+/// What is counted on `levels` alone, by name.
+#[allow(dead_code, reason = "as `LEVELS`")]
+pub const WALKS: [(&str, &str); 3] = [("near", NEAR), ("far", FAR), ("far-stores", FAR_STORES)];
+
 /// The programs by name.
 pub const PROGRAMS: [(&str, &str); 3] = [("integer", SIEVE), ("float", MATRIX), ("pointers", POINTERS)];
 
@@ -213,16 +257,26 @@ pub struct Cached {
 }
 
 impl Cached {
+    /// At the start of a program, with a second level of 512 KiB below the first.
+    pub fn with_second_level(source: &str) -> Self {
+        let cached = Self::new(source);
+        let first = first_level();
+        let second = second_level::Config {
+            size: "512KiB".parse().expect("a size"),
+            associativity: 4,
+            block: first.block,
+            latency_cycles: 10,
+            port: second_level::CachePort::Pipelined,
+            inclusion: second_level::Inclusion::Inclusive,
+            data_cache_stores: second_level::Stores::WriteBack,
+        };
+        Cached { caches: cached.caches.with_second_level(&second, &first), ..cached }
+    }
+
     /// At the start of a program.
     pub fn new(source: &str) -> Self {
         let (processor, code) = processor(source);
-        let cache = cache::Config {
-            size: "32KiB".parse().expect("a size"),
-            associativity: 2,
-            block: "64B".parse().expect("a size"),
-            protocol: "MOESI".into(),
-            snarfing: false,
-        };
+        let cache = first_level();
         let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
         let supply = Duration::from_ns(12);
         let caches = ProcessorMemory::new(AgentId(0), &cache, Some(&cache), &store_buffer, supply);
@@ -268,6 +322,17 @@ impl Machine for Cached {
     }
 }
 
+/// A first level of 32 KiB.
+fn first_level() -> cache::Config {
+    cache::Config {
+        size: "32KiB".parse().expect("a size"),
+        associativity: 2,
+        block: "64B".parse().expect("a size"),
+        protocol: "MOESI".into(),
+        snarfing: false,
+    }
+}
+
 /// A processor at the start of a program, and the program.
 fn processor<T: Timing>(source: &str) -> (Processor<T>, Vec<u8>) {
     let code = assemble(TEXT, source).expect("the program is in order");
@@ -285,3 +350,7 @@ pub const MACHINES: [(&str, Make); 3] = [
     ("timed", |source| Box::new(Flat::<InOrder>::new(source))),
     ("cached", |source| Box::new(Cached::new(source))),
 ];
+
+/// The machine for [`WALKS`].
+#[allow(dead_code, reason = "its host instructions are counted, its speed is not")]
+pub const LEVELS: (&str, Make) = ("levels", |source| Box::new(Cached::with_second_level(source)));

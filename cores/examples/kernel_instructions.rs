@@ -16,7 +16,8 @@ use std::time::Instant;
 
 use narthex_kernel::Duration;
 
-const USAGE: &str = "usage: kernel_instructions functional|timed|cached integer|float|pointers COUNT";
+const USAGE: &str = "usage: kernel_instructions functional|timed|cached integer|float|pointers COUNT, or \
+                     kernel_instructions levels near|far|far-stores COUNT";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +38,11 @@ fn main() -> ExitCode {
 
 fn selection(arguments: &[String]) -> Option<(programs::Make, &'static str, u64)> {
     let [machine, program, count] = arguments else { return None };
+    let count = count.parse().ok()?;
+    let named = |(name, source): &(&str, &'static str)| (name == program).then_some(*source);
+    if machine == programs::LEVELS.0 {
+        return Some((programs::LEVELS.1, programs::WALKS.iter().find_map(named)?, count));
+    }
     let (_, make) = programs::MACHINES.into_iter().find(|(name, _)| name == machine)?;
-    let (_, source) = programs::PROGRAMS.into_iter().find(|(name, _)| name == program)?;
-    Some((make, source, count.parse().ok()?))
+    Some((make, programs::PROGRAMS.iter().find_map(named)?, count))
 }
