@@ -14,7 +14,7 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::{Clock, Duration};
+use narthex_kernel::Duration;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
@@ -174,8 +174,7 @@ impl<'a> Blueprint<'a> {
     /// The shortest arbitration among the buses on which processors are.
     fn shortest_arbitration(&self) -> Duration {
         let buses = self.config.node.processors.values().map(|part| self.bus_of(part));
-        let arbitrations =
-            buses.map(|bus| Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into()));
+        let arbitrations = buses.map(|bus| bus.clock.clock().cycles(bus.arbitration_cycles.into()));
         arbitrations.min().expect("a node has a processor")
     }
 
@@ -301,8 +300,8 @@ impl<'a> Blueprint<'a> {
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {
-                let clock = Clock::with_period(config.processor.period());
-                memory.with_block_buffers(clock.cycles(u64::from(transfer_cycles)))
+                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
+                memory.with_block_buffers(transfer_time)
             }
         }
     }
