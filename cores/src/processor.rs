@@ -146,12 +146,18 @@ impl<T: Timing> Processor<T> {
     /// time moves to the first cycle that begins at `time` or later. The next
     /// run executes the waiting instruction in any case.
     pub fn resume_at(&mut self, time: Time) {
+        self.pass(time);
+        self.must_execute = true;
+    }
+
+    /// Lets local time pass without an instruction, to the first cycle that begins at
+    /// `time` or later.
+    pub fn pass(&mut self, time: Time) {
         let slot = self.clock.number_at_or_after(time) * self.core.timing.width();
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
             self.core.t = slot;
         }
-        self.must_execute = true;
     }
 
     /// Others may have changed caches and code since the last run.
