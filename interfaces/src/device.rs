@@ -190,6 +190,7 @@ impl DeviceDescription for Interface {
                 homes: home,
                 is_coherent: !concern.is_empty(),
                 concern,
+                lines: 0,
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()

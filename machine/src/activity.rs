@@ -45,6 +45,8 @@ categories! {
         Uncached = "uncached access",
         /// Waiting for the store buffer to drain.
         StoreBuffer = "store buffer",
+        /// Waiting for an interrupt.
+        Interrupt = "interrupt",
     }
 }
 

@@ -23,9 +23,9 @@ use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
+use crate::node::{Lines, Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::Shape;
 
@@ -128,6 +128,7 @@ impl<'a> Blueprint<'a> {
             .chain(further.iter().map(|device| &**device))
             .collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
         let parts = config.processor_parts();
         let processors =
@@ -150,10 +151,33 @@ impl<'a> Blueprint<'a> {
             processors,
             interconnects,
             memories,
+            lines,
             devices: devices.zip(shape.devices).collect(),
             network,
             stagger: self.shortest_arbitration(),
         }))
+    }
+
+    /// The interrupt lines of a node's processors.
+    fn lines(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<Vec<Lines>, Failure> {
+        let parts = self.config.processor_parts();
+        let runs_firmware = |index: &usize| parts[*index].1.runs != PROGRAM;
+        let firmware: Vec<usize> = (0..parts.len()).filter(runs_firmware).collect();
+        let lines = shape.lines(devices, &firmware);
+        let lines = lines.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
+        for Lines { processor, sources, .. } in &lines {
+            let (name, part) = parts[*processor];
+            if self.config.core_named(&part.core).interrupt_cycles.is_none() {
+                let (device, seat, _) = sources[0];
+                let (device, core) = (&devices[device].seats()[seat].name, &part.core);
+                return Err(Failure::usage(format!(
+                    "{}: node.processors.{name}.core: {core:?} has no interrupt_cycles, and {device} has interrupt \
+                     lines to it: state the cycles from a line to the handler's first instruction",
+                    self.machine
+                )));
+            }
+        }
+        Ok(lines)
     }
 
     /// The same machine with firmware for the processors that run it by this name.
@@ -242,6 +266,9 @@ impl<'a> Blueprint<'a> {
         let part = &self.config.node.processors[part];
         let core = self.config.core_named(&part.core);
         let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
+        if let Some(cycles) = core.interrupt_cycles {
+            processor = processor.with_interrupts(cycles);
+        }
         let mut pages = PageTable::default();
         let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
         let block_bytes = self.block_bytes();

@@ -14,6 +14,7 @@ mod determinism;
 mod dma;
 mod example_interface;
 mod faults;
+mod interrupts;
 mod listener;
 mod no_progress;
 mod overflow;
