@@ -29,7 +29,7 @@ mod float;
 mod operation;
 mod processor;
 mod stop;
-mod traps;
+pub mod traps;
 
 pub mod assemble;
 pub mod compressed;

@@ -1,12 +1,14 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+mod firmware;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement};
 use narthex_interfaces::description::Layout;
@@ -23,11 +25,13 @@ use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
+use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{Lines, Node, NodeProcessor, Parts, Personality, Process};
+use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::Shape;
+
+use firmware::Firmware;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +44,6 @@ pub struct ProcessId {
 
 /// A processor about to run, with its caches and its process.
 type Running = (Processor<InOrder>, ProcessorMemory, Process);
-
-/// A program for processors without a system.
-struct Firmware {
-    program: Arc<Program>,
-    code: Arc<Code>,
-}
 
 /// A device beside the network interface.
 struct FurtherDevice {
@@ -158,35 +156,6 @@ impl<'a> Blueprint<'a> {
         }))
     }
 
-    /// The interrupt lines of a node's processors.
-    fn lines(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<Vec<Lines>, Failure> {
-        let parts = self.config.processor_parts();
-        let runs_firmware = |index: &usize| parts[*index].1.runs != PROGRAM;
-        let firmware: Vec<usize> = (0..parts.len()).filter(runs_firmware).collect();
-        let lines = shape.lines(devices, &firmware);
-        let lines = lines.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
-        for Lines { processor, sources, .. } in &lines {
-            let (name, part) = parts[*processor];
-            if self.config.core_named(&part.core).interrupt_cycles.is_none() {
-                let (device, seat, _) = sources[0];
-                let (device, core) = (&devices[device].seats()[seat].name, &part.core);
-                return Err(Failure::usage(format!(
-                    "{}: node.processors.{name}.core: {core:?} has no interrupt_cycles, and {device} has interrupt \
-                     lines to it: state the cycles from a line to the handler's first instruction",
-                    self.machine
-                )));
-            }
-        }
-        Ok(lines)
-    }
-
-    /// The same machine with firmware for the processors that run it by this name.
-    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
-        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
-        self
-    }
-
     /// The same machine with a device beside the network interface in each node,
     /// whose seats are on these interconnects.
     pub fn with_device(mut self, on: &[&str], build: impl Fn() -> Box<dyn Device> + 'static) -> Self {
@@ -247,42 +216,6 @@ impl<'a> Blueprint<'a> {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
         let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
-        Ok((processor, memory, process))
-    }
-
-    /// Firmware about to start: its segments are in memory, and the registers of
-    /// the devices beside it can be reached.
-    fn firmware_process(
-        &self,
-        place: ProcessId,
-        (part, name): (&str, &str),
-        registers: &[Range<u64>],
-        main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
-        let firmware = self.firmware.get(name).ok_or_else(|| {
-            let problem = format!("runs firmware {name:?}, which is not given");
-            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
-        })?;
-        let part = &self.config.node.processors[part];
-        let core = self.config.core_named(&part.core);
-        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
-        if let Some(cycles) = core.interrupt_cycles {
-            processor = processor.with_interrupts(cycles);
-        }
-        let mut pages = PageTable::default();
-        let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
-        let block_bytes = self.block_bytes();
-        let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = (&[][..], &[][..]);
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
-        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
-        for range in registers {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-        }
-        processor.set_pc(started.program_counter);
-        let calls = SystemCalls::for_process(started.space, self.seed);
-        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls);
         Ok((processor, memory, process))
     }
 

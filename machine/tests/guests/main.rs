@@ -14,6 +14,7 @@ mod determinism;
 mod dma;
 mod example_interface;
 mod faults;
+mod firmware;
 mod interrupts;
 mod listener;
 mod no_progress;
