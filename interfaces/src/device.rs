@@ -207,6 +207,7 @@ impl DeviceDescription for Interface {
                 homes: home,
                 is_coherent: !concern.is_empty(),
                 concern,
+                lines: 0,
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()

@@ -47,6 +47,8 @@ categories! {
         StoreBuffer = "store buffer",
         /// In the operating system.
         SystemCall = "system call",
+        /// Waiting for an interrupt.
+        Interrupt = "interrupt",
     }
 }
 

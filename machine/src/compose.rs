@@ -1,12 +1,14 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+mod firmware;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement};
 use narthex_interfaces::description::Layout;
@@ -30,6 +32,8 @@ use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::Shape;
 
+use firmware::Firmware;
+
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessId {
@@ -41,12 +45,6 @@ pub struct ProcessId {
 
 /// A processor about to run, with its caches and its process.
 type Running = (Processor<InOrder>, ProcessorMemory, Process);
-
-/// A program for processors without a system.
-struct Firmware {
-    program: Arc<Program>,
-    code: Arc<Code>,
-}
 
 /// A device beside the network interface.
 struct FurtherDevice {
@@ -134,6 +132,7 @@ impl<'a> Blueprint<'a> {
             .chain(further.iter().map(|device| &**device))
             .collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
         let parts = config.processor_parts();
         let processors =
@@ -156,18 +155,12 @@ impl<'a> Blueprint<'a> {
             processors,
             interconnects,
             memories,
+            lines,
             devices: devices.zip(shape.devices).collect(),
             network,
             operating_system: config.operating_system(),
             stagger: self.shortest_arbitration(),
         }))
-    }
-
-    /// The same machine with firmware for the processors that run it by this name.
-    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
-        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
-        self
     }
 
     /// The same machine with a device beside the network interface in each node,
@@ -232,39 +225,6 @@ impl<'a> Blueprint<'a> {
         let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
         let calls = calls.with_devices(names.collect());
         let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
-        Ok((processor, memory, process))
-    }
-
-    /// Firmware about to start: its segments are in memory, and the registers of
-    /// the devices beside it can be reached.
-    fn firmware_process(
-        &self,
-        place: ProcessId,
-        (part, name): (&str, &str),
-        registers: &[Range<u64>],
-        main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
-        let firmware = self.firmware.get(name).ok_or_else(|| {
-            let problem = format!("runs firmware {name:?}, which is not given");
-            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
-        })?;
-        let part = &self.config.node.processors[part];
-        let core = self.config.core_named(&part.core);
-        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
-        let mut pages = PageTable::default();
-        let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
-        let block_bytes = self.block_bytes();
-        let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = ([&[][..], &[]], &[][..]);
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
-        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
-        for range in registers {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-        }
-        processor.set_pc(started.program_counter);
-        let calls = SystemCalls::for_process(started.space, self.seed);
-        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls);
         Ok((processor, memory, process))
     }
 

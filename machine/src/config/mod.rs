@@ -71,7 +71,8 @@ pub use tree::Source;
 pub use without_effect::Settings;
 
 use crate::files;
-use problem::{Position, Text, did_you_mean};
+pub(crate) use problem::did_you_mean;
+use problem::{Position, Text};
 use schema::Schema;
 use tree::{Table, TreeNode};
 

@@ -20,6 +20,7 @@ impl Archived for Node {
             devices,
             seats: _,
             first_seats: _,
+            lines,
             network,
             stagger: _,
             output,
@@ -47,6 +48,7 @@ impl Archived for Node {
         archive.each(interconnects)?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
+        lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;
         archive.value(output)?;

@@ -70,6 +70,7 @@ impl Node {
             self.events.schedule(at, Event::Timer(place.device, place.seat));
         }
         self.depart(now);
+        self.look_at_lines(now, place.device);
         interconnects::ask(self, now, place.on, place.agent);
         self.report_fault(now, place.process);
     }
@@ -94,6 +95,7 @@ impl Node {
                 self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
             }
         }
+        self.look_at_lines(now, device);
         self.depart(now);
         for seat in beside {
             let place = self.seat_of(device, seat);
@@ -101,7 +103,7 @@ impl Node {
         }
         self.report_fault(now, process);
         if let Err(fault) = accessed {
-            self.fail_at(now, process.into(), &fault.0);
+            self.fail_at(now, transaction.agent.0.into(), &fault.0);
         }
     }
 

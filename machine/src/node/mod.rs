@@ -39,6 +39,7 @@ pub mod counts;
 mod device_calls;
 mod devices;
 mod endless;
+mod interrupts;
 pub(crate) mod memory;
 pub mod probe;
 mod process;
@@ -73,6 +74,7 @@ use serde::{Deserialize, Serialize};
 use waiting::Waiting;
 
 pub use composition::Agent;
+pub use interrupts::Lines;
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
@@ -90,6 +92,8 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
+    /// Devices assert these interrupt lines of a processor from now on.
+    Lines(usize, u64),
 }
 
 /// One node of the machine.
@@ -107,6 +111,8 @@ pub struct Node {
     seats: Vec<SeatPlace>,
     /// The place of each device's first seat among them.
     first_seats: Vec<usize>,
+    /// The interrupt lines of each processor that has any.
+    lines: Vec<Lines>,
     network: NetworkPort,
     /// How far apart the processors of the node may be in time.
     stagger: Duration,
@@ -150,6 +156,8 @@ pub struct Parts {
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
     /// What system calls take.
     pub operating_system: operating_system::Config,
+    /// Which devices assert which interrupt lines of its processors.
+    pub lines: Vec<Lines>,
     /// Its end of the fabric.
     pub network: NetworkPort,
     /// How far apart its processors may be in time: no transaction is seen sooner.
@@ -178,6 +186,7 @@ impl Node {
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
             seats,
             first_seats,
+            lines: parts.lines,
             network: parts.network,
             operating_system: parts.operating_system,
             stagger: parts.stagger,
@@ -263,6 +272,7 @@ impl Node {
             Stop::Wait => self.wait(index),
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
+            Stop::WaitForInterrupt => self.wait_for_interrupt(index),
             Stop::Fault(fault) => self.fault(index, &fault),
         }
     }
@@ -342,6 +352,7 @@ impl Node {
                 self.processors[index].memory.end_block_move();
                 self.ask_for_processor(index, now);
             }
+            Event::Lines(index, lines) => self.assert_lines(now, index, lines),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
@@ -446,7 +457,9 @@ impl Partition for Node {
 
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
     fn awaits(&self) -> Option<Time> {
-        let is_awaited = |event: &Event| matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(..));
+        let is_awaited = |event: &Event| {
+            matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(..) | Event::Lines(..))
+        };
         self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
     }
 

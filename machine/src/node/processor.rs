@@ -64,6 +64,8 @@ pub(super) enum State {
     Woken,
     /// It waits for an interconnect.
     Waiting,
+    /// It waits for an interrupt.
+    Idle,
     /// Its process has ended.
     Exited,
 }
@@ -99,7 +101,7 @@ impl NodeProcessor {
         match self.state {
             State::Woken => true,
             State::Running => self.processor.now() < limit,
-            State::Waiting | State::Exited => false,
+            State::Waiting | State::Idle | State::Exited => false,
         }
     }
 }

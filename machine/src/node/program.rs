@@ -70,7 +70,7 @@ impl Node {
         }
         self.book(index, now, Occupation::SystemCall);
         let processor = &mut self.processors[index].processor;
-        processor.pass(now + time);
+        processor.pass_until(now + time);
         let end = processor.now();
         self.book(index, end, Occupation::Execute);
     }

@@ -14,6 +14,8 @@ mod determinism;
 mod dma;
 mod example_interface;
 mod faults;
+mod firmware;
+mod interrupts;
 mod listener;
 mod no_progress;
 mod operating_system;

@@ -164,6 +164,7 @@ impl DeviceDescription for Registrar {
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,
+            lines: 0,
         }]
     }
 

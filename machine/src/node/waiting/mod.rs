@@ -158,10 +158,11 @@ impl Node {
         Some(self.processors[sleep.index].processor.now().saturating_add(all.min(longest)))
     }
 
-    /// The only processor that has not ended its program; none if there are more.
+    /// The only processor that has not ended its program, nor waits for an interrupt;
+    /// none if there are more.
     fn only_processor(&self) -> Option<usize> {
-        let mut running =
-            (0..self.processors.len()).filter(|&index| self.processors[index].state != State::Exited);
+        let mut running = (0..self.processors.len())
+            .filter(|&index| !matches!(self.processors[index].state, State::Exited | State::Idle));
         running.next().filter(|_| running.next().is_none())
     }
 }

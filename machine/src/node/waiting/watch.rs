@@ -54,7 +54,8 @@ struct Start {
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
-        if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
+        if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_))
+        {
             return;
         }
         // The detector knows one processor: another one's stops are not turns of its loops.
