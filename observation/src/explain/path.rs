@@ -107,7 +107,7 @@ pub fn ledger(segments: &[Segment]) -> Ledger<Part> {
 fn sending(activity: Activity, occupation: Occupation) -> Part {
     match (activity, occupation) {
         (Activity::WaitToSend | Activity::Buffering, _) => Part::SenderRoom,
-        (_, Occupation::Execute) => Part::SenderSoftware,
+        (_, Occupation::Execute | Occupation::Asleep) => Part::SenderSoftware,
         (_, Occupation::DataMiss | Occupation::InstructionMiss) => Part::SenderBlocks,
         (_, Occupation::Uncached) => Part::SenderUncached,
         (_, Occupation::StoreBuffer) => Part::SenderStoreBuffer,
