@@ -29,6 +29,8 @@ categories! {
         SharedMemory = "shared memory",
         /// The program has ended on this node.
         Exited = "exited",
+        /// No thread has the processor.
+        Idle = "idle",
     }
 }
 
@@ -49,6 +51,8 @@ categories! {
         SystemCall = "system call",
         /// Waiting for an interrupt.
         Interrupt = "interrupt",
+        /// Its thread sleeps in a system call.
+        Asleep = "asleep",
     }
 }
 

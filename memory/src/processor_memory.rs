@@ -24,6 +24,7 @@ mod tagged_memory;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 
@@ -217,12 +218,29 @@ impl ProcessorMemory {
     }
 
     /// Replaces bytes at an address of the node, inside a block, if the data
-    /// cache has it. Functional: the caller sees to all other copies.
+    /// cache has it; a reservation of the block is lost. Functional: the caller sees
+    /// to all other copies.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        if let Some(own) = self.translation.to_process(address)
-            && self.data.peek(own).is_some()
-        {
+        let Some(own) = self.translation.to_process(address) else { return };
+        if self.data.peek(own).is_some() {
             self.data.write(own, bytes);
+        }
+        self.reservation = self.reservation.filter(|&reserved| reserved != self.data.block_of(own));
+    }
+
+    /// Empties the data cache's lines in `range`, of the process's own addresses, and
+    /// hands those that are newer than their home to `write_back` with their place in
+    /// the node. A block whose upgrade is under way stays: its bytes do not come with it.
+    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        let upgraded = match self.issued_block {
+            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
+                address..address + self.data.block_bytes() as u64
+            }
+            _ => range.end..range.end,
+        };
+        let translation = &self.translation;
+        for part in [range.start..upgraded.start, upgraded.end..range.end] {
+            self.data.flush(part, |block, data| write_back(translation.to_node(block), data));
         }
     }
 
@@ -446,6 +464,11 @@ impl ProcessorMemory {
     /// What is under way, of accesses of this kind.
     fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
+    }
+
+    /// Whether its caches take bytes that pass by.
+    pub fn snarfs(&self) -> bool {
+        self.data.snarfs() || self.instructions.as_ref().is_some_and(Cache::snarfs)
     }
 
     /// Another agent's transaction is over, whose bytes the caches may take. Says

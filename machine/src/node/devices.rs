@@ -55,7 +55,7 @@ impl Node {
         place: SeatPlace,
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
-        self.stop_watching();
+        self.stop_watching_buses();
         let Node { devices, network, timers, faults, .. } = self;
         let network = network.of_process(place.process);
         let mut context = Context { now, network, timers, faults };
@@ -119,10 +119,11 @@ impl Node {
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
     pub(super) fn refusal(&self, place: SeatPlace, transaction: &Transaction) -> Option<String> {
-        let process = usize::from(place.process);
-        let pages = &self.processes[process].pages;
+        let process = &self.processes[usize::from(place.process)];
+        let pages = &process.pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
-        let address = self.processors[process].memory.translation().to_process(transaction.address);
+        let address =
+            self.processors[process.processors.start].memory.translation().to_process(transaction.address);
         let check = if reads { PageTable::check_load } else { PageTable::check_store };
         let page = address.and_then(|address| check(pages, address).ok());
         if page.is_some_and(|page| page.kind == PageKind::Cachable) {

@@ -233,6 +233,10 @@ pub trait Rules: Sized {
         None
     }
 
+    /// Replaces bytes at an address, inside a block that is on its way. Functional:
+    /// the caller sees to all other copies.
+    fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
+
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
         None
@@ -324,6 +328,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.peek(block),)* }
             }
 
+            /// Replaces bytes at an address, inside a block that is on its way.
+            pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+                match self { $(Interconnect::$name(own) => own.poke(address, bytes),)* }
+            }
+
             /// What it holds, for a run that gets nowhere; none if that says nothing.
             pub fn describe(&self) -> Option<String> {
                 match self { $(Interconnect::$name(own) => own.describe(),)* }
@@ -385,6 +394,22 @@ impl Underway {
     /// A transaction whose answer is known later.
     pub fn unanswered(transaction: Transaction) -> Self {
         Underway { transaction, response: Response::default() }
+    }
+
+    /// The bytes of the block at an address that its agent will get.
+    pub fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.response.data.as_deref().filter(|_| self.transaction.address == block)
+    }
+
+    /// Replaces bytes of what its agent, or one that snarfs, will get.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Underway { transaction, response } = self;
+        for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
+            let offset = address.wrapping_sub(transaction.address) as usize;
+            if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
+                target.copy_from_slice(bytes);
+            }
+        }
     }
 }
 

@@ -230,6 +230,16 @@ impl Rules for SnoopingBus {
         vec![&mut self.bus.statistics]
     }
 
+    fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.underway.as_ref()?.peek(block)
+    }
+
+    fn poke(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(underway) = &mut self.underway {
+            underway.poke(address, bytes);
+        }
+    }
+
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
         self.underway.hash(hasher);
     }
