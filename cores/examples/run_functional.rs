@@ -65,6 +65,7 @@ fn show(effect: &Effect) {
         Effect::Narthex(call) => writeln!(std::io::stderr(), "{call:?}"),
         Effect::Exit(_)
         | Effect::Killed { .. }
+        | Effect::Device { .. }
         | Effect::Start(_)
         | Effect::ExitThread { .. }
         | Effect::Sleep { .. }

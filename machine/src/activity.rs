@@ -49,6 +49,10 @@ categories! {
         StoreBuffer = "store buffer",
         /// Its thread sleeps in a system call.
         Asleep = "asleep",
+        /// In the operating system.
+        SystemCall = "system call",
+        /// Waiting for an interrupt.
+        Interrupt = "interrupt",
     }
 }
 

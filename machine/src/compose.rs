@@ -1,12 +1,14 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+mod firmware;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement};
 use narthex_interfaces::description::Layout;
@@ -14,10 +16,10 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::Clock;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
+use narthex_memory::page_frames::PageFrames;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
@@ -28,6 +30,8 @@ use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::Shape;
+
+use firmware::Firmware;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +44,6 @@ pub struct ProcessId {
 
 /// A processor about to run, with its caches.
 type Running = (Processor<InOrder>, ProcessorMemory);
-
-/// A program for processors without a system.
-struct Firmware {
-    program: Arc<Program>,
-    code: Arc<Code>,
-}
 
 /// A device beside the network interface.
 struct FurtherDevice {
@@ -70,8 +68,10 @@ pub struct Blueprint<'a> {
     pub program: Arc<Program>,
     /// Its decoded instructions.
     pub code: Arc<Code>,
-    /// Its bytes.
+    /// Its bytes, in their frames.
     pub image: Arc<Image>,
+    /// The frames of its processes' pages.
+    pub frames: PageFrames,
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
     /// The firmware of processors that run some, by name.
@@ -89,14 +89,17 @@ impl<'a> Blueprint<'a> {
     ) -> Self {
         let code = Code::from_segments(program.code());
         let segments = program.segments().iter();
-        let image = Image::new(segments.map(|segment| (segment.address, &*segment.bytes)));
+        let seed = request.seed.unwrap_or(config.machine.seed);
+        let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
+        let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
             config,
             machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
-            seed: request.seed.unwrap_or(config.machine.seed),
+            seed,
+            frames,
             code: Arc::new(code),
             image: Arc::new(image),
             arguments: arguments.collect(),
@@ -128,6 +131,7 @@ impl<'a> Blueprint<'a> {
             .chain(further.iter().map(|device| &**device))
             .collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
         let mut processors = Vec::new();
         let mut processes: Vec<Process> = Vec::new();
@@ -167,16 +171,11 @@ impl<'a> Blueprint<'a> {
             processes,
             interconnects,
             memories,
+            lines,
             devices: devices.zip(shape.devices).collect(),
             network,
+            operating_system: config.operating_system(),
         }))
-    }
-
-    /// The same machine with firmware for the processors that run it by this name.
-    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
-        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
-        self
     }
 
     /// The same machine with a device beside the network interface in each node,
@@ -229,7 +228,11 @@ impl<'a> Blueprint<'a> {
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        let calls = calls.with_processors(self.config.processors_per_process() as usize);
+        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
+        let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
+        let calls = calls
+            .with_devices(names.collect())
+            .with_processors(self.config.processors_per_process() as usize);
         let process = Process::new(self.program.clone(), Personality::Linux, pages, calls)
             .with_first_processor(agent.0.into());
         Ok(((processor, memory), process))
@@ -240,40 +243,6 @@ impl<'a> Blueprint<'a> {
         let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), self.code.clone())
             .with_access_control(&self.config.access_control);
         (processor, self.memory_of(process, agent, part))
-    }
-
-    /// Firmware about to start: its segments are in memory, and the registers of
-    /// the devices beside it can be reached.
-    fn firmware_process(
-        &self,
-        agent: AgentId,
-        (part, name): (&str, &str),
-        registers: &[Range<u64>],
-        main: &mut MainMemory,
-    ) -> Result<(Running, Process), Failure> {
-        let firmware = self.firmware.get(name).ok_or_else(|| {
-            let problem = format!("runs firmware {name:?}, which is not given");
-            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
-        })?;
-        let part = &self.config.node.processors[part];
-        let core = self.config.core_named(&part.core);
-        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
-        let mut pages = PageTable::default();
-        let mut memory = self.memory_of(0, agent, part).with_translation(Translation::default());
-        let block_bytes = self.block_bytes();
-        let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = (&[][..], &mut [][..]);
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
-        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
-        for range in registers {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-        }
-        processor.set_pc(started.program_counter);
-        let calls = SystemCalls::for_process(started.space, self.seed);
-        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls)
-            .with_first_processor(agent.0.into());
-        Ok(((processor, memory), process))
     }
 
     fn placement(&self) -> Placement {
@@ -314,12 +283,14 @@ impl<'a> Blueprint<'a> {
         let supply_time = self.bus_of(part).cache_supply_time;
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-                .with_translation(Translation::of_process(process, DEVICE_REGION));
+                .with_translation(
+                    Translation::of_process(process, DEVICE_REGION).with_frames(self.frames.clone()),
+                );
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {
-                let clock = Clock::with_period(config.processor.period());
-                memory.with_block_buffers(clock.cycles(u64::from(transfer_cycles)))
+                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
+                memory.with_block_buffers(transfer_time)
             }
         }
     }
@@ -400,8 +371,15 @@ impl<'a> Blueprint<'a> {
         let invocation = self.invocation(place);
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &mut [] };
+        let mut loader = NodeMemory {
+            caches,
+            own: 0,
+            main,
+            pages,
+            block_bytes,
+            devices: [&[], &[]],
+            interconnects: &mut [],
+        };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -88,8 +88,7 @@ impl Estimate {
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
         let variables: u64 = variables.map(|segment| pages(segment.bytes.len())).sum();
         let processor_bytes = config.data_cache.host_bytes() + instructions;
-        let process_bytes =
-            queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
+        let process_bytes = queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
             nodes: blueprint.nodes,

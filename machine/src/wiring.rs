@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attachment, Device, DeviceSeat};
-use narthex_kernel::{Clock, Duration};
+use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
@@ -18,7 +19,7 @@ use narthex_memory::interconnects::{
 use narthex_memory::{AgentId, Kind};
 
 use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
-use crate::node::ProcessorSeats;
+use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
 pub const MEMORY_BUS: &str = "memory bus";
@@ -39,8 +40,8 @@ pub enum InterconnectKind {
     SnoopingBus(bus::Config),
     /// A bus behind a bridge on another bus, whose parameters come first.
     BridgedBus(InterconnectId, bus::Config, bridge::Config),
-    /// A processor's path to a device, and the processor's cycle.
-    PrivatePath(PathConfig, Duration),
+    /// A processor's path to a device, and the processor's clock.
+    PrivatePath(PathConfig, Clock),
 }
 
 /// What sits where in a node.
@@ -159,7 +160,10 @@ impl MachineConfig {
             InterconnectPart::PrivatePath {} => {
                 let path = self.path_named(name).expect("checked with the machine").clone();
                 (
-                    InterconnectKind::PrivatePath(path, self.core_named(&self.node.host().1.core).period()),
+                    InterconnectKind::PrivatePath(
+                        path,
+                        self.core_named(&self.node.host().1.core).clock.clock(),
+                    ),
                     "private bus",
                 )
             }
@@ -217,6 +221,42 @@ impl Shape {
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
         let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
         beside.flat_map(|placed| placed.seat.registers).collect()
+    }
+
+    /// The interrupt lines of the processors that run firmware: a seat's lines lead to
+    /// those on its interconnect. `firmware` are their numbers.
+    ///
+    /// # Errors
+    /// If a seat's lines lead to none, or there are too many.
+    pub fn lines(&self, devices: &[&dyn Device], firmware: &[usize]) -> Result<Vec<Lines>, String> {
+        let mut all: Vec<Lines> = firmware.iter().map(|&index| Lines::new(index, Vec::new())).collect();
+        let mut used = vec![0; self.interconnects.len()];
+        for (device, (described, on)) in devices.iter().zip(&self.devices).enumerate() {
+            for (seat, (described, &on)) in described.seats().iter().zip(on).enumerate() {
+                if described.lines == 0 {
+                    continue;
+                }
+                let DeviceSeat { name, .. } = described;
+                let bus = &self.interconnects[usize::from(on.0)].name;
+                let mut served =
+                    all.iter_mut().filter(|lines| self.processors[lines.processor].contains(&on)).peekable();
+                if served.peek().is_none() {
+                    return Err(format!(
+                        "{name} has interrupt lines to the {bus}, where no processor runs firmware"
+                    ));
+                }
+                let used = &mut used[usize::from(on.0)];
+                served.for_each(|lines| lines.sources.push((device, seat, *used)));
+                *used += described.lines;
+                if *used > INTERRUPT_LINES {
+                    return Err(format!(
+                        "{used} interrupt lines lead to the {bus}; a processor has {INTERRUPT_LINES}"
+                    ));
+                }
+            }
+        }
+        all.retain(|lines| !lines.sources.is_empty());
+        Ok(all)
     }
 
     fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {
@@ -298,8 +338,8 @@ impl Shape {
                 let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
-            InterconnectKind::PrivatePath(path, cycle) => {
-                let bus = Bus::with_occupancy(Clock::with_period(*cycle), |kind| {
+            InterconnectKind::PrivatePath(path, clock) => {
+                let bus = Bus::with_occupancy(*clock, |kind| {
                     u64::from(match kind {
                         Kind::UncachedLoad => path.uncached_load_cycles,
                         Kind::UncachedStore => path.uncached_store_cycles,

@@ -6,9 +6,9 @@
 //! carries effects out; nothing here prints or stops anything.
 //!
 //! A process has a thread for each of its processors at most ([`super::threads`]),
-//! one clock (simulated time), no files but the three standard streams, and no
-//! input. Calls that only matter with more than that get the answer of a machine on
-//! which there is nothing to do. A call that is
+//! one clock (simulated time), no files but the three standard streams and its
+//! devices, and no input. Calls that only matter with more than that get the answer of
+//! a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
 
@@ -17,7 +17,9 @@ mod threads;
 
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 
-use answer::{EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, ETIMEDOUT, Error};
+use answer::{
+    EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, ETIMEDOUT, Error,
+};
 
 use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, STACK_BYTES, Wanted};
 use super::numbers::{name, signal_name};
@@ -32,6 +34,8 @@ use std::collections::BTreeSet;
 const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
+/// The descriptor of the first device, behind the three streams.
+const FIRST_DEVICE: u64 = 3;
 /// The only user and group.
 const USER: i64 = 1000;
 
@@ -42,16 +46,21 @@ pub struct SystemCalls {
     threads: Threads,
     randomness: Stream,
     noticed: BTreeSet<u64>,
+    /// The devices that the program can open, by their names.
+    devices: Vec<String>,
 }
 
 /// Its memory's regions, its threads, its place in the random numbers, and what it was told.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, threads, randomness, noticed } = self;
+        let SystemCalls { space, threads, randomness, noticed, devices: _ } = self;
         archive.value(space)?;
         let most = threads.most();
         archive.value(threads)?;
-        archive.ensure(threads.most() == most, "a process has another number of processors than the machine's")?;
+        archive.ensure(
+            threads.most() == most,
+            "a process has another number of processors than the machine's",
+        )?;
         randomness.archive(archive)?;
         archive.value(noticed)
     }
@@ -61,7 +70,8 @@ impl SystemCalls {
     /// The kernel of a process that has this address space and one processor.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
-        SystemCalls { space, threads: Threads::on(1), randomness, noticed: BTreeSet::new() }
+        let (threads, noticed) = (Threads::on(1), BTreeSet::new());
+        SystemCalls { space, threads, randomness, noticed, devices: Vec::new() }
     }
 
     /// The same for a process with so many processors, of which the first thread
@@ -78,6 +88,11 @@ impl SystemCalls {
     /// The process's address space, to add devices to it.
     pub fn space_mut(&mut self) -> &mut AddressSpace {
         &mut self.space
+    }
+
+    /// The same for a process that can open these devices: `/dev/` and a name.
+    pub fn with_devices(self, devices: Vec<String>) -> Self {
+        SystemCalls { devices, ..self }
     }
 
     /// Answers call `number` (register a7) of the first thread with `arguments` (a0
@@ -145,9 +160,9 @@ impl<M: GuestMemory> Call<'_, M> {
             "kill" | "tkill" => self.signal(self.a[0], self.a[1]),
             "tgkill" => self.signal(self.a[1], self.a[2]),
 
-            "brk" => Ok((self.calls.space.set_break(self.memory, self.a[0]) as i64).into()),
+            "brk" => Ok(self.set_break()),
             "mmap" => self.map(),
-            "munmap" => done(self.calls.space.unmap(self.memory, self.a[0], self.a[1])?),
+            "munmap" => self.unmap(),
             "mprotect" => self.protect(),
             "mremap" => Err(ENOMEM),
             "madvise" => self.advise(),
@@ -179,8 +194,9 @@ impl<M: GuestMemory> Call<'_, M> {
 
             "fstat" => self.stream_status(self.a[0], self.a[1]),
             "newfstatat" => self.file_status(),
-            "ioctl" => Err(self.stream_or(ENOTTY)),
+            "ioctl" => self.control(),
             "lseek" => Err(self.stream_or(ESPIPE)),
+            "close" if self.device().is_some() => done(()),
             "close" | "fsync" | "fdatasync" => self.stream().and_then(done),
             "fcntl" => self.descriptor_flags(),
             "ppoll" => self.poll(),
@@ -263,6 +279,17 @@ impl<M: GuestMemory> Call<'_, M> {
 
     // Memory.
 
+    fn set_break(&mut self) -> CallResult {
+        let before = self.calls.space.program_break();
+        let after = self.calls.space.set_break(self.memory, self.a[0]);
+        CallResult::from(after as i64).over(before.abs_diff(after))
+    }
+
+    fn unmap(&mut self) -> Answer {
+        self.calls.space.unmap(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
+    }
+
     fn map(&mut self) -> Answer {
         const FIXED: u64 = 0x10;
         const ANONYMOUS: u64 = 0x20;
@@ -277,20 +304,22 @@ impl<M: GuestMemory> Call<'_, M> {
             (false, false) => Wanted::Anywhere,
         };
         let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
-        Ok((address as i64).into())
+        Ok(CallResult::from(address as i64).over(length))
     }
 
     fn protect(&mut self) -> Answer {
         let protection = protection_of(self.a[2]);
-        done(self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?)
+        self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?;
+        Ok(CallResult::from(0).over(self.a[1]))
     }
 
     fn advise(&mut self) -> Answer {
         const DONT_NEED: u64 = 4;
-        if self.a[2] == DONT_NEED {
-            self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
+        if self.a[2] != DONT_NEED {
+            return done(());
         }
-        done(())
+        self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
     }
 
     // Time, randomness and facts about the machine.
@@ -425,8 +454,29 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(ready.into())
     }
 
+    /// The place of the device that a descriptor stands for.
+    fn device(&self) -> Option<usize> {
+        let place = usize::try_from(self.a[0].checked_sub(FIRST_DEVICE)?).ok()?;
+        (place < self.calls.devices.len()).then_some(place)
+    }
+
+    /// A call of a device; the streams are no terminals.
+    fn control(&mut self) -> Answer {
+        let [_, request, argument, ..] = self.a;
+        match self.device() {
+            Some(place) => Ok(Effect::Device { place, request, argument }.into()),
+            None => Err(self.stream_or(ENOTTY)),
+        }
+    }
+
+    /// A device has the same descriptor each time; other files do not exist.
     fn open(&mut self) -> Answer {
         let path = self.text(self.a[1])?;
+        if let Some(name) = path.strip_prefix("/dev/")
+            && let Some(place) = self.calls.devices.iter().position(|device| device == name)
+        {
+            return Ok((FIRST_DEVICE as i64 + place as i64).into());
+        }
         let notice = format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
         Ok(self.notice(ENOENT, notice))
     }
@@ -467,7 +517,7 @@ impl<M: GuestMemory> Call<'_, M> {
     /// Returns the error, with the notice if this call has not had one yet.
     fn notice(&mut self, error: Error, text: String) -> CallResult {
         let first = self.calls.noticed.insert(self.number);
-        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)) }
+        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)), pages: 0 }
     }
 
     // The program's memory, as far as the program itself may use it.
@@ -526,7 +576,7 @@ fn done((): ()) -> Answer {
 
 fn output(stream: OutputStream, bytes: Vec<u8>) -> CallResult {
     let value = bytes.len() as i64;
-    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }) }
+    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }), pages: 0 }
 }
 
 /// Pages that may be written may be read too, as on Linux.

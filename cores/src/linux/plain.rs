@@ -80,7 +80,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
                 Stop::Marker(_) => {}
                 Stop::Fault(fault) => return End::Fault(fault),
                 Stop::Horizon => return End::Horizon,
-                Stop::Wait => return End::Stuck,
+                Stop::Wait | Stop::WaitForInterrupt => return End::Stuck,
             }
         }
     }

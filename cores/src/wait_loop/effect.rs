@@ -220,7 +220,9 @@ mod tests {
         assert_eq!(kind("sh"), Kind::Store { bytes: 2 });
         assert_eq!(kind("fsd"), Kind::Store { bytes: 8 });
         assert_eq!(kind("fence"), Kind::Nothing);
-        for name in ["ecall", "ebreak", "uret", "fence.i", "lr.d", "sc.w", "amoadd.d", "csrrw", "csrrsi"] {
+        for name in
+            ["ecall", "ebreak", "uret", "wfi", "fence.i", "lr.d", "sc.w", "amoadd.d", "csrrw", "csrrsi"]
+        {
             assert_eq!(kind(name), Kind::Unknown, "{name}");
         }
         let memory = |one: &&Instruction| matches!(Kind::of(one), Kind::Load { .. } | Kind::Store { .. });

@@ -20,6 +20,7 @@ impl Archived for Node {
             devices,
             seats: _,
             first_seats: _,
+            lines,
             network,
             output,
             departures,
@@ -33,6 +34,7 @@ impl Archived for Node {
             executes_wait_loops: _,
             skipped_instructions: _,
             reached: _,
+            operating_system: _,
             instant: _,
         } = self;
         assert!(
@@ -48,6 +50,7 @@ impl Archived for Node {
         archive.each(interconnects)?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
+        lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;
         archive.value(output)?;
@@ -85,7 +88,8 @@ impl Archived for NodeProcessor {
 
 impl Archived for Process {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Process { program: _, processors: _, personality: _, pages, calls, reports, regions, ended } = self;
+        let Process { program: _, processors: _, personality: _, pages, calls, reports, regions, ended } =
+            self;
         archive.value(pages)?;
         calls.archive(archive)?;
         archive.value(reports)?;

@@ -41,8 +41,10 @@
 mod archive;
 mod composition;
 pub mod counts;
+mod device_calls;
 mod devices;
 mod endless;
+mod interrupts;
 pub(crate) mod memory;
 pub mod probe;
 mod process;
@@ -63,12 +65,13 @@ use narthex_fabrics::{Frame, NetworkPort, NodeId};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
-use narthex_kernel::{Clock, Duration, EventQueue, Time};
+use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
 
 use crate::activity::{Activity, Marker, Occupation};
+use crate::config::operating_system;
 use composition::SeatPlace;
 use probe::ProbePort;
 use processor::State;
@@ -76,6 +79,7 @@ use processor::State;
 use serde::{Deserialize, Serialize};
 
 pub use composition::Agent;
+pub use interrupts::Lines;
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
@@ -96,6 +100,8 @@ enum Event {
     /// The time is over for which a processor's thread sleeps, if it is that sleep
     /// still.
     SleepOver(usize, u64),
+    /// Devices assert these interrupt lines of a processor from now on.
+    Lines(usize, u64),
 }
 
 /// One node of the machine.
@@ -113,6 +119,8 @@ pub struct Node {
     seats: Vec<SeatPlace>,
     /// The place of each device's first seat among them.
     first_seats: Vec<usize>,
+    /// The interrupt lines of each processor that has any.
+    lines: Vec<Lines>,
     network: NetworkPort,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
@@ -128,6 +136,8 @@ pub struct Node {
     progress: u64,
     /// When the last of them was.
     progressed_at: Time,
+    /// What system calls take.
+    operating_system: operating_system::Config,
     /// Wait loops are executed too.
     executes_wait_loops: bool,
     /// Instructions that were computed instead of executed.
@@ -155,6 +165,10 @@ pub struct Parts {
     /// Its devices, and on which interconnect each of their seats is. The network
     /// interface comes first. Their agents follow the processors'.
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
+    /// What system calls take.
+    pub operating_system: operating_system::Config,
+    /// Which devices assert which interrupt lines of its processors.
+    pub lines: Vec<Lines>,
     /// Its end of the fabric.
     pub network: NetworkPort,
 }
@@ -165,10 +179,9 @@ impl Node {
         let Parts { mut processors, processes, .. } = parts;
         for (index, unit) in processors.iter_mut().enumerate() {
             let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
-            let period = |on: InterconnectId| parts.interconnects[usize::from(on.0)].period();
-            unit.grant_clocks = on.map(|on| Clock::with_period(period(on))).collect();
+            unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
             if processes[unit.process].processors.start != index {
-                unit.leave_idle();
+                unit.leave_vacant();
             }
         }
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
@@ -189,7 +202,9 @@ impl Node {
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
             seats,
             first_seats,
+            lines: parts.lines,
             network: parts.network,
+            operating_system: parts.operating_system,
             output: VecDeque::new(),
             departures: Vec::new(),
             sent_to_itself: 0,
@@ -307,6 +322,7 @@ impl Node {
             Stop::SystemCall if self.is_shared() => self.processors[index].state = State::Calling,
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
+            Stop::WaitForInterrupt => self.wait_for_interrupt(index),
             Stop::Fault(fault) => self.fault(index, &fault),
         }
     }
@@ -386,6 +402,7 @@ impl Node {
                 self.processors[index].memory.end_block_move();
                 self.ask_for_processor(index, now);
             }
+            Event::Lines(index, lines) => self.assert_lines(now, index, lines),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
@@ -490,7 +507,10 @@ impl Partition for Node {
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
     fn awaits(&self) -> Option<Time> {
         let is_awaited = |event: &Event| {
-            matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(..) | Event::SleepOver(..))
+            matches!(
+                event,
+                Event::Frame(_) | Event::Retry | Event::Timer(..) | Event::Lines(..) | Event::SleepOver(..)
+            )
         };
         self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
     }

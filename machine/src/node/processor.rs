@@ -79,6 +79,8 @@ pub(super) enum State {
     /// Its thread sleeps in a system call.
     Sleeping,
     /// No thread has it.
+    Vacant,
+    /// It waits for an interrupt.
     Idle,
     /// Its process has ended.
     Exited,
@@ -101,7 +103,7 @@ impl NodeProcessor {
             sleeps: 0,
             process: 0,
             seats,
-            blocking_access_time: config.period() * config.blocking_access_cycles,
+            blocking_access_time: config.clock.clock().cycles(config.blocking_access_cycles),
             grant_clocks: Vec::new(),
             waiting: Waiting::default(),
         }
@@ -113,8 +115,8 @@ impl NodeProcessor {
     }
 
     /// It has no thread yet.
-    pub(super) fn leave_idle(&mut self) {
-        self.state = State::Idle;
+    pub(super) fn leave_vacant(&mut self) {
+        self.state = State::Vacant;
         self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute));
     }
 
@@ -146,7 +148,8 @@ impl NodeProcessor {
         match self.state {
             State::Woken => true,
             State::Running => self.processor.now() < limit && !self.waiting.is_asleep(),
-            State::Waiting | State::Calling | State::Sleeping | State::Idle | State::Exited => false,
+            State::Waiting | State::Calling | State::Sleeping => false,
+            State::Vacant | State::Idle | State::Exited => false,
         }
     }
 }

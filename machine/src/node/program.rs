@@ -4,21 +4,23 @@
 //! books of its system calls ([`threads`](super::threads) starts, stops and wakes
 //! them).
 //!
-//! A system call takes no simulated time: no kernel is simulated, and the
-//! studies' programs do not call one while they are measured.
+//! No kernel is simulated: a system call is carried out at its beginning, and takes
+//! the time that the machine's file states ([`crate::config::operating_system`]).
 
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, write_registers};
+use narthex_cores::linux::{
+    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, is_simulators, write_registers,
+};
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 
 use super::Node;
+use super::NodeProcessor;
 use super::memory::NodeMemory;
 use super::process::{Ended, Output, Personality, Process, Report};
 use super::processor::State;
-use super::NodeProcessor;
 use crate::activity::{Activity, Occupation};
 
 /// The number of the register that holds a system call's number.
@@ -48,19 +50,47 @@ impl Node {
             main: &mut home.bytes,
             pages,
             block_bytes: home.block_bytes,
-            devices,
+            devices: [devices, &[]],
             interconnects,
         };
         let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
-        self.processors[index].processor.set_x(A0, result.value as u64);
-        if let Some(effect) = result.effect {
-            self.carry_out(index, now, effect);
+        let mut value = result.value;
+        let mut time = match is_simulators(number) {
+            true => Duration::ZERO,
+            false => self.operating_system.time_of_call(result.pages),
+        };
+        match result.effect {
+            Some(Effect::Device { place, request, argument }) => {
+                let (answer, further) = self.call_device(now, index, place, (request, argument));
+                (value, time) = (answer, time + further);
+            }
+            Some(effect) => self.carry_out(index, now, effect),
+            None => {}
+        }
+        self.processors[index].processor.set_x(A0, value as u64);
+        self.spend_in_system(index, now, time);
+    }
+
+    /// The operating system works for a process.
+    fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
+        let state = self.processors[index].state;
+        if time.is_zero() || matches!(state, State::Exited | State::Vacant) {
+            return;
+        }
+        self.book(index, now, Occupation::SystemCall);
+        let processor = &mut self.processors[index].processor;
+        processor.pass_until(now + time);
+        let end = processor.now();
+        match state {
+            State::Sleeping => self.book_sleep(index, end),
+            _ => self.book(index, end, Occupation::Execute),
         }
     }
 
     fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
         let process = self.processors[index].process;
         match effect {
+            Effect::Device { .. } => unreachable!("a device gives the call's value"),
             Effect::Output { stream, bytes } => self.write(index, stream, bytes),
             Effect::Notice(text) => {
                 let line = format!("narthex: {}: {text}\n", self.place(process));
@@ -89,7 +119,8 @@ impl Node {
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
                 let counts = self.counts(index, now);
                 if !self.processes[process].regions.end(index, name.clone(), now, &counts) {
-                    let by = if self.processes[process].processors.len() > 1 { " on this thread" } else { "" };
+                    let by =
+                        if self.processes[process].processors.len() > 1 { " on this thread" } else { "" };
                     self.fail(index, &format!("the region {name:?} ends, but has not begun{by}"));
                 }
             }
@@ -127,12 +158,12 @@ impl Node {
 
     /// A check failed at an instant that is not that of a process's processor.
     pub(super) fn fail_at(&mut self, now: Time, process: usize, message: &str) {
-        let index = self.processes[process].processors.start;
-        self.disturb(now, index);
-        self.fail_on(now, index, message);
+        self.fail_on(now, self.processes[process].processors.start, message);
     }
 
-    fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+    /// The same for one of its processors.
+    pub(super) fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+        self.disturb(now, index);
         let mut text = format!("{}: {message}\n", self.who(index));
         text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
@@ -252,7 +283,7 @@ impl Node {
             main: &mut home.bytes,
             pages: &mut processes[process].pages,
             block_bytes: home.block_bytes,
-            devices,
+            devices: [devices, &[]],
             interconnects,
         };
         memory.read(address, &mut bytes).ok()?;

@@ -66,6 +66,17 @@ pub struct StuckProcess {
     pub has_room: bool,
 }
 
+/// How a processor stands that runs firmware.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StuckFirmware {
+    /// What it is called in messages.
+    pub place: String,
+    /// What it waits for, in words; none if it executes.
+    pub waits_for: Option<String>,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
+}
+
 /// A frame that is to arrive at a node, by the ends of its packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct UnderWay {
@@ -82,6 +93,8 @@ pub struct UnderWay {
 pub struct StuckNode {
     /// Its processes.
     pub processes: Vec<StuckProcess>,
+    /// Its processors that run firmware.
+    pub firmware: Vec<StuckFirmware>,
     /// Its flow control.
     pub flow: FlowState,
     /// What is to arrive here.
@@ -98,7 +111,9 @@ impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
         let processes = (0..self.programs()).map(|index| self.stuck_process(index)).collect();
+        let firmware = (self.programs()..self.processes.len()).map(|index| self.stuck_firmware(index));
         StuckNode {
+            firmware: firmware.collect(),
             processes,
             flow: self.network.state(),
             under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
@@ -108,10 +123,31 @@ impl Node {
         }
     }
 
+    /// Where a processor is, and the calls that led there.
+    fn calls(&mut self, index: usize) -> Vec<Call> {
+        let chain = self.call_chain(index);
+        // A return address is behind its call: the line is that of the byte before.
+        let inside =
+            |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
+        chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect()
+    }
+
+    fn stuck_firmware(&mut self, process: usize) -> StuckFirmware {
+        let index = self.processes[process].processors.start;
+        let calls = self.calls(index);
+        let unit = &self.processors[index];
+        let waits_for = match unit.memory.wait_reason() {
+            Some(reason) => Some(self.access(index, reason)),
+            None if unit.state == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
+            None => None,
+        };
+        StuckFirmware { place: self.place(process), waits_for, calls }
+    }
+
     fn stuck_process(&mut self, index: usize) -> StuckProcess {
         let process = index as u8;
         let own = self.processes[index].processors.clone();
-        let has_thread = |&index: &usize| self.processors[index].state != State::Idle;
+        let has_thread = |&index: &usize| self.processors[index].state != State::Vacant;
         let running: Vec<usize> = match self.processes[index].ended {
             Some(_) => vec![own.start],
             None => own.filter(has_thread).collect(),
@@ -136,12 +172,7 @@ impl Node {
     }
 
     fn stuck_thread(&mut self, index: usize) -> StuckThread {
-        let chain = self.call_chain(index);
-        // A return address is behind its call: the line is that of the byte before.
-        let inside =
-            |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let calls =
-            chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect();
+        let calls = self.calls(index);
         let place = self.place(self.processors[index].process);
         let unit = &self.processors[index];
         let is_asleep = unit.state == State::Sleeping;
@@ -192,6 +223,17 @@ impl Node {
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }
+    }
+}
+
+/// That a processor waits for an interrupt while devices assert these lines.
+fn interrupts(asserted: u64) -> String {
+    let lines: Vec<String> =
+        (0..u64::BITS).filter(|line| asserted >> line & 1 == 1).map(|line| line.to_string()).collect();
+    match &lines[..] {
+        [] => "an interrupt, and no device asserts a line".to_owned(),
+        [line] => format!("an interrupt; line {line} is asserted, and not enabled in uie"),
+        lines => format!("an interrupt; lines {} are asserted, and not enabled in uie", lines.join(", ")),
     }
 }
 

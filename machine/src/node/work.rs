@@ -4,8 +4,8 @@ use std::hash::Hasher;
 
 use narthex_kernel::digest::Digest;
 
-use super::{Node, Personality};
 use super::processor::State;
+use super::{Node, Personality};
 use crate::activity::Activity;
 
 impl Node {
@@ -13,7 +13,7 @@ impl Node {
     pub fn at_own_work(&self) -> Vec<usize> {
         let is_at_work = |&index: &usize| {
             let unit = &self.processors[index];
-            let executes = !matches!(unit.state, State::Exited | State::Idle | State::Sleeping);
+            let executes = !matches!(unit.state, State::Exited | State::Vacant | State::Sleeping);
             let is_program = self.processes[unit.process].personality == Personality::Linux;
             executes && is_program && unit.activities.current() == Activity::Application
         };

@@ -16,7 +16,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -210,12 +210,12 @@ impl Rules for SnoopingBus {
         self.names.name
     }
 
-    fn cycle(&self) -> Duration {
-        self.bus.period()
+    fn occupancy_clock(&self) -> Clock {
+        self.bus.clock()
     }
 
-    fn period(&self) -> Duration {
-        self.bus.period()
+    fn clock(&self) -> Clock {
+        self.bus.clock()
     }
 
     fn is_idle_at(&self, now: Time) -> bool {

@@ -147,7 +147,7 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
             value
         })
         .collect();
-    json!({
+    let mut document = json!({
         "node": number,
         "queues": queues,
         "flow_control": {
@@ -160,5 +160,9 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
         "under_way": node.under_way,
         "lost": node.lost,
         "bridge": node.bridge,
-    })
+    });
+    if !node.firmware.is_empty() {
+        document["firmware"] = json!(node.firmware);
+    }
+    document
 }

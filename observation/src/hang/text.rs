@@ -5,7 +5,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use narthex_fabrics::Rank;
-use narthex_machine::node::stuck::{Call, StuckNode, StuckProcess, StuckThread};
+use narthex_machine::node::stuck::{Call, StuckFirmware, StuckNode, StuckProcess, StuckThread};
 
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
@@ -110,11 +110,16 @@ impl Hang {
         let StuckThread { place, activity, access, calls, .. } = thread;
         let access = access.as_ref().map(|access| format!(", {access}")).unwrap_or_default();
         writeln!(f, "  {place}: in the activity '{}'{access}", activity.as_str())?;
-        for (depth, call) in calls.iter().enumerate() {
-            let how = if depth == 0 { "at         " } else { "called from" };
-            writeln!(f, "    {how} {}", in_full(call))?;
+        write_calls(f, calls)
+    }
+
+    fn write_firmware(f: &mut fmt::Formatter<'_>, firmware: &StuckFirmware) -> fmt::Result {
+        let StuckFirmware { place, waits_for, calls } = firmware;
+        match waits_for {
+            Some(what) => writeln!(f, "  {place}: waits for {what}")?,
+            None => writeln!(f, "  {place}: executes")?,
         }
-        Ok(())
+        write_calls(f, calls)
     }
 
     fn write_queues(f: &mut fmt::Formatter<'_>, number: usize, node: &StuckNode) -> fmt::Result {
@@ -158,10 +163,12 @@ impl fmt::Display for Hang {
         }
         self.write_rest(f)?;
         writeln!(f, "where the programs are:")?;
-        let threads = processes().filter(|process| process.ended.is_none()).flat_map(|process| &process.threads);
+        let threads =
+            processes().filter(|process| process.ended.is_none()).flat_map(|process| &process.threads);
         for thread in threads {
             Self::write_thread(f, thread)?;
         }
+        shown().flat_map(|node| &node.firmware).try_for_each(|firmware| Self::write_firmware(f, firmware))?;
         writeln!(f, "queues:")?;
         for (number, node) in shown().enumerate() {
             Self::write_queues(f, number, node)?;
@@ -169,6 +176,14 @@ impl fmt::Display for Hang {
         let under_way: usize = self.nodes.iter().map(|node| node.under_way.len()).sum();
         write!(f, "  network: {under_way} frames on their way")
     }
+}
+
+fn write_calls(f: &mut fmt::Formatter<'_>, calls: &[Call]) -> fmt::Result {
+    for (depth, call) in calls.iter().enumerate() {
+        let how = if depth == 0 { "at         " } else { "called from" };
+        writeln!(f, "    {how} {}", in_full(call))?;
+    }
+    Ok(())
 }
 
 /// Where a program is: the library's function that it called, and its own line.

@@ -21,7 +21,8 @@ impl<M: GuestMemory> Call<'_, M> {
             return Ok(self.notice(ENOSYS, text.into()));
         }
         if self.calls.space.has_shared() {
-            let text = "the program starts a thread, but a process with tagged memory has one: it gets EAGAIN";
+            let text =
+                "the program starts a thread, but a process with tagged memory has one: it gets EAGAIN";
             return Ok(self.notice(EAGAIN, text.into()));
         }
         let Some((place, number)) = self.calls.threads.start() else {
@@ -39,7 +40,7 @@ impl<M: GuestMemory> Call<'_, M> {
         }
         let thread_pointer = is_set(SET_POINTER).then_some(pointer);
         let effect = Effect::Start(NewThread { place, stack, thread_pointer });
-        Ok(CallResult { value: number, effect: Some(effect) })
+        Ok(CallResult { value: number, ..CallResult::from(effect) })
     }
 
     /// Why no thread can be started.
@@ -153,5 +154,5 @@ impl<M: GuestMemory> Call<'_, M> {
 /// How many were woken, and who.
 fn woken(places: Vec<usize>) -> CallResult {
     let value = places.len() as i64;
-    CallResult { value, effect: (value > 0).then_some(Effect::Wake(places)) }
+    CallResult { effect: (value > 0).then_some(Effect::Wake(places)), ..CallResult::from(value) }
 }

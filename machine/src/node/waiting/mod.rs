@@ -153,7 +153,8 @@ impl Node {
         });
         for index in 0..self.processors.len() {
             let unit = &self.processors[index];
-            let is_due = unit.waiting.wakes_at(unit.processor.now()).is_some_and(|at| at <= due && at < until);
+            let is_due =
+                unit.waiting.wakes_at(unit.processor.now()).is_some_and(|at| at <= due && at < until);
             let bus_is_due = unit.waiting.is_asleep_on_bus() && (due < until || others_run);
             if is_due || bus_is_due {
                 self.catch_up(index, due);
@@ -264,7 +265,7 @@ impl Node {
     /// notice.
     fn others_are_quiet(&self, index: usize) -> bool {
         let is_quiet = |unit: &super::NodeProcessor| match unit.state {
-            State::Sleeping | State::Idle | State::Exited => true,
+            State::Sleeping | State::Vacant | State::Idle | State::Exited => true,
             State::Running => unit.waiting.is_asleep() && !unit.waiting.is_asleep_on_bus(),
             State::Woken | State::Waiting | State::Calling => false,
         };
