@@ -65,10 +65,10 @@ fn show(effect: &Effect) {
         Effect::Narthex(call) => writeln!(std::io::stderr(), "{call:?}"),
         Effect::Exit(_)
         | Effect::Killed { .. }
+        | Effect::Device { .. }
         | Effect::Start(_)
         | Effect::ExitThread { .. }
         | Effect::Sleep { .. }
-        | Effect::Wake(_)
-        | Effect::Device { .. } => Ok(()),
+        | Effect::Wake(_) => Ok(()),
     };
 }

@@ -47,12 +47,12 @@ categories! {
         Uncached = "uncached access",
         /// Waiting for the store buffer to drain.
         StoreBuffer = "store buffer",
+        /// Its thread sleeps in a system call.
+        Asleep = "asleep",
         /// In the operating system.
         SystemCall = "system call",
         /// Waiting for an interrupt.
         Interrupt = "interrupt",
-        /// Its thread sleeps in a system call.
-        Asleep = "asleep",
     }
 }
 

@@ -101,6 +101,8 @@ struct Uncached {
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
+    /// The same for a store that is made only while the block is reserved.
+    Conditional { address: u64 },
     /// A block is needed in the instruction cache.
     Instructions { address: u64 },
     /// A device register is to be read.
@@ -319,7 +321,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }))
+        use Pending::{Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. }))
     }
 
     fn wants_uncached(&self) -> bool {
@@ -340,7 +343,7 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -352,7 +355,9 @@ impl ProcessorMemory {
     /// The address of the access for which the processor waits, if it has one.
     pub fn pending_address(&self) -> Option<u64> {
         match self.pending? {
-            Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
+            Pending::Data { address, .. }
+            | Pending::Conditional { address }
+            | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
             Pending::Drain { .. } => None,
@@ -368,6 +373,7 @@ impl ProcessorMemory {
         let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
         let (issued, mut transaction) = match self.pending {
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
@@ -517,6 +523,17 @@ impl ProcessorMemory {
         };
         let issued = Issued::Block { address: block, request, instructions: false };
         Some((issued, Transaction::block(self.agent, kind, block)))
+    }
+
+    /// The same for a store that is made only while its block is reserved. Once it is
+    /// not, the block is left to others, of whom one can then make such a store:
+    /// otherwise several could take it from each other for ever.
+    fn issue_conditional(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        if self.reservation == Some(self.data.block_of(address)) {
+            return self.issue_block(address, Access::Store);
+        }
+        self.pending = None;
+        None
     }
 
     /// Drops a block of the data cache; its write-back, at the process's address.

@@ -7,8 +7,8 @@
 //!
 //! A process has a thread for each of its processors at most ([`super::threads`]),
 //! one clock (simulated time), no files but the three standard streams and its
-//! devices, and no input. Calls that only matter with more than that get the answer
-//! of a machine on which there is nothing to do. A call that is
+//! devices, and no input. Calls that only matter with more than that get the answer of
+//! a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
 
@@ -70,13 +70,8 @@ impl SystemCalls {
     /// The kernel of a process that has this address space and one processor.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
-        SystemCalls {
-            space,
-            threads: Threads::on(1),
-            randomness,
-            noticed: BTreeSet::new(),
-            devices: Vec::new(),
-        }
+        let (threads, noticed) = (Threads::on(1), BTreeSet::new());
+        SystemCalls { space, threads, randomness, noticed, devices: Vec::new() }
     }
 
     /// The same for a process with so many processors, of which the first thread

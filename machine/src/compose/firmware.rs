@@ -120,7 +120,7 @@ impl Blueprint<'_> {
     ) -> Result<(), String> {
         let file = program.name();
         let shares = part.on == self.config.node.host().1.on;
-        let of_programs = 0..u64::from(self.config.machine.processors_per_node) * Translation::SPACE_BYTES;
+        let of_programs = 0..u64::from(self.config.processes_per_node()) * Translation::SPACE_BYTES;
         for segment in program.segments() {
             let here = segment.address..segment.end();
             let words = format!("'{file}' has a segment from {:#x} to {:#x}", here.start, here.end);

@@ -158,11 +158,6 @@ impl MachineConfig {
         self.data_cache.block
     }
 
-    /// The operating system of a node: one that costs nothing, if the file states none.
-    pub fn operating_system(&self) -> operating_system::Config {
-        self.operating_system.clone().unwrap_or_else(operating_system::Config::free)
-    }
-
     /// Processors of each process of the program.
     pub fn processors_per_process(&self) -> u32 {
         self.machine.processors_per_process.unwrap_or(1)
@@ -171,6 +166,11 @@ impl MachineConfig {
     /// Processes of the program on each node.
     pub fn processes_per_node(&self) -> u32 {
         self.machine.processors_per_node / self.processors_per_process()
+    }
+
+    /// The operating system of a node: one that costs nothing, if the file states none.
+    pub fn operating_system(&self) -> operating_system::Config {
+        self.operating_system.clone().unwrap_or_else(operating_system::Config::free)
     }
 
     /// Bytes of payload that fit into a packet.

@@ -31,10 +31,10 @@ impl Archived for Node {
             progress,
             progressed_at,
             probe: _,
-            operating_system: _,
             executes_wait_loops: _,
             skipped_instructions: _,
             reached: _,
+            operating_system: _,
             instant: _,
         } = self;
         assert!(

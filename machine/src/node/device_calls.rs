@@ -68,16 +68,16 @@ impl Node {
         place: usize,
         (request, argument): (u64, u64),
     ) -> (i64, Duration) {
-        let process = self.processors[index].process;
+        let process = self.processors[index].process as u8;
         let mut callable =
             (0..self.devices.len()).filter(|&device| self.devices[device].calls_name().is_some());
         let device = callable.nth(place).expect("the program has opened it");
         let seats = self.devices[device].seats();
-        let seat = seats.iter().position(|seat| usize::from(seat.process) == process).unwrap_or(0);
+        let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
         self.stop_watching_buses();
         let Node { processors, processes, memories, devices, interconnects, network, timers, faults, .. } =
             self;
-        let Process { pages, calls, .. } = &mut processes[process];
+        let Process { pages, calls, .. } = &mut processes[usize::from(process)];
         let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let (before, rest) = devices.split_at_mut(device);
         let (called, behind) = rest.split_first_mut().expect("it is one of the devices");
@@ -96,8 +96,8 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = Context { now, network: network.of_process(process as u8), timers, faults };
-        let call = DeviceCall { process: process as u8, request, argument };
+        let mut context = Context { now, network: network.of_process(process), timers, faults };
+        let call = DeviceCall { process, request, argument };
         let answer = called.call(seat, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;
         self.carry_out_for_seat(now, self.seat_of(device, seat));

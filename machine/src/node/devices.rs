@@ -103,7 +103,7 @@ impl Node {
         }
         self.report_fault(now, process);
         if let Err(fault) = accessed {
-            self.fail_at(now, transaction.agent.0.into(), &fault.0);
+            self.fail_on(now, transaction.agent.0.into(), &fault.0);
         }
     }
 

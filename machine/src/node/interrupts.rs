@@ -67,9 +67,10 @@ impl Node {
 
     /// Devices assert these lines of a processor, and no others.
     pub(super) fn assert_lines(&mut self, now: Time, index: usize, lines: u64) {
+        self.disturb(now, index);
         let unit = &mut self.processors[index];
         unit.processor.assert_lines(lines);
-        if unit.state == State::AwaitsInterrupt && unit.processor.has_awaited_interrupt() {
+        if unit.state == State::Idle && unit.processor.has_awaited_interrupt() {
             unit.state = State::Running;
             unit.processor.pass_until(now);
             let at = now.max(unit.ledger.booked_until());
@@ -80,7 +81,7 @@ impl Node {
     /// A processor waits for an interrupt.
     pub(super) fn wait_for_interrupt(&mut self, index: usize) {
         let unit = &mut self.processors[index];
-        unit.state = State::AwaitsInterrupt;
+        unit.state = State::Idle;
         let now = unit.processor.now();
         self.book(index, now, Occupation::Interrupt);
     }

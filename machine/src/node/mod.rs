@@ -97,11 +97,11 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
-    /// Devices assert these interrupt lines of a processor from now on.
-    Lines(usize, u64),
     /// The time is over for which a processor's thread sleeps, if it is that sleep
     /// still.
     SleepOver(usize, u64),
+    /// Devices assert these interrupt lines of a processor from now on.
+    Lines(usize, u64),
 }
 
 /// One node of the machine.
@@ -181,7 +181,7 @@ impl Node {
             let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
             unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
             if processes[unit.process].processors.start != index {
-                unit.leave_idle();
+                unit.leave_vacant();
             }
         }
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());

@@ -73,14 +73,14 @@ pub(super) enum State {
     Woken,
     /// It waits for an interconnect.
     Waiting,
-    /// It waits for an interrupt.
-    AwaitsInterrupt,
     /// Its thread calls the system, which answers when all other processors have come
     /// to that instant.
     Calling,
     /// Its thread sleeps in a system call.
     Sleeping,
     /// No thread has it.
+    Vacant,
+    /// It waits for an interrupt.
     Idle,
     /// Its process has ended.
     Exited,
@@ -115,8 +115,8 @@ impl NodeProcessor {
     }
 
     /// It has no thread yet.
-    pub(super) fn leave_idle(&mut self) {
-        self.state = State::Idle;
+    pub(super) fn leave_vacant(&mut self) {
+        self.state = State::Vacant;
         self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute));
     }
 
@@ -148,12 +148,8 @@ impl NodeProcessor {
         match self.state {
             State::Woken => true,
             State::Running => self.processor.now() < limit && !self.waiting.is_asleep(),
-            State::Waiting
-            | State::Calling
-            | State::Sleeping
-            | State::AwaitsInterrupt
-            | State::Idle
-            | State::Exited => false,
+            State::Waiting | State::Calling | State::Sleeping => false,
+            State::Vacant | State::Idle | State::Exited => false,
         }
     }
 }

@@ -73,14 +73,18 @@ impl Node {
 
     /// The operating system works for a process.
     fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
-        if time.is_zero() || self.processors[index].state != State::Running {
+        let state = self.processors[index].state;
+        if time.is_zero() || matches!(state, State::Exited | State::Vacant) {
             return;
         }
         self.book(index, now, Occupation::SystemCall);
         let processor = &mut self.processors[index].processor;
         processor.pass_until(now + time);
         let end = processor.now();
-        self.book(index, end, Occupation::Execute);
+        match state {
+            State::Sleeping => self.book_sleep(index, end),
+            _ => self.book(index, end, Occupation::Execute),
+        }
     }
 
     fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
@@ -154,12 +158,12 @@ impl Node {
 
     /// A check failed at an instant that is not that of a process's processor.
     pub(super) fn fail_at(&mut self, now: Time, process: usize, message: &str) {
-        let index = self.processes[process].processors.start;
-        self.disturb(now, index);
-        self.fail_on(now, index, message);
+        self.fail_on(now, self.processes[process].processors.start, message);
     }
 
-    fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+    /// The same for one of its processors.
+    pub(super) fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+        self.disturb(now, index);
         let mut text = format!("{}: {message}\n", self.who(index));
         text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");

@@ -132,14 +132,13 @@ impl Node {
         chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect()
     }
 
-    /// How the only processor of a process stands that runs firmware.
     fn stuck_firmware(&mut self, process: usize) -> StuckFirmware {
         let index = self.processes[process].processors.start;
         let calls = self.calls(index);
         let unit = &self.processors[index];
         let waits_for = match unit.memory.wait_reason() {
             Some(reason) => Some(self.access(index, reason)),
-            None if unit.state == State::AwaitsInterrupt => Some(interrupts(unit.processor.asserted_lines())),
+            None if unit.state == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
             None => None,
         };
         StuckFirmware { place: self.place(process), waits_for, calls }
@@ -148,7 +147,7 @@ impl Node {
     fn stuck_process(&mut self, index: usize) -> StuckProcess {
         let process = index as u8;
         let own = self.processes[index].processors.clone();
-        let has_thread = |&index: &usize| self.processors[index].state != State::Idle;
+        let has_thread = |&index: &usize| self.processors[index].state != State::Vacant;
         let running: Vec<usize> = match self.processes[index].ended {
             Some(_) => vec![own.start],
             None => own.filter(has_thread).collect(),

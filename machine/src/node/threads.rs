@@ -35,7 +35,7 @@ impl Node {
         }
         processor.set_fcsr(fcsr);
         processor.set_pc(pc);
-        processor.resume_at(now);
+        processor.pass_until(now);
         *activities = Activities::default();
         *state = State::Running;
         self.book(index, now, Occupation::Execute);
@@ -43,7 +43,7 @@ impl Node {
 
     /// A processor's thread ends.
     pub(super) fn end_thread(&mut self, now: Time, index: usize) {
-        self.processors[index].state = State::Idle;
+        self.processors[index].state = State::Vacant;
         self.book_as(index, now, (Activity::Idle, Occupation::Execute));
     }
 
@@ -53,11 +53,16 @@ impl Node {
         unit.state = State::Sleeping;
         unit.sleeps += 1;
         let sleep = unit.sleeps;
-        self.book_as(index, now, (Activity::Synchronisation, Occupation::Asleep));
+        self.book_sleep(index, now);
         let until = until_ns.map_or(Time::NEVER, |until_ns| Time::from_ps(until_ns.saturating_mul(1_000)));
         if until < Time::NEVER {
             self.events.schedule(until.max(now), Event::SleepOver(index, sleep));
         }
+    }
+
+    /// From `at` on a processor's time belongs to a sleeping thread.
+    pub(super) fn book_sleep(&mut self, index: usize, at: Time) {
+        self.book_as(index, at, (Activity::Synchronisation, Occupation::Asleep));
     }
 
     /// The threads at these places of a process go on.
@@ -69,8 +74,10 @@ impl Node {
     fn wake_thread(&mut self, now: Time, index: usize) {
         let unit = &mut self.processors[index];
         unit.state = State::Running;
-        unit.processor.resume_at(now);
-        self.book(index, now, Occupation::Execute);
+        unit.processor.pass_until(now);
+        // The call itself may not be over.
+        let at = now.max(unit.ledger.booked_until());
+        self.book(index, at, Occupation::Execute);
     }
 
     /// The time is over for which a thread slept, if it is that sleep still.

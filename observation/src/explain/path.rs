@@ -108,7 +108,7 @@ fn sending(activity: Activity, occupation: Occupation) -> Part {
     match (activity, occupation) {
         (Activity::WaitToSend | Activity::Buffering, _) => Part::SenderRoom,
         // No program waits for an interrupt.
-        (_, Occupation::Execute | Occupation::SystemCall | Occupation::Interrupt | Occupation::Asleep) => {
+        (_, Occupation::Execute | Occupation::SystemCall | Occupation::Asleep | Occupation::Interrupt) => {
             Part::SenderSoftware
         }
         (_, Occupation::DataMiss | Occupation::InstructionMiss) => Part::SenderBlocks,

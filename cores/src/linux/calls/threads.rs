@@ -40,7 +40,7 @@ impl<M: GuestMemory> Call<'_, M> {
         }
         let thread_pointer = is_set(SET_POINTER).then_some(pointer);
         let effect = Effect::Start(NewThread { place, stack, thread_pointer });
-        Ok(CallResult { value: number, effect: Some(effect), pages: 0 })
+        Ok(CallResult { value: number, ..CallResult::from(effect) })
     }
 
     /// Why no thread can be started.
@@ -154,5 +154,5 @@ impl<M: GuestMemory> Call<'_, M> {
 /// How many were woken, and who.
 fn woken(places: Vec<usize>) -> CallResult {
     let value = places.len() as i64;
-    CallResult { value, effect: (value > 0).then_some(Effect::Wake(places)), pages: 0 }
+    CallResult { effect: (value > 0).then_some(Effect::Wake(places)), ..CallResult::from(value) }
 }

@@ -265,7 +265,7 @@ impl Node {
     /// notice.
     fn others_are_quiet(&self, index: usize) -> bool {
         let is_quiet = |unit: &super::NodeProcessor| match unit.state {
-            State::Sleeping | State::AwaitsInterrupt | State::Idle | State::Exited => true,
+            State::Sleeping | State::Vacant | State::Idle | State::Exited => true,
             State::Running => unit.waiting.is_asleep() && !unit.waiting.is_asleep_on_bus(),
             State::Woken | State::Waiting | State::Calling => false,
         };

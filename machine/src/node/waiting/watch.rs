@@ -62,9 +62,8 @@ impl Watch {
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
-        if self.executes_wait_loops
-            || matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_))
-        {
+        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_));
+        if self.executes_wait_loops || is_call {
             return;
         }
         let unit = &mut self.processors[index];
