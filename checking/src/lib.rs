@@ -30,7 +30,8 @@ use serde_json::Value;
 use interface::InterfaceCheck;
 
 /// Explores every state of a protocol's table, with caches that do not snarf and
-/// with caches that do.
+/// with caches that do; and with owners that refuse, on a bus that carries no data from
+/// cache to cache.
 ///
 /// # Errors
 /// If there is no such protocol. A protocol that does not hold is a result.
@@ -45,12 +46,18 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     })?;
     let plain = check(protocol, CheckOptions::default());
     let snarfing = check(protocol, CheckOptions::default().snarfing());
-    let worst = if plain.holds() { &snarfing } else { &plain };
-    let counter_example = serde_json::to_value(&worst.counter_example).expect("plain data");
+    let refusing = check(protocol, CheckOptions::default().refusing());
+    let both = check(protocol, CheckOptions::default().refusing().snarfing());
+    let reports = [&plain, &snarfing, &refusing, &both];
+    let worst = reports.into_iter().find(|report| !report.holds());
+    let counter_example = worst.and_then(|report| report.counter_example.as_ref());
+    let counter_example = serde_json::to_value(counter_example).expect("plain data");
     let mut document = serde_json::to_value(&plain).expect("a report is plain data");
     document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
+    document["with_refusals"] = serde_json::to_value(&refusing).expect("a report is plain data");
+    document["with_refusals_and_snarfing"] = serde_json::to_value(&both).expect("a report is plain data");
     document["counter_example"] = counter_example;
-    document["text"] = format!("{plain}\n{snarfing}").into();
+    document["text"] = reports.map(ToString::to_string).join("\n").into();
     Ok(document)
 }
 

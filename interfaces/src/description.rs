@@ -155,6 +155,8 @@ pub struct DeviceSeat {
     pub concern: Range<u64>,
     /// Whether it takes part in coherence: it snoops, is a home, or moves blocks.
     pub is_coherent: bool,
+    /// Whether it may refuse transactions by itself, whatever owners do on its bus.
+    pub refuses: bool,
 }
 
 /// What a device of a node says of itself.

@@ -246,7 +246,7 @@ impl<'a> Blueprint<'a> {
         let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = (&[][..], &[][..]);
+        let (devices, interconnects) = (&[][..], &mut [][..]);
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
@@ -384,7 +384,7 @@ impl<'a> Blueprint<'a> {
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
         let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &[] };
+            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &mut [] };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -26,7 +26,7 @@ pub struct NodeMemory<'a, C> {
     /// The node's devices, which may hold newer bytes of their queues.
     pub devices: &'a [Box<dyn Device>],
     /// Its interconnects: a bridge may hold yet newer ones.
-    pub interconnects: &'a [Interconnect],
+    pub interconnects: &'a mut [Interconnect],
 }
 
 /// Something that has a processor's caches.
@@ -133,6 +133,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             node.main.write(here, &bytes[range.clone()]);
             node.caches().for_each(|memory| memory.poke(here, &bytes[range.clone()]));
+            node.interconnects.iter_mut().for_each(|own| own.poke(here, &bytes[range.clone()]));
             Ok(())
         })
     }

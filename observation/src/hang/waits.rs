@@ -67,21 +67,23 @@ pub fn of(nodes: &[StuckNode]) -> Vec<Wait> {
 }
 
 fn wait(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> Wait {
-    let what = what(process);
+    let what = what(node, process);
     let (detail, links) = match what {
         What::Room => room(nodes, node, process),
         What::Message => message(nodes, process),
-        What::Memory => (process.access.clone().unwrap_or_default(), Vec::new()),
+        What::Memory => {
+            (refusal(node, process).or_else(|| process.access.clone()).unwrap_or_default(), Vec::new())
+        }
         What::Own | What::Ended => (untaken(node, process), Vec::new()),
     };
     Wait { who: process.rank, what, detail, links }
 }
 
-fn what(process: &StuckProcess) -> What {
+fn what(node: &StuckNode, process: &StuckProcess) -> What {
     if process.ended.is_some() {
         return What::Ended;
     }
-    if process.is_unanswered {
+    if process.is_unanswered || refusal(node, process).is_some() {
         return What::Memory;
     }
     match process.activity {
@@ -92,6 +94,12 @@ fn what(process: &StuckProcess) -> What {
             What::Message
         }
     }
+}
+
+/// Who refuses a transaction of a process's processor, in a clause.
+fn refusal(node: &StuckNode, process: &StuckProcess) -> Option<String> {
+    let own = node.refused.iter().find(|refused| refused.rank == Some(process.rank))?;
+    Some(format!("{} was refused {} times by {}, and is tried again", own.what, own.times, own.by))
 }
 
 /// Packets that have arrived for a process and that its program does not take.
