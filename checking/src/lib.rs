@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
+//! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
 //! | [`explore`] | the explorer itself: it visits every state of a system |
 //! | [`clock`] | interconnects whose steps happen at any time |
@@ -19,6 +20,7 @@ pub mod bridge;
 pub mod clock;
 pub mod explore;
 pub mod interface;
+pub mod refusals;
 pub mod report;
 pub mod shared_memory;
 
@@ -86,6 +88,20 @@ pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
             let rule = bridge::FAIRNESS;
             Err(Failure::usage(format!("'{other}' is no rule of the bridge that can be left out; {rule} is")))
         }
+    }
+}
+
+/// Explores every interleaving of owners and a device that refuse, on one bus.
+///
+/// # Errors
+/// If `without` is none of the rules that can be left out.
+pub fn check_refusals(without: Option<&str>) -> Result<Value, Failure> {
+    match without {
+        Some(other) if !refusals::RULES.contains(&other) => {
+            let rules = refusals::RULES.join(" and ");
+            Err(Failure::usage(format!("'{other}' is no rule of refusals that can be left out; {rules} are")))
+        }
+        _ => Ok(refusals::check(without).to_document()),
     }
 }
 

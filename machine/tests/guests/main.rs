@@ -19,6 +19,7 @@ mod no_progress;
 mod overflow;
 mod packets;
 mod processes;
+mod refusals;
 mod regions;
 mod shapes;
 mod threads;
