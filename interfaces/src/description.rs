@@ -169,6 +169,12 @@ pub trait DeviceDescription {
         seat..seat + 1
     }
 
+    /// The name under which programs open the device, `via` for `/dev/via`; none if it
+    /// answers no calls.
+    fn calls_name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The seat to which a packet for a process of the node is announced; none if
     /// the device is not on the network.
     fn receiver(&self, _process: u8) -> Option<usize> {

@@ -45,6 +45,8 @@ categories! {
         Uncached = "uncached access",
         /// Waiting for the store buffer to drain.
         StoreBuffer = "store buffer",
+        /// In the operating system.
+        SystemCall = "system call",
     }
 }
 

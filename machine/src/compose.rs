@@ -14,10 +14,11 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::{Clock, Duration};
+use narthex_kernel::Duration;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
+use narthex_memory::page_frames::PageFrames;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
@@ -70,8 +71,10 @@ pub struct Blueprint<'a> {
     pub program: Arc<Program>,
     /// Its decoded instructions.
     pub code: Arc<Code>,
-    /// Its bytes.
+    /// Its bytes, in their frames.
     pub image: Arc<Image>,
+    /// The frames of its processes' pages.
+    pub frames: PageFrames,
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
     /// The firmware of processors that run some, by name.
@@ -89,14 +92,17 @@ impl<'a> Blueprint<'a> {
     ) -> Self {
         let code = Code::from_segments(program.code());
         let segments = program.segments().iter();
-        let image = Image::new(segments.map(|segment| (segment.address, &*segment.bytes)));
+        let seed = request.seed.unwrap_or(config.machine.seed);
+        let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
+        let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
             config,
             machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
-            seed: request.seed.unwrap_or(config.machine.seed),
+            seed,
+            frames,
             code: Arc::new(code),
             image: Arc::new(image),
             arguments: arguments.collect(),
@@ -152,6 +158,7 @@ impl<'a> Blueprint<'a> {
             memories,
             devices: devices.zip(shape.devices).collect(),
             network,
+            operating_system: config.operating_system(),
             stagger: self.shortest_arbitration(),
         }))
     }
@@ -174,8 +181,7 @@ impl<'a> Blueprint<'a> {
     /// The shortest arbitration among the buses on which processors are.
     fn shortest_arbitration(&self) -> Duration {
         let buses = self.config.node.processors.values().map(|part| self.bus_of(part));
-        let arbitrations =
-            buses.map(|bus| Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into()));
+        let arbitrations = buses.map(|bus| bus.clock.clock().cycles(bus.arbitration_cycles.into()));
         arbitrations.min().expect("a node has a processor")
     }
 
@@ -222,6 +228,9 @@ impl<'a> Blueprint<'a> {
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
+        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
+        let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
+        let calls = calls.with_devices(names.collect());
         let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
         Ok((processor, memory, process))
     }
@@ -246,7 +255,7 @@ impl<'a> Blueprint<'a> {
         let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = (&[][..], &mut [][..]);
+        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
@@ -297,12 +306,14 @@ impl<'a> Blueprint<'a> {
         let agent = AgentId(process);
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-                .with_translation(Translation::of_process(process, DEVICE_REGION));
+                .with_translation(
+                    Translation::of_process(process, DEVICE_REGION).with_frames(self.frames.clone()),
+                );
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {
-                let clock = Clock::with_period(config.processor.period());
-                memory.with_block_buffers(clock.cycles(u64::from(transfer_cycles)))
+                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
+                memory.with_block_buffers(transfer_time)
             }
         }
     }
@@ -384,7 +395,7 @@ impl<'a> Blueprint<'a> {
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
         let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &mut [] };
+            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: [&[], &[]], interconnects: &mut [] };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

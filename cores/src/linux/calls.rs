@@ -6,7 +6,7 @@
 //! carries effects out; nothing here prints or stops anything.
 //!
 //! A node has one thread, one clock (simulated time), no files but the three
-//! standard streams, and no input. Calls that only matter with more than that
+//! standard streams and its devices, and no input. Calls that only matter with more than that
 //! get the answer of a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
@@ -31,6 +31,8 @@ const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
 const TEXT_LIMIT_BYTES: u64 = 4096;
 /// The only process and thread of a node.
 const PROCESS: i64 = 1000;
+/// The descriptor of the first device, behind the three streams.
+const FIRST_DEVICE: u64 = 3;
 /// The only user and group.
 const USER: i64 = 1000;
 
@@ -40,12 +42,14 @@ pub struct SystemCalls {
     space: AddressSpace,
     randomness: Stream,
     noticed: BTreeSet<u64>,
+    /// The devices that the program can open, by their names.
+    devices: Vec<String>,
 }
 
 /// Its memory's regions, its place in the random numbers, and what it was told.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, randomness, noticed } = self;
+        let SystemCalls { space, randomness, noticed, devices: _ } = self;
         archive.value(space)?;
         randomness.archive(archive)?;
         archive.value(noticed)
@@ -56,7 +60,7 @@ impl SystemCalls {
     /// The kernel of a process that has this address space.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
-        SystemCalls { space, randomness, noticed: BTreeSet::new() }
+        SystemCalls { space, randomness, noticed: BTreeSet::new(), devices: Vec::new() }
     }
 
     /// The process's address space.
@@ -67,6 +71,11 @@ impl SystemCalls {
     /// The process's address space, to add devices to it.
     pub fn space_mut(&mut self) -> &mut AddressSpace {
         &mut self.space
+    }
+
+    /// The same for a process that can open these devices: `/dev/` and a name.
+    pub fn with_devices(self, devices: Vec<String>) -> Self {
+        SystemCalls { devices, ..self }
     }
 
     /// Answers call `number` (register a7) with `arguments` (a0 to a5) at
@@ -104,9 +113,9 @@ impl<M: GuestMemory> Call<'_, M> {
             "kill" | "tkill" => self.signal(self.a[0], self.a[1]),
             "tgkill" => self.signal(self.a[1], self.a[2]),
 
-            "brk" => Ok((self.calls.space.set_break(self.memory, self.a[0]) as i64).into()),
+            "brk" => Ok(self.set_break()),
             "mmap" => self.map(),
-            "munmap" => done(self.calls.space.unmap(self.memory, self.a[0], self.a[1])?),
+            "munmap" => self.unmap(),
             "mprotect" => self.protect(),
             "mremap" => Err(ENOMEM),
             "madvise" => self.advise(),
@@ -130,8 +139,9 @@ impl<M: GuestMemory> Call<'_, M> {
 
             "fstat" => self.stream_status(self.a[0], self.a[1]),
             "newfstatat" => self.file_status(),
-            "ioctl" => Err(self.stream_or(ENOTTY)),
+            "ioctl" => self.control(),
             "lseek" => Err(self.stream_or(ESPIPE)),
+            "close" if self.device().is_some() => done(()),
             "close" | "fsync" | "fdatasync" => self.stream().and_then(done),
             "fcntl" => self.descriptor_flags(),
             "ppoll" => self.poll(),
@@ -214,6 +224,17 @@ impl<M: GuestMemory> Call<'_, M> {
 
     // Memory.
 
+    fn set_break(&mut self) -> CallResult {
+        let before = self.calls.space.program_break();
+        let after = self.calls.space.set_break(self.memory, self.a[0]);
+        CallResult::from(after as i64).over(before.abs_diff(after))
+    }
+
+    fn unmap(&mut self) -> Answer {
+        self.calls.space.unmap(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
+    }
+
     fn map(&mut self) -> Answer {
         const FIXED: u64 = 0x10;
         const ANONYMOUS: u64 = 0x20;
@@ -228,20 +249,22 @@ impl<M: GuestMemory> Call<'_, M> {
             (false, false) => Wanted::Anywhere,
         };
         let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
-        Ok((address as i64).into())
+        Ok(CallResult::from(address as i64).over(length))
     }
 
     fn protect(&mut self) -> Answer {
         let protection = protection_of(self.a[2]);
-        done(self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?)
+        self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?;
+        Ok(CallResult::from(0).over(self.a[1]))
     }
 
     fn advise(&mut self) -> Answer {
         const DONT_NEED: u64 = 4;
-        if self.a[2] == DONT_NEED {
-            self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
+        if self.a[2] != DONT_NEED {
+            return done(());
         }
-        done(())
+        self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
     }
 
     // Time, randomness and facts about the machine.
@@ -388,8 +411,29 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(ready.into())
     }
 
+    /// The place of the device that a descriptor stands for.
+    fn device(&self) -> Option<usize> {
+        let place = usize::try_from(self.a[0].checked_sub(FIRST_DEVICE)?).ok()?;
+        (place < self.calls.devices.len()).then_some(place)
+    }
+
+    /// A call of a device; the streams are no terminals.
+    fn control(&mut self) -> Answer {
+        let [_, request, argument, ..] = self.a;
+        match self.device() {
+            Some(place) => Ok(Effect::Device { place, request, argument }.into()),
+            None => Err(self.stream_or(ENOTTY)),
+        }
+    }
+
+    /// A device has the same descriptor each time; other files do not exist.
     fn open(&mut self) -> Answer {
         let path = self.text(self.a[1])?;
+        if let Some(name) = path.strip_prefix("/dev/")
+            && let Some(place) = self.calls.devices.iter().position(|device| device == name)
+        {
+            return Ok((FIRST_DEVICE as i64 + place as i64).into());
+        }
         let notice = format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
         Ok(self.notice(ENOENT, notice))
     }
@@ -425,7 +469,7 @@ impl<M: GuestMemory> Call<'_, M> {
     /// Returns the error, with the notice if this call has not had one yet.
     fn notice(&mut self, error: Error, text: String) -> CallResult {
         let first = self.calls.noticed.insert(self.number);
-        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)) }
+        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)), pages: 0 }
     }
 
     // The program's memory, as far as the program itself may use it.
@@ -484,7 +528,7 @@ fn done((): ()) -> Answer {
 
 fn output(stream: OutputStream, bytes: Vec<u8>) -> CallResult {
     let value = bytes.len() as i64;
-    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }) }
+    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }), pages: 0 }
 }
 
 /// Pages that may be written may be read too, as on Linux.

@@ -29,6 +29,7 @@ pub mod start;
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
 pub use calls::{CallResult, Effect, NarthexCall, OutputStream, SystemCalls};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
+pub use numbers::is_simulators;
 pub use plain::{End, PlainProcess};
 pub use report::{FaultReport, write_registers};
 pub use source::SourceLine;

@@ -5,6 +5,7 @@
 use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::{Attached, Attachment, Name};
+use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
@@ -95,6 +96,7 @@ impl super::MachineConfig {
         match lack
             .or_else(|| self.lacks_block_buffers(&chosen.name))
             .or_else(|| self.lacks_plain_header(&chosen.name))
+            .or_else(|| self.lacks_contiguous_frames(&chosen.name))
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
@@ -105,6 +107,16 @@ impl super::MachineConfig {
         let header = self.messages.header;
         (interface.requires(Requirement::PlainHeader) && header.as_u64() != 8).then(|| {
             format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
+        })
+    }
+
+    fn lacks_contiguous_frames(&self, interface: &Name) -> Option<String> {
+        let frames = self.operating_system().page_frames;
+        let lacks = interface.requires(Requirement::ContiguousFrames) && frames != FramePlacement::Contiguous;
+        lacks.then(|| {
+            "the frames of pages do not follow each other (operating_system.page_frames is \"scattered\"), and \
+             nothing translates the addresses that a program gives; expected \"contiguous\""
+                .into()
         })
     }
 

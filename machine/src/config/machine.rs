@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
 use super::node::NodeShape;
+use super::operating_system;
 
 /// A simulated parallel machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,9 @@ pub struct MachineConfig {
     pub register_file: Option<PrivatePath>,
     /// The node's main memory.
     pub main_memory: main_memory::Config,
+    /// What a node's operating system takes; nothing if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operating_system: Option<operating_system::Config>,
     /// Further processors of a node, by the name of their table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub processors: BTreeMap<String, cores::Config>,
@@ -143,6 +147,11 @@ impl MachineConfig {
     /// The data cache's block, which is the node's coherence block.
     pub fn block(&self) -> Bytes {
         self.data_cache.block
+    }
+
+    /// The operating system of a node: one that costs nothing, if the file states none.
+    pub fn operating_system(&self) -> operating_system::Config {
+        self.operating_system.clone().unwrap_or_else(operating_system::Config::free)
     }
 
     /// Bytes of payload that fit into a packet.

@@ -32,6 +32,7 @@ impl Archived for Node {
             progressed_at,
             probe: _,
             waiting,
+            operating_system: _,
             instant: _,
         } = self;
         assert!(

@@ -60,13 +60,18 @@ impl Node {
         let network = network.of_process(place.process);
         let mut context = Context { now, network, timers, faults };
         let result = call(&mut *devices[place.device], &mut context);
+        self.carry_out_for_seat(now, place);
+        result
+    }
+
+    /// Carries out what a device asked for when one of its seats was called.
+    pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
         for at in self.timers.drain(..) {
             self.events.schedule(at, Event::Timer(place.device, place.seat));
         }
         self.depart(now);
         interconnects::ask(self, now, place.on, place.agent);
         self.report_fault(now, place.process);
-        result
     }
 
     /// Carries out a processor's access to a register at its end, when its data

@@ -23,8 +23,8 @@ pub struct NodeMemory<'a, C> {
     pub main: &'a mut MainMemory,
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
-    /// The node's devices, which may hold newer bytes of their queues.
-    pub devices: &'a [Box<dyn Device>],
+    /// The node's devices, in two parts, which may hold newer bytes of their queues.
+    pub devices: [&'a [Box<dyn Device>]; 2],
     /// Its interconnects: a bridge may hold yet newer ones.
     pub interconnects: &'a mut [Interconnect],
 }
@@ -60,7 +60,7 @@ impl HasCaches for NodeProcessor {
 
 impl<C: HasCaches> NodeMemory<'_, C> {
     /// Where an address of the process lies in the node.
-    fn translated(&mut self, address: u64) -> u64 {
+    pub fn translated(&mut self, address: u64) -> u64 {
         self.caches[self.own].memory().translation().to_node(address)
     }
 
@@ -121,7 +121,9 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
                 return Ok(());
             }
             let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));
-            match crossing.or_else(|| node.devices.iter().find_map(|device| device.peek(block))) {
+            match crossing
+                .or_else(|| node.devices.iter().copied().flatten().find_map(|device| device.peek(block)))
+            {
                 Some(held) => target.copy_from_slice(&held[start..start + target.len()]),
                 None => node.main.read(here, target),
             }
@@ -154,8 +156,10 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn unmap(&mut self, address: u64, length: u64) {
         self.flush(address, length, false);
         self.pages.unmap(address, length);
-        let place = self.translated(address);
-        self.main.discard(place, length);
+        let translation = self.caches[self.own].memory().translation();
+        for (place, bytes) in translation.parts(address..address + length) {
+            self.main.discard(place, bytes);
+        }
     }
 
     fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {

@@ -36,6 +36,7 @@
 mod archive;
 mod composition;
 pub mod counts;
+mod device_calls;
 mod devices;
 mod endless;
 pub(crate) mod memory;
@@ -63,6 +64,7 @@ use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
 
 use crate::activity::{Activity, Marker, Occupation};
+use crate::config::operating_system;
 use composition::SeatPlace;
 use probe::ProbePort;
 use processor::State;
@@ -122,6 +124,8 @@ pub struct Node {
     progress: u64,
     /// When the last of them was.
     progressed_at: Time,
+    /// What system calls take.
+    operating_system: operating_system::Config,
     /// What it knows about the loop in which its program waits.
     waiting: Waiting,
     /// What has happened at the present instant.
@@ -144,6 +148,8 @@ pub struct Parts {
     /// Its devices, and on which interconnect each of their seats is. The network
     /// interface comes first. Their agents follow the processors'.
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
+    /// What system calls take.
+    pub operating_system: operating_system::Config,
     /// Its end of the fabric.
     pub network: NetworkPort,
     /// How far apart its processors may be in time: no transaction is seen sooner.
@@ -173,6 +179,7 @@ impl Node {
             seats,
             first_seats,
             network: parts.network,
+            operating_system: parts.operating_system,
             stagger: parts.stagger,
             output: VecDeque::new(),
             departures: Vec::new(),

@@ -227,12 +227,12 @@ impl Node {
     #[cold]
     pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
         let interconnect = &self.interconnects[usize::from(on.0)];
-        let (bus, cycle) = (interconnect.name(), interconnect.cycle());
+        let (bus, clock) = (interconnect.name(), interconnect.occupancy_clock());
         let crossing = |(granted, released): (Time, Time), transaction: &Transaction| Crossing {
             bus,
             granted,
             released,
-            cycles: (released - granted).as_ps() / cycle.as_ps(),
+            cycles: clock.whole_cycles_in(released - granted),
             agent: self.agent(transaction.agent),
             kind: transaction.kind,
             address: transaction.address,

@@ -83,7 +83,7 @@ impl NodeProcessor {
             activities: Activities::default(),
             state: State::Running,
             seats,
-            blocking_access_time: config.period() * config.blocking_access_cycles,
+            blocking_access_time: config.clock.clock().cycles(config.blocking_access_cycles),
         }
     }
 

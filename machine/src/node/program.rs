@@ -1,14 +1,16 @@
 //! The program on a node: its system calls, its ends, its failures.
 //!
-//! A system call takes no simulated time: no kernel is simulated, and the
-//! studies' programs do not call one while they are measured.
+//! No kernel is simulated: a system call is carried out at its beginning, and takes
+//! the time that the machine's file states ([`crate::config::operating_system`]).
 
 use std::fmt::Write as _;
 
 use narthex_cores::Fault;
-use narthex_cores::linux::{Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, write_registers};
+use narthex_cores::linux::{
+    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, is_simulators, write_registers,
+};
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 
 use super::Node;
 use super::memory::NodeMemory;
@@ -40,19 +42,43 @@ impl Node {
             main: &mut home.bytes,
             pages,
             block_bytes: home.block_bytes,
-            devices,
+            devices: [devices, &[]],
             interconnects,
         };
         let result = calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
-        self.processors[index].processor.set_x(A0, result.value as u64);
-        if let Some(effect) = result.effect {
-            self.carry_out(index, now, effect);
+        let mut value = result.value;
+        let mut time = match is_simulators(number) {
+            true => Duration::ZERO,
+            false => self.operating_system.time_of_call(result.pages),
+        };
+        match result.effect {
+            Some(Effect::Device { place, request, argument }) => {
+                let (answer, further) = self.call_device(now, index, place, (request, argument));
+                (value, time) = (answer, time + further);
+            }
+            Some(effect) => self.carry_out(index, now, effect),
+            None => {}
         }
+        self.processors[index].processor.set_x(A0, value as u64);
+        self.spend_in_system(index, now, time);
+    }
+
+    /// The operating system works for a process.
+    fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
+        if time.is_zero() || self.processors[index].state == State::Exited {
+            return;
+        }
+        self.book(index, now, Occupation::SystemCall);
+        let processor = &mut self.processors[index].processor;
+        processor.pass(now + time);
+        let end = processor.now();
+        self.book(index, end, Occupation::Execute);
     }
 
     fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
         let process = &mut self.processes[index];
         match effect {
+            Effect::Device { .. } => unreachable!("a device gives the call's value"),
             Effect::Output { stream, bytes } => self.write(index, stream, bytes),
             Effect::Notice(text) => {
                 let line = format!("narthex: {}: {text}\n", self.place(index));
@@ -213,7 +239,7 @@ impl Node {
             main: &mut home.bytes,
             pages: &mut processes[index].pages,
             block_bytes: home.block_bytes,
-            devices,
+            devices: [devices, &[]],
             interconnects,
         };
         memory.read(address, &mut bytes).ok()?;

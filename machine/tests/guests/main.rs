@@ -16,6 +16,7 @@ mod example_interface;
 mod faults;
 mod listener;
 mod no_progress;
+mod operating_system;
 mod overflow;
 mod packets;
 mod processes;

@@ -35,7 +35,7 @@ use std::hash::Hash;
 use std::hash::Hasher;
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
@@ -243,11 +243,11 @@ pub trait Rules: Sized {
     /// The name in reports: "memory bus".
     fn name(&self) -> &'static str;
 
-    /// One cycle in which its occupancy is counted.
-    fn cycle(&self) -> Duration;
+    /// The clock in whose cycles its occupancy is counted.
+    fn occupancy_clock(&self) -> Clock;
 
-    /// The period of the clock at whose edges it is granted.
-    fn period(&self) -> Duration;
+    /// The clock at whose edges it is granted.
+    fn clock(&self) -> Clock;
 
     /// Whether no agent has it at `now`, or waits for it.
     fn is_idle_at(&self, now: Time) -> bool;
@@ -334,14 +334,14 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.name(),)* }
             }
 
-            /// One cycle in which its occupancy is counted.
-            pub fn cycle(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.cycle(),)* }
+            /// The clock in whose cycles its occupancy is counted.
+            pub fn occupancy_clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.occupancy_clock(),)* }
             }
 
-            /// The period of the clock at whose edges it is granted.
-            pub fn period(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.period(),)* }
+            /// The clock at whose edges it is granted.
+            pub fn clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.clock(),)* }
             }
 
             /// Whether no agent has it at `now`, or waits for it.

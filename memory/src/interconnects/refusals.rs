@@ -23,7 +23,7 @@
 //! where its agent wants that ([`Composition::refused`](super::Composition::refused)),
 //! as a processor's is: what it needs may be something else by then.
 
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
@@ -69,8 +69,8 @@ pub struct Refused {
 /// What a bus knows of the transactions that it did not carry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Refusals {
-    /// How long a refused transaction has the bus.
-    pub retry: Duration,
+    /// For how many of its cycles a refused transaction has the bus.
+    pub retry_cycles: u64,
     /// What waits to be carried, by agent.
     waiting: Vec<Refused>,
     /// Those that their agents do not form anew.
@@ -83,10 +83,10 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Nothing is refused yet, and a refused transaction has the bus for so long.
-    pub fn taking(retry: Duration) -> Self {
+    /// Nothing is refused yet, and a refused transaction has the bus for so many cycles.
+    pub fn taking(retry_cycles: u64) -> Self {
         Refusals {
-            retry,
+            retry_cycles,
             waiting: Vec::new(),
             kept: Vec::new(),
             is_ending: false,
@@ -95,11 +95,17 @@ impl Refusals {
         }
     }
 
-    /// An agent refuses a transaction, which its own agent forms anew or not.
-    pub fn refuse(&mut self, now: Time, transaction: &Transaction, by: AgentId, pushes: bool) {
+    /// An agent refuses a transaction, which has the bus from `now` to `end`.
+    pub fn refuse(
+        &mut self,
+        (now, end): (Time, Time),
+        transaction: &Transaction,
+        by: AgentId,
+        pushes: bool,
+    ) {
         let &Transaction { agent, kind, address, .. } = transaction;
         self.statistics.refused.increment();
-        self.statistics.refused_time.add(self.retry);
+        self.statistics.refused_time.add(end - now);
         let refused = Refused { agent, kind, address, by, pushes, times: 1, since: now };
         match self.waiting.iter_mut().find(|waiting| waiting.agent == agent) {
             Some(before) => *before = Refused { times: before.times + 1, since: before.since, ..refused },

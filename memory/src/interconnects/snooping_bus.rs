@@ -20,7 +20,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -56,10 +56,8 @@ impl SnoopingBus {
 
     /// The same bus, whose agents may refuse transactions; a refused one takes so many
     /// of its cycles. No bridge is on it.
-    pub fn with_refusals(mut self, retry_cycles: u32) -> Self {
-        let retry = self.bus.clock().cycles(retry_cycles.into());
-        self.refusals = Some(Box::new(Refusals::taking(retry)));
-        self
+    pub fn with_refusals(self, retry_cycles: u32) -> Self {
+        SnoopingBus { refusals: Some(Box::new(Refusals::taking(retry_cycles.into()))), ..self }
     }
 
     /// The same bus with a bridge on it to the interconnect `behind`.
@@ -244,12 +242,12 @@ impl Rules for SnoopingBus {
         self.names.name
     }
 
-    fn cycle(&self) -> Duration {
-        self.bus.period()
+    fn occupancy_clock(&self) -> Clock {
+        self.bus.clock()
     }
 
-    fn period(&self) -> Duration {
-        self.bus.period()
+    fn clock(&self) -> Clock {
+        self.bus.clock()
     }
 
     fn is_idle_at(&self, now: Time) -> bool {
@@ -319,10 +317,11 @@ impl SnoopingBus {
         };
         let pushes = matches!(refusal, Refusal::Push(_));
         let is_formed_anew = composition.refused(transaction.agent, &transaction);
+        let cycles = Self::refusals(composition, on).retry_cycles;
+        let end = Self::of(composition, on).bus.clock().after(now, cycles);
         let refusals = Self::refusals(composition, on);
-        refusals.refuse(now, &transaction, by, pushes);
+        refusals.refuse((now, end), &transaction, by, pushes);
         refusals.is_ending = true;
-        let end = now + refusals.retry;
         if let Refusal::Push(data) = refusal {
             refusals.push = Some(Transaction::carrying(by, Kind::WriteBack, transaction.address, data));
         }

@@ -1,6 +1,6 @@
 //! What a system call answers: a value, an error number, and what the node has to do.
 
-use crate::linux::address_space::Refusal;
+use crate::linux::address_space::{PAGE_BYTES, Refusal};
 use serde::{Deserialize, Serialize};
 
 /// The answer to a system call.
@@ -10,6 +10,15 @@ pub struct CallResult {
     pub value: i64,
     /// What the node has to carry out.
     pub effect: Option<Effect>,
+    /// How many pages of the address space the call worked on.
+    pub pages: u64,
+}
+
+impl CallResult {
+    /// The same, of a call that worked on the pages that `length` bytes fill.
+    pub(super) fn over(self, length: u64) -> Self {
+        CallResult { pages: length.div_ceil(PAGE_BYTES), ..self }
+    }
 }
 
 /// What a call does to the world outside of its node.
@@ -30,6 +39,15 @@ pub enum Effect {
         signal: u64,
         /// The signal's name.
         name: &'static str,
+    },
+    /// The program calls a device, which gives the value and what else there is to do.
+    Device {
+        /// The device's place among those that programs can open.
+        place: usize,
+        /// The number of the request.
+        request: u64,
+        /// Its argument.
+        argument: u64,
     },
     /// The program speaks to the simulator.
     Narthex(NarthexCall),
@@ -72,13 +90,13 @@ pub enum NarthexCall {
 
 impl From<i64> for CallResult {
     fn from(value: i64) -> Self {
-        CallResult { value, effect: None }
+        CallResult { value, effect: None, pages: 0 }
     }
 }
 
 impl From<Effect> for CallResult {
     fn from(effect: Effect) -> Self {
-        CallResult { value: 0, effect: Some(effect) }
+        CallResult { value: 0, effect: Some(effect), pages: 0 }
     }
 }
 
@@ -91,6 +109,7 @@ pub(super) const EBADF: Error = Error(9);
 pub(super) const EAGAIN: Error = Error(11);
 pub(super) const ENOMEM: Error = Error(12);
 pub(super) const EFAULT: Error = Error(14);
+pub(super) const EBUSY: Error = Error(16);
 pub(super) const EEXIST: Error = Error(17);
 pub(super) const ENODEV: Error = Error(19);
 pub(super) const EINVAL: Error = Error(22);
@@ -105,6 +124,7 @@ impl From<Refusal> for Error {
             Refusal::Invalid => EINVAL,
             Refusal::NoMemory => ENOMEM,
             Refusal::Exists => EEXIST,
+            Refusal::Busy => EBUSY,
         }
     }
 }

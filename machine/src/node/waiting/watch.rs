@@ -3,7 +3,7 @@
 
 use narthex_cores::Stop;
 use narthex_cores::wait_loop::{Observation, Turn, Verdict};
-use narthex_kernel::{Duration, Ledger, Time};
+use narthex_kernel::{Ledger, Time};
 use narthex_memory::processor_memory::WaitReason;
 
 use super::loop_detector::Candidate;
@@ -16,6 +16,10 @@ use crate::node::processor::State;
 /// A turn has this many times the instructions that it seemed to have, at most:
 /// it may have to be looked at three times.
 const MOST_TURNS: u64 = 4;
+
+/// Where a turn would have more passes of the loop, because of clocks that seldom have
+/// an edge at a whole picosecond, nothing is watched: most loops end before.
+const MOST_PASSES: u64 = 256;
 
 /// A turn that is watched.
 #[derive(Debug)]
@@ -70,7 +74,7 @@ impl Node {
 
     #[cold]
     fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
-        if !self.probe.is_attached() {
+        if !self.probe.is_attached() && self.grain(index, takes_bus).passes <= MOST_PASSES {
             let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
             self.waiting.stage = Stage::Watching(Box::new(watch));
         }
@@ -131,9 +135,9 @@ impl Node {
         match &mut watch.begun {
             Some(begun) => begun.at = at,
             None => {
-                let grain = if watch.takes_bus { self.grain() } else { Duration::from_ps(1) };
-                let processor = &self.processors[index].processor;
-                let observation = Observation::new(processor, MOST_TURNS * watch.instructions, grain);
+                let grain = self.grain(index, watch.takes_bus);
+                let most = MOST_TURNS * grain.passes * watch.instructions;
+                let observation = Observation::new(&self.processors[index].processor, most, grain);
                 watch.begun = Some(Begun { observation, at });
             }
         }
