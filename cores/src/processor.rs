@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Damage, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Time};
 use narthex_memory::Port;
 
-use crate::access_control::{AccessControl, TrapRegisters};
+use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
-use crate::stop::{Fault, Stop};
+use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
+use crate::traps::TrapRegisters;
 
 /// A RISC-V processor in user mode, with timing `T`: [`Functional`] or
 /// [`InOrder`].
@@ -35,7 +36,7 @@ pub struct Processor<T> {
     pub(crate) core: Box<Core<T>>,
     /// The next instruction is executed even at the horizon.
     must_execute: bool,
-    period_ps: u64,
+    clock: Clock,
 }
 
 impl<T: Timing> Processor<T> {
@@ -45,17 +46,18 @@ impl<T: Timing> Processor<T> {
     pub fn new(config: &Config, code: Arc<Code>) -> Self {
         debug_assert_eq!(config.validate(), Ok(()));
         let timing = T::new(config);
-        let period_ps = config.period().as_ps();
+        let clock = config.clock.clock();
         let core = Core {
             registers: [0; 256],
             until: 0,
             window: Window::none(),
             host_rounds: [false; 256],
             host_fuses: [false; 256],
-            slot_ps: period_ps / timing.width(),
+            slots: clock.divided_by(timing.width()),
             timing,
             fcsr: 0,
             trap: TrapRegisters::default(),
+            has_interrupts: false,
             pc: 0,
             t: 0,
             count: 0,
@@ -70,7 +72,7 @@ impl<T: Timing> Processor<T> {
             started: None,
             expected: Default::default(),
         };
-        Processor { core: Box::new(core), must_execute: false, period_ps }
+        Processor { core: Box::new(core), must_execute: false, clock }
     }
 
     /// From now on `rdcycle` and `rdtime` read 0: for a model checker, whose
@@ -86,13 +88,22 @@ impl<T: Timing> Processor<T> {
         self
     }
 
+    /// The same with interrupts, whose handlers begin this many cycles after the
+    /// processor stops for them; without, it knows neither their registers nor `wfi`.
+    pub fn with_interrupts(mut self, cycles: u64) -> Self {
+        self.core.has_interrupts = true;
+        self.core.timing.set_interrupt_cycles(cycles);
+        self
+    }
+
     /// Executes instructions up to the local time `until`. No access to memory
     /// is made at that time or later, except the one that the processor was
     /// resumed for. Instructions that only compute may go beyond it, up to the
     /// next taken branch; [`Functional`](crate::Functional) looks at the time
-    /// only there.
+    /// only there. An interrupt is taken at the first such place behind the instant
+    /// at which its line is asserted.
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
-        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
@@ -100,6 +111,11 @@ impl<T: Timing> Processor<T> {
             if let Some(stop) = self.stop_for(exit, port) {
                 return stop;
             }
+        }
+        if self.core.trap.is_due()
+            && let Some(stop) = self.take_interrupt_at_boundary(port)
+        {
+            return stop;
         }
         while self.core.t < self.core.until {
             let exit = self.execute(port);
@@ -130,7 +146,7 @@ impl<T: Timing> Processor<T> {
     /// Executes one instruction, if it is one that [`Processor::run`] would execute
     /// before `until`; nothing if it executed without a stop.
     pub fn step_before<P: Port>(&mut self, port: &mut P, until: Time) -> Option<Stop> {
-        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         let exit = match std::mem::take(&mut self.must_execute) {
             true => self.step_regardless(port),
@@ -150,7 +166,7 @@ impl<T: Timing> Processor<T> {
     /// time moves to the first cycle that begins at `time` or later. The next
     /// run executes the waiting instruction in any case.
     pub fn resume_at(&mut self, time: Time) {
-        self.go_on_at(time);
+        self.pass_until(time);
         self.must_execute = true;
     }
 
@@ -165,8 +181,9 @@ impl<T: Timing> Processor<T> {
         core.timing.arrive(rd, slot, miss_register);
     }
 
-    /// A processor that has stopped because a value was not there goes on at `time`.
-    pub fn go_on_at(&mut self, time: Time) {
+    /// Lets local time pass without an instruction, to the first cycle that begins at
+    /// `time` or later.
+    pub fn pass_until(&mut self, time: Time) {
         let slot = self.slot_at(time);
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
@@ -176,7 +193,22 @@ impl<T: Timing> Processor<T> {
 
     /// The first slot of the first cycle that begins at `time` or later.
     fn slot_at(&self, time: Time) -> u64 {
-        time.as_ps().div_ceil(self.period_ps) * self.core.timing.width()
+        self.clock.number_at_or_after(time) * self.core.timing.width()
+    }
+
+    /// Devices assert these interrupt lines now, by bit, and no others.
+    pub fn assert_lines(&mut self, lines: u64) {
+        self.core.trap.assert_lines(lines);
+    }
+
+    /// The interrupt lines that devices assert.
+    pub fn asserted_lines(&self) -> u64 {
+        self.core.trap.asserted_lines()
+    }
+
+    /// Whether a line is asserted that ends waiting (`wfi`).
+    pub fn has_awaited_interrupt(&self) -> bool {
+        self.core.trap.has_awaited()
     }
 
     /// Others may have changed caches and code since the last run.
@@ -230,11 +262,46 @@ impl<T: Timing> Processor<T> {
         core.exit
     }
 
+    /// Executes up to the next place at which the processor looks at the time, and
+    /// takes an interrupt there. Where it has stopped before does not matter: it may
+    /// have done so between two instructions in a row that only compute.
+    #[cold]
+    fn take_interrupt_at_boundary<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        let until = std::mem::replace(&mut self.core.until, self.core.t);
+        let mut stop = None;
+        while self.core.trap.is_due() && stop.is_none() {
+            let exit = if self.core.entering { Exit::Enabled } else { self.execute(port) };
+            stop = match exit {
+                Exit::Stop(Stop::Horizon) => self.take_interrupt(port),
+                exit => self.stop_for(exit, port),
+            };
+        }
+        self.core.until = until;
+        stop
+    }
+
+    /// Takes the interrupt that is due before the next instruction.
+    fn take_interrupt<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        let core = &mut *self.core;
+        match core.trap.take_interrupt(core.pc) {
+            Ok(()) => {
+                core.t = core.timing.interrupt(core.t);
+                self.set_pc(self.core.trap.utvec);
+                None
+            }
+            Err(line) => {
+                let (kind, pc) = (FaultKind::Interrupt(line), core.pc);
+                Some(self.explain(Fault { kind, pc, address: pc, bits: 0 }, port))
+            }
+        }
+    }
+
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
     fn stop_for<P: Port>(&mut self, exit: Exit, port: &mut P) -> Option<Stop> {
         match exit {
             Exit::Continue => None,
+            Exit::Enabled => self.take_interrupt(port),
             Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
                 Ok(()) => {
                     self.core.t = self.core.timing.trap(self.core.t);
@@ -257,7 +324,17 @@ impl<T: Timing> Processor<T> {
 
     /// The local time: the first instant at which the next instruction may issue.
     pub fn now(&self) -> Time {
-        Time::from_ps(self.core.t * self.core.slot_ps)
+        self.core.slots.edge(self.core.t)
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Slots after which cycles begin at the same places between picoseconds.
+    pub(crate) fn slots_in_pattern(&self) -> u64 {
+        self.clock.pattern_cycles() * self.core.timing.width()
     }
 
     /// Whole clock cycles of local time.
@@ -337,7 +414,7 @@ impl<T: Timing> Processor<T> {
 /// is forgotten, on the side that saves as well: both go on alike.
 impl<T: Timing + Archived> Archived for Processor<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Processor { core, must_execute, period_ps: _ } = self;
+        let Processor { core, must_execute, clock: _ } = self;
         archive.value(must_execute)?;
         core.archive(archive)
     }
@@ -354,6 +431,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             timing,
             fcsr,
             trap,
+            has_interrupts: _,
             pc,
             t,
             count,
@@ -361,7 +439,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             fetched_line,
             exit,
             code,
-            slot_ps: _,
+            slots: _,
             clock_stands: _,
             counter_reads: _,
             late: _,

@@ -117,6 +117,12 @@ pub trait Timing: Send {
     /// The first slot of the handler of an access that was refused at `at`.
     fn trap(&self, at: u64) -> u64;
 
+    /// The first slot of the handler of an interrupt for which the processor stops at `at`.
+    fn interrupt(&self, at: u64) -> u64;
+
+    /// What an interrupt costs from now on.
+    fn set_interrupt_cycles(&mut self, cycles: u64);
+
     /// What access tags cost from now on.
     fn set_access_control(&mut self, costs: &AccessControl);
 
@@ -197,6 +203,13 @@ impl Timing for Functional {
         at
     }
 
+    /// Nor does an interrupt.
+    fn interrupt(&self, at: u64) -> u64 {
+        at
+    }
+
+    fn set_interrupt_cycles(&mut self, _: u64) {}
+
     fn set_access_control(&mut self, _: &AccessControl) {}
 
     #[inline(always)]
@@ -235,6 +248,9 @@ pub struct InOrder {
     tag_change_slots: u64,
     /// From the start of a refused access's cycle to its handler's first slot.
     trap_slots: u64,
+    /// From the start of the cycle in which the processor stops for an interrupt to
+    /// its handler's first slot.
+    interrupt_slots: u64,
     /// From the start of a taken branch's cycle to its target's first slot.
     redirect_slots: u64,
     /// When each [`Unit`] is free.
@@ -257,6 +273,7 @@ impl Archived for InOrder {
             store_slots: _,
             tag_change_slots: _,
             trap_slots: _,
+            interrupt_slots: _,
             redirect_slots: _,
             free,
             ready,
@@ -284,11 +301,6 @@ impl InOrder {
     pub(crate) fn shift(&mut self, t: u64, slots: u64) {
         let busy = self.ready.iter_mut().chain(&mut self.free).chain(&mut self.blocks);
         busy.filter(|until| **until > t).for_each(|until| *until += slots);
-    }
-
-    /// A slot's place in its cycle.
-    pub(crate) fn phase(&self, slot: u64) -> u64 {
-        slot & !self.cycle_mask
     }
 
     #[inline(always)]
@@ -327,6 +339,7 @@ impl Timing for InOrder {
             store_slots: config.store_cycles * width,
             tag_change_slots: width,
             trap_slots: width,
+            interrupt_slots: width,
             redirect_slots: (1 + config.branch_taken_cycles) * width,
             free: [0; UNITS],
             ready: [0; 256],
@@ -410,6 +423,14 @@ impl Timing for InOrder {
 
     fn trap(&self, at: u64) -> u64 {
         self.cycle_start(at) + self.trap_slots
+    }
+
+    fn interrupt(&self, at: u64) -> u64 {
+        self.cycle_start(at) + self.interrupt_slots
+    }
+
+    fn set_interrupt_cycles(&mut self, cycles: u64) {
+        self.interrupt_slots = cycles * self.width();
     }
 
     fn set_access_control(&mut self, costs: &AccessControl) {

@@ -23,6 +23,7 @@
 //! | [`wants`](Device::wants), [`issue`](Device::issue), [`complete`](Device::complete) | it moves blocks itself |
 //! | [`network`](Device::network) | a packet has arrived, or there is room to send |
 //! | [`timer`](Device::timer) | an instant that it asked for has come |
+//! | [`call`](Device::call) | a program calls it through the operating system |
 //!
 //! A device never calls the interconnect, a processor or another device. What others
 //! want to know of it stands apart, in its [`DeviceDescription`].
@@ -32,10 +33,12 @@ use std::ops::Range;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
+use narthex_memory::interconnects::Refusal;
 use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::interface::Interface;
 use crate::queue::QueueState;
@@ -58,6 +61,18 @@ pub trait Device: DeviceDescription + Archived + Send {
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<(), RegisterFault>;
+
+    /// Whether the seat refuses a transaction, before any agent acts on it: another
+    /// agent's on a block that concerns the seat, or an access to its registers. Asked
+    /// where the seat may refuse; see [`Refusal`].
+    fn refuse(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _transaction: &Transaction,
+    ) -> Option<Refusal> {
+        None
+    }
 
     /// Another agent's transaction on a block passes by.
     fn snoop(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
@@ -94,6 +109,21 @@ pub trait Device: DeviceDescription + Archived + Send {
 
     /// An instant that the seat asked for has come.
     fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+
+    /// A program calls the device through the operating system; the seat is its process's
+    /// first. What the program's call returns.
+    ///
+    /// # Errors
+    /// The error that it returns instead.
+    fn call(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _call: &DeviceCall,
+        _system: &mut dyn OperatingSystem,
+    ) -> Result<i64, CallError> {
+        Err(CallError::UnknownRequest)
+    }
 }
 
 impl std::fmt::Debug for dyn Device {
@@ -136,6 +166,17 @@ impl Device for Interface {
             (Kind::BlockStore, Some(block)) => self.store_block(context, offset, block),
             _ => self.store(context, offset, transaction.value),
         }
+    }
+
+    /// A half refuses nothing but dirty blocks, and those only where the bus carries no
+    /// data from cache to cache.
+    fn refuse(
+        &mut self,
+        seat: usize,
+        _context: &mut Context<'_>,
+        transaction: &Transaction,
+    ) -> Option<Refusal> {
+        self.halves[seat].push(transaction).map(Refusal::Push)
     }
 
     fn snoop(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
@@ -189,7 +230,9 @@ impl DeviceDescription for Interface {
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 is_coherent: !concern.is_empty(),
+                refuses: false,
                 concern,
+                lines: 0,
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()

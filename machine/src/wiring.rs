@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attachment, Device, DeviceSeat};
-use narthex_kernel::{Clock, Duration};
+use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
@@ -18,7 +19,7 @@ use narthex_memory::interconnects::{
 use narthex_memory::{AgentId, Kind};
 
 use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
-use crate::node::ProcessorSeats;
+use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
 pub const MEMORY_BUS: &str = "memory bus";
@@ -39,8 +40,8 @@ pub enum InterconnectKind {
     SnoopingBus(bus::Config),
     /// A bus behind a bridge on another bus, whose parameters come first.
     BridgedBus(InterconnectId, bus::Config, bridge::Config),
-    /// A processor's path to a device, and the processor's cycle.
-    PrivatePath(PathConfig, Duration),
+    /// A processor's path to a device, and the processor's clock.
+    PrivatePath(PathConfig, Clock),
 }
 
 /// What sits where in a node.
@@ -159,7 +160,10 @@ impl MachineConfig {
             InterconnectPart::PrivatePath {} => {
                 let path = self.path_named(name).expect("checked with the machine").clone();
                 (
-                    InterconnectKind::PrivatePath(path, self.core_named(&self.node.host().1.core).period()),
+                    InterconnectKind::PrivatePath(
+                        path,
+                        self.core_named(&self.node.host().1.core).clock.clock(),
+                    ),
                     "private bus",
                 )
             }
@@ -196,6 +200,7 @@ impl Shape {
         numbered
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
+                self.check_refusals(on, &seats)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -217,6 +222,42 @@ impl Shape {
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
         let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
         beside.flat_map(|placed| placed.seat.registers).collect()
+    }
+
+    /// The interrupt lines of the processors that run firmware: a seat's lines lead to
+    /// those on its interconnect. `firmware` are their numbers.
+    ///
+    /// # Errors
+    /// If a seat's lines lead to none, or there are too many.
+    pub fn lines(&self, devices: &[&dyn Device], firmware: &[usize]) -> Result<Vec<Lines>, String> {
+        let mut all: Vec<Lines> = firmware.iter().map(|&index| Lines::new(index, Vec::new())).collect();
+        let mut used = vec![0; self.interconnects.len()];
+        for (device, (described, on)) in devices.iter().zip(&self.devices).enumerate() {
+            for (seat, (described, &on)) in described.seats().iter().zip(on).enumerate() {
+                if described.lines == 0 {
+                    continue;
+                }
+                let DeviceSeat { name, .. } = described;
+                let bus = &self.interconnects[usize::from(on.0)].name;
+                let mut served =
+                    all.iter_mut().filter(|lines| self.processors[lines.processor].contains(&on)).peekable();
+                if served.peek().is_none() {
+                    return Err(format!(
+                        "{name} has interrupt lines to the {bus}, where no processor runs firmware"
+                    ));
+                }
+                let used = &mut used[usize::from(on.0)];
+                served.for_each(|lines| lines.sources.push((device, seat, *used)));
+                *used += described.lines;
+                if *used > INTERRUPT_LINES {
+                    return Err(format!(
+                        "{used} interrupt lines lead to the {bus}; a processor has {INTERRUPT_LINES}"
+                    ));
+                }
+            }
+        }
+        all.retain(|lines| !lines.sources.is_empty());
+        Ok(all)
     }
 
     fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {
@@ -272,9 +313,47 @@ impl Shape {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
         let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
         let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
+        let processors = processors.map(|seat| Seat { refuses: self.owners_refuse(on), ..seat });
         let devices = seats.iter().filter(|placed| placed.on == on);
-        let devices = devices.map(|placed| Seat::of_device(placed.agent, placed.seat.concern.clone()));
+        let devices = devices.map(|placed| Seat {
+            refuses: placed.seat.refuses || placed.seat.is_coherent && self.owners_refuse(on),
+            ..Seat::of_device(placed.agent, placed.seat.concern.clone())
+        });
         Seats::new(processors.chain(devices).collect())
+    }
+
+    /// Whether the owners of dirty blocks refuse transactions on an interconnect.
+    fn owners_refuse(&self, on: InterconnectId) -> bool {
+        match &self.interconnects[usize::from(on.0)].kind {
+            InterconnectKind::SnoopingBus(config) => !config.dirty_owner.intervenes(),
+            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
+        }
+    }
+
+    /// Agents may refuse transactions on a snooping bus that says what that takes, and
+    /// that has no bridge.
+    fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
+        let shape = &self.interconnects[usize::from(on.0)];
+        let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
+        if refusing.is_none() && !self.owners_refuse(on) {
+            return Ok(());
+        }
+        let name = &shape.name;
+        let device = refusing.map_or("the owner of a dirty block", |placed| &placed.seat.name);
+        match &shape.kind {
+            InterconnectKind::SnoopingBus(_) if self.behind(on).is_some() => Err(format!(
+                "{device} refuses transactions on the {name}, on which a bridge sits: the bridge holds two buses \
+                 at once and has refusals of its own; use a bus without a bridge, or dirty_owner = \"intervene\""
+            )),
+            InterconnectKind::SnoopingBus(bus::Config { retry_cycles: Some(_), .. }) => Ok(()),
+            InterconnectKind::SnoopingBus(_) => Err(format!(
+                "{device} may refuse transactions on the {name}, whose table does not state retry_cycles, the bus \
+                 cycles of a refused one"
+            )),
+            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => Err(format!(
+                "{device} refuses transactions, which the {name} does not let it; snooping buses do"
+            )),
+        }
     }
 
     fn build(
@@ -288,7 +367,12 @@ impl Shape {
         let seats = self.seats(on, seats);
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
+                let refuses = seats.iter().any(|seat| seat.refuses);
                 let bus = SnoopingBus::new(names, Bus::new(config, self.block_bytes), seats, map);
+                let bus = match config.retry_cycles.filter(|_| refuses) {
+                    Some(cycles) => bus.with_refusals(cycles),
+                    None => bus,
+                };
                 match self.behind(on) {
                     Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
                     None => bus.into(),
@@ -298,8 +382,8 @@ impl Shape {
                 let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
-            InterconnectKind::PrivatePath(path, cycle) => {
-                let bus = Bus::with_occupancy(Clock::with_period(*cycle), |kind| {
+            InterconnectKind::PrivatePath(path, clock) => {
+                let bus = Bus::with_occupancy(*clock, |kind| {
                     u64::from(match kind {
                         Kind::UncachedLoad => path.uncached_load_cycles,
                         Kind::UncachedStore => path.uncached_store_cycles,

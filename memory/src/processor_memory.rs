@@ -18,6 +18,7 @@
 //! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
+mod functional;
 pub mod misses;
 mod port;
 pub mod second_level;
@@ -27,7 +28,6 @@ mod transactions;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use narthex_kernel::Duration;
 
@@ -106,6 +106,8 @@ struct Uncached {
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
+    /// The same for a store that is made only while the block is reserved.
+    Conditional { address: u64 },
     /// A block is needed in the instruction cache.
     Instructions { address: u64 },
     /// A device register is to be read.
@@ -250,72 +252,18 @@ impl ProcessorMemory {
         self.second.as_ref().map_or(0, |second| second.latency_cycles)
     }
 
-    /// Reads the newest bytes at an address of the node, inside a block of the
-    /// interconnect, if the caches of data have them; says whether they do.
-    pub fn peek(&self, address: u64, bytes: &mut [u8]) -> bool {
-        self.translation.to_process(address).is_some_and(|own| self.peek_own(own, bytes))
-    }
-
-    /// The same at an address of its process.
-    fn peek_own(&self, address: u64, bytes: &mut [u8]) -> bool {
-        let below = self.second.as_ref().and_then(|second| second.cache.bytes_at(address, bytes.len()));
-        let is_below = below.is_some();
-        if let Some(below) = below {
-            bytes.copy_from_slice(below);
-        }
-        let mut done = 0;
-        while done < bytes.len() {
-            let here = address + done as u64;
-            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
-            match self.data.bytes_at(here, end - done) {
-                Some(newest) => bytes[done..end].copy_from_slice(newest),
-                None if is_below => {}
-                None => return false,
-            }
-            done = end;
-        }
-        true
-    }
-
-    /// Replaces bytes at an address of the node, inside a block of the interconnect,
-    /// where the caches of data have them. Functional: the caller sees to all other
-    /// copies.
-    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        let Some(own) = self.translation.to_process(address) else { return };
-        if let Some(second) = &mut self.second
-            && second.cache.holds(own)
-        {
-            second.cache.write(own, bytes);
-        }
-        let mut done = 0;
-        while done < bytes.len() {
-            let here = own + done as u64;
-            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
-            if self.data.holds(here) {
-                self.data.write(here, &bytes[done..end]);
-            }
-            done = end;
-        }
-    }
-
-    /// Empties every line of the caches of data whose block begins in `range`, handing
-    /// what is newer than its home to `write_back`, older bytes first. For changes of
-    /// the page table: functional, without time.
-    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
-        if let Some(second) = &mut self.second {
-            second.cache.flush(range.clone(), &mut write_back);
-        }
-        self.data.flush(range, write_back);
-    }
-
     /// The blocks that the data cache holds, with their states.
     pub fn cached_blocks(&self) -> impl Iterator<Item = (u64, State)> {
         self.data.blocks().map(|block| (block, self.data.state(block)))
     }
 
-    /// The address of the block that holds `address`.
+    /// The address of the block that the interconnect carries for `address`, both of the
+    /// process.
     pub fn block_of(&self, address: u64) -> u64 {
-        self.data.block_of(address)
+        match &self.second {
+            Some(second) => second.cache.block_of(address),
+            None => self.data.block_of(address),
+        }
     }
 
     /// The data cache gives up `block`, as for one that conflicts with it; the
@@ -386,7 +334,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }))
+        use Pending::{Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. }))
             || self.has_loads_under_way()
     }
 
@@ -411,7 +360,8 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } | Pending::MissRegister | Pending::Loads => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } => WaitReason::DataMiss,
+            Pending::MissRegister | Pending::Loads => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -425,7 +375,9 @@ impl ProcessorMemory {
         let load = self.misses.as_ref().and_then(|misses| misses.oldest());
         let Some(pending) = self.pending else { return load };
         match pending {
-            Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
+            Pending::Data { address, .. }
+            | Pending::Conditional { address }
+            | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
             Pending::Drain { .. } => None,

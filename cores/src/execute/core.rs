@@ -1,11 +1,11 @@
 //! The state of a processor that handlers change.
 
+use narthex_kernel::Clock;
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, Late, Outcome};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
 use serde::{Deserialize, Serialize};
 
-use crate::access_control::TrapRegisters;
 use crate::code::{Block, CodeView};
 use crate::extensions::LEAVE;
 use crate::float::Flags;
@@ -13,12 +13,15 @@ use crate::float::host::host_fuses;
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
+use crate::traps::TrapRegisters;
 
 /// What an instruction that is not finished asks of the processor's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Go on at the program counter.
     Continue,
+    /// An interrupt that a device asserts has been enabled.
+    Enabled,
     /// Tell the owner.
     Stop(Stop),
 }
@@ -85,8 +88,10 @@ pub(crate) struct Core<T> {
     pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
-    /// What handlers of refused accesses know.
+    /// What handlers of refused accesses and of interrupts know.
     pub trap: TrapRegisters,
+    /// Whether it has interrupts.
+    pub has_interrupts: bool,
     /// Where the next instruction is.
     pub pc: u64,
     /// The first slot in which it may issue.
@@ -99,8 +104,8 @@ pub(crate) struct Core<T> {
     pub fetched_line: u64,
     pub exit: Exit,
     pub code: CodeView,
-    /// The length of a slot in picoseconds.
-    pub slot_ps: u64,
+    /// The clock of its slots.
+    pub slots: Clock,
     /// Whether programs read 0 from the clock.
     pub clock_stands: bool,
     /// How often the program has read a counter.

@@ -89,7 +89,7 @@ static PROGRAMMING: Programming = Programming {
     constants: &[("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.")],
     facts: &[DMA_ABOVE],
     // The FIFO's registers have no place for the rest of a larger header, and the user's memory neither.
-    requirements: &[Requirement::PlainHeader, Requirement::OneProcess(NOT_SHARED)],
+    requirements: &[Requirement::PlainHeader, Requirement::ContiguousFrames, Requirement::OneProcess(NOT_SHARED)],
 };
 
 /// The parameters of a FIFO interface with user-level DMA.
@@ -290,6 +290,10 @@ impl InterfaceHalf for Receive {
 
     fn register_delay(&self) -> Duration {
         self.fifo.register_delay()
+    }
+
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.merged.push(transaction.kind.snoop()?, transaction.address)
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {

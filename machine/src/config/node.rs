@@ -27,9 +27,12 @@
 //! [`crate::wiring`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use narthex_cores as cores;
 use narthex_interfaces::Attachment;
+use narthex_kernel::quantity::Bytes;
+use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{bus, main_memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,8 +66,8 @@ pub struct ProcessorPart {
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
-    /// What runs on it: "program", one process of the program on each of
-    /// machine.processors_per_node processors; or "firmware/NAME".
+    /// What runs on it: "program", on machine.processors_per_node processors, of
+    /// which each process has machine.processors_per_process; or "firmware/NAME".
     pub runs: String,
 }
 
@@ -89,7 +92,48 @@ pub enum InterconnectPart {
 pub struct MemoryPart {
     /// The interconnect on which it is.
     pub on: String,
+    /// Its first address, 0 if not stated. Only firmware's memory has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+    /// Its size: firmware must fit into it, and may use all of it. Where it is not
+    /// stated, firmware has what its segments say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
 }
+
+impl MemoryPart {
+    /// The addresses that firmware may use; none where the size is not stated.
+    pub fn range(&self) -> Option<Range<u64>> {
+        let start = self.start.unwrap_or_default();
+        self.size.map(|size| start..start + size.as_u64())
+    }
+
+    /// The rules that its addresses break, as (key, problem) pairs.
+    fn problems(&self, of_programs: bool) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let stated = [("start", self.start), ("size", self.size.map(Bytes::as_u64))];
+        for (key, value) in stated.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+            if of_programs {
+                problems.push((key, "is for a memory of firmware; programs use all addresses".into()));
+            } else if value % PAGE_BYTES != 0 || value > LAST_ADDRESS || (key == "size" && value == 0) {
+                let least = if key == "size" { PAGE_BYTES } else { 0 };
+                problems.push((
+                    key,
+                    format!(
+                        "{value} is not allowed; expected a multiple of {PAGE_BYTES} from {least} to 2^40"
+                    ),
+                ));
+            }
+        }
+        if self.start.is_some() && self.size.is_none() {
+            problems.push(("size", "is missing; a memory with a start has one".into()));
+        }
+        problems
+    }
+}
+
+/// The end of firmware's memories.
+const LAST_ADDRESS: u64 = 1 << 40;
 
 /// Where the network interface is, unless the run says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -216,6 +260,13 @@ impl NodeShape {
                 let message = format!("has no parameters: the machine's file has no [memories.{name}]");
                 problems.push(broken(&key, message));
             }
+            let of_programs =
+                self.processors.values().any(|other| other.runs == PROGRAM && other.on == part.on);
+            problems.extend(
+                part.problems(of_programs)
+                    .into_iter()
+                    .map(|(field, message)| broken(&format!("{key}.{field}"), message)),
+            );
             let on_key = format!("{key}.on");
             problems.extend(self.unknown_interconnect(&on_key, &part.on));
             if let Some(first) = homes.insert(&part.on, name) {

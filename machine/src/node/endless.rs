@@ -44,6 +44,11 @@ impl Instant {
         self.events += 1;
     }
 
+    /// When it is.
+    pub fn now(&self) -> Time {
+        self.at
+    }
+
     /// Whether it has had more events than there can be.
     #[inline]
     pub fn is_endless(&self) -> bool {
@@ -59,7 +64,7 @@ impl Node {
     }
 
     /// What reports call an agent.
-    fn agent_name(&self, agent: AgentId) -> String {
+    pub(super) fn agent_name(&self, agent: AgentId) -> String {
         match self.seat(agent) {
             None => format!("processor {}", agent.0),
             Some(place) => self.devices[place.device].seats()[place.seat].name.clone(),

@@ -6,7 +6,8 @@ use narthex_fabrics::flow_control::State as FlowState;
 use narthex_fabrics::{FrameKind, FrameSummary, Rank};
 use narthex_interfaces::QueueState;
 use narthex_kernel::Time;
-use narthex_memory::interconnects::Interconnect;
+use narthex_memory::AgentId;
+use narthex_memory::interconnects::{Interconnect, Refused};
 use narthex_memory::processor_memory::WaitReason;
 use serde::Serialize;
 
@@ -28,6 +29,24 @@ pub struct Call {
     pub line: Option<u32>,
 }
 
+/// How a thread stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StuckThread {
+    /// What it is called in messages: its process, and the thread where that can have
+    /// several.
+    pub place: String,
+    /// What its program says that it is doing.
+    pub activity: Activity,
+    /// What its processor waits for, in words.
+    pub access: Option<String>,
+    /// It sleeps in a system call, until another thread wakes it or its time is over.
+    pub is_asleep: bool,
+    /// Nothing is scheduled that would answer the processor.
+    pub is_unanswered: bool,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
+}
+
 /// How a process stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckProcess {
@@ -37,20 +56,26 @@ pub struct StuckProcess {
     pub place: String,
     /// When it ended, if it has, and its exit code.
     pub ended: Option<(Time, u8)>,
-    /// What its program says that it is doing.
-    pub activity: Activity,
-    /// What its processor waits for, in words.
-    pub access: Option<String>,
-    /// Nothing is scheduled that would answer the processor.
-    pub is_unanswered: bool,
-    /// Where it is, and the calls that led there, innermost first.
-    pub calls: Vec<Call>,
+    /// Its threads: first one that does not sleep, if there is one. Of a process that
+    /// has ended, the one with which it began.
+    pub threads: Vec<StuckThread>,
     /// What its send half holds.
     pub send: QueueState,
     /// What its receive half holds.
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
+}
+
+/// How a processor stands that runs firmware.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StuckFirmware {
+    /// What it is called in messages.
+    pub place: String,
+    /// What it waits for, in words; none if it executes.
+    pub waits_for: Option<String>,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
 }
 
 /// A frame that is to arrive at a node, by the ends of its packet.
@@ -64,11 +89,31 @@ pub struct UnderWay {
     pub destination: Rank,
 }
 
+/// A transaction that was refused and that no interconnect has carried yet.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StuckTransaction {
+    /// The rank of the process whose processor issued it; none if a device did.
+    #[serde(skip)]
+    pub rank: Option<Rank>,
+    /// Who issued it.
+    pub agent: String,
+    /// What it would do: "reads the block at 0x1000".
+    pub what: String,
+    /// Who refuses it.
+    pub by: String,
+    /// How often it was refused.
+    pub times: u64,
+    /// Since when, in picoseconds.
+    pub since_ps: u64,
+}
+
 /// How a node stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckNode {
     /// Its processes.
     pub processes: Vec<StuckProcess>,
+    /// Its processors that run firmware.
+    pub firmware: Vec<StuckFirmware>,
     /// Its flow control.
     pub flow: FlowState,
     /// What is to arrive here.
@@ -77,6 +122,8 @@ pub struct StuckNode {
     pub lost: Vec<Lost>,
     /// The bridge to its I/O bus, in words.
     pub bridge: Option<String>,
+    /// Transactions that an agent refuses again and again.
+    pub refused: Vec<StuckTransaction>,
     /// When a message was delivered here, or a program called the system, last.
     pub progressed_at: Time,
 }
@@ -85,28 +132,71 @@ impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
         let processes = (0..self.programs()).map(|index| self.stuck_process(index)).collect();
+        let firmware = (self.programs()..self.processes.len()).map(|index| self.stuck_firmware(index));
         StuckNode {
+            firmware: firmware.collect(),
             processes,
             flow: self.network.state(),
             under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
             lost: self.network.lost().to_vec(),
             bridge: self.interconnects.iter().find_map(Interconnect::describe),
+            refused: self.interconnects.iter().flat_map(|bus| self.stuck_transactions(bus)).collect(),
             progressed_at: self.progressed_at,
         }
     }
 
-    fn stuck_process(&mut self, index: usize) -> StuckProcess {
+    fn stuck_transactions(&self, bus: &Interconnect) -> Vec<StuckTransaction> {
+        let stuck = |refused: &Refused| StuckTransaction {
+            rank: self.rank_of(refused.agent),
+            agent: self.agent_name(refused.agent),
+            what: refused.kind.in_words(&self.place_of(refused.address).to_string()),
+            by: self.agent_name(refused.by),
+            times: refused.times,
+            since_ps: refused.since.as_ps(),
+        };
+        bus.refused().iter().map(stuck).collect()
+    }
+
+    /// The process that an agent's processor runs.
+    fn rank_of(&self, agent: AgentId) -> Option<Rank> {
+        let process = self.processors.get(usize::from(agent.0))?.process;
+        (process < self.programs()).then(|| self.network.state().placement.rank(self.id, process as u8))
+    }
+
+    /// Where a processor is, and the calls that led there.
+    fn calls(&mut self, index: usize) -> Vec<Call> {
         let chain = self.call_chain(index);
         // A return address is behind its call: the line is that of the byte before.
         let inside =
             |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let calls =
-            chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect();
+        chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect()
+    }
+
+    fn stuck_firmware(&mut self, process: usize) -> StuckFirmware {
+        let index = self.processes[process].processors.start;
+        let calls = self.calls(index);
+        let unit = &self.processors[index];
+        let waits_for = match unit.memory.wait_reason() {
+            Some(reason) => Some(self.access(index, reason)),
+            None if unit.state == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
+            None => None,
+        };
+        StuckFirmware { place: self.place(process), waits_for, calls }
+    }
+
+    fn stuck_process(&mut self, index: usize) -> StuckProcess {
         let process = index as u8;
+        let own = self.processes[index].processors.clone();
+        let has_thread = |&index: &usize| self.processors[index].state != State::Vacant;
+        let running: Vec<usize> = match self.processes[index].ended {
+            Some(_) => vec![own.start],
+            None => own.filter(has_thread).collect(),
+        };
+        let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
+        threads.sort_by_key(|thread| thread.is_asleep);
         let interface = &self.devices[0];
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
         let (send, receive) = (queue(interface.sender(process)), queue(interface.receiver(process)));
-        let unit = &self.processors[index];
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),
@@ -114,10 +204,7 @@ impl Node {
                 Ended::Exited(code) => (*at, *code),
                 Ended::Failed(_) | Ended::Endless(_) => (*at, u8::MAX),
             }),
-            activity: unit.activities.current(),
-            access: self.waits_for(index).map(|reason| self.access(index, reason)),
-            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
-            calls,
+            threads,
             has_room: send.has_room(self.network.has_room(process)),
             send,
             receive,
@@ -129,6 +216,33 @@ impl Node {
         let unit = &self.processors[index];
         let load = unit.state == State::Waiting && unit.memory.has_loads_under_way();
         unit.memory.wait_reason().or(load.then_some(WaitReason::DataMiss))
+    }
+
+    fn stuck_thread(&mut self, index: usize) -> StuckThread {
+        let calls = self.calls(index);
+        let place = self.place(self.processors[index].process);
+        let unit = &self.processors[index];
+        let is_asleep = unit.state == State::Sleeping;
+        StuckThread {
+            place: self.thread_name(index).map_or(place.clone(), |thread| format!("{place}, {thread}")),
+            activity: unit.activities.current(),
+            access: match self.waits_for(index) {
+                Some(reason) => Some(self.access(index, reason)),
+                None => is_asleep.then(|| self.sleep_in_words(index)),
+            },
+            is_asleep,
+            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
+            calls,
+        }
+    }
+
+    /// What a sleeping thread waits for.
+    fn sleep_in_words(&self, index: usize) -> String {
+        let process = &self.processes[self.processors[index].process];
+        match process.calls.awaited_word(index - process.processors.start) {
+            Some(word) => format!("asleep until another thread wakes it at {}", self.location(index, word)),
+            None => "asleep for a time".into(),
+        }
     }
 
     /// What a processor waits for, in words.
@@ -148,7 +262,7 @@ impl Node {
     }
 
     fn call(&self, index: usize, address: u64) -> Call {
-        let program = &self.processes[index].program;
+        let program = &self.processes[self.processors[index].process].program;
         let source = program.source_line(address);
         Call {
             address,
@@ -156,6 +270,17 @@ impl Node {
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }
+    }
+}
+
+/// That a processor waits for an interrupt while devices assert these lines.
+fn interrupts(asserted: u64) -> String {
+    let lines: Vec<String> =
+        (0..u64::BITS).filter(|line| asserted >> line & 1 == 1).map(|line| line.to_string()).collect();
+    match &lines[..] {
+        [] => "an interrupt, and no device asserts a line".to_owned(),
+        [line] => format!("an interrupt; line {line} is asserted, and not enabled in uie"),
+        lines => format!("an interrupt; lines {} are asserted, and not enabled in uie", lines.join(", ")),
     }
 }
 

@@ -27,20 +27,27 @@
 //! [`Interconnect`]. Start from `private_path.rs`, the smallest.
 
 mod address_map;
+mod carrying;
+mod refusals;
 mod seats;
 
 use std::hash::Hash;
 use std::hash::Hasher;
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
 use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
 pub use address_map::{AddressMap, Home, Overlap};
+pub use refusals::{Refusal, Refused};
 pub use seats::{Seat, Seats};
+
+pub(crate) use carrying::{
+    Answer, Snooped, Underway, access, block_transaction, complete, home, snarf, snoop,
+};
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
 
@@ -93,6 +100,16 @@ pub enum Observation<'a> {
     Released,
     /// An agent was granted it, and issued nothing.
     GrantedInVain(AgentId),
+    /// A transaction has an interconnect from one instant to another, and is not
+    /// carried, because an agent refuses it.
+    Refused {
+        /// When it was granted, and when it is free again.
+        time: (Time, Time),
+        /// What does not cross.
+        transaction: &'a Transaction,
+        /// Who refuses.
+        by: AgentId,
+    },
 }
 
 /// What holds the parts of a node, and lets the rules of an interconnect reach
@@ -116,6 +133,20 @@ pub trait Composition {
 
     /// An agent was granted an interconnect: what it issues, if still anything.
     fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction>;
+
+    /// An agent that may refuse sees a transaction before any agent acts on it:
+    /// another one's on a block, or one that accesses its registers. One that refuses
+    /// a block has put the bytes into its push buffer, if it is their owner.
+    fn refuse(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction) -> Option<Refusal> {
+        None
+    }
+
+    /// The transaction of an agent was refused. Whether the agent forms it anew when
+    /// it is granted the interconnect again, where the same would be wrong by then;
+    /// otherwise the interconnect repeats it.
+    fn refused(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
+        false
+    }
 
     /// An agent sees another one's transaction on a block.
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply;
@@ -212,11 +243,11 @@ pub trait Rules: Sized {
     /// The name in reports: "memory bus".
     fn name(&self) -> &'static str;
 
-    /// One cycle in which its occupancy is counted.
-    fn cycle(&self) -> Duration;
+    /// The clock in whose cycles its occupancy is counted.
+    fn occupancy_clock(&self) -> Clock;
 
-    /// The period of the clock at whose edges it is granted.
-    fn period(&self) -> Duration;
+    /// The clock at whose edges it is granted.
+    fn clock(&self) -> Clock;
 
     /// Whether no agent has it at `now`, or waits for it.
     fn is_idle_at(&self, now: Time) -> bool;
@@ -233,9 +264,18 @@ pub trait Rules: Sized {
         None
     }
 
+    /// Replaces bytes at an address, inside a block that is on its way. Functional:
+    /// the caller sees to all other copies.
+    fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
+
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
         None
+    }
+
+    /// The transactions that were refused and not carried yet.
+    fn refused(&self) -> &[Refused] {
+        &[]
     }
 
     /// Feeds what decides how it goes on to `hasher`; when steps are due is the
@@ -294,14 +334,14 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.name(),)* }
             }
 
-            /// One cycle in which its occupancy is counted.
-            pub fn cycle(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.cycle(),)* }
+            /// The clock in whose cycles its occupancy is counted.
+            pub fn occupancy_clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.occupancy_clock(),)* }
             }
 
-            /// The period of the clock at whose edges it is granted.
-            pub fn period(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.period(),)* }
+            /// The clock at whose edges it is granted.
+            pub fn clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.clock(),)* }
             }
 
             /// Whether no agent has it at `now`, or waits for it.
@@ -322,6 +362,16 @@ macro_rules! interconnects {
             /// The newest bytes of a block that are on their way.
             pub fn peek(&self, block: u64) -> Option<&[u8]> {
                 match self { $(Interconnect::$name(own) => own.peek(block),)* }
+            }
+
+            /// Replaces bytes at an address, inside a block that is on its way.
+            pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+                match self { $(Interconnect::$name(own) => own.poke(address, bytes),)* }
+            }
+
+            /// The transactions that were refused and not carried yet.
+            pub fn refused(&self) -> &[Refused] {
+                match self { $(Interconnect::$name(own) => own.refused(),)* }
             }
 
             /// What it holds, for a run that gets nowhere; none if that says nothing.
@@ -373,175 +423,6 @@ macro_rules! interconnects {
     };
 }
 found!();
-
-/// A transaction that has an interconnect, and the answer that its agent will get.
-#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Underway {
-    pub transaction: Transaction,
-    pub response: Response,
-}
-
-impl Underway {
-    /// A transaction whose answer is known later.
-    pub fn unanswered(transaction: Transaction) -> Self {
-        Underway { transaction, response: Response::default() }
-    }
-}
-
-/// What comes of a transaction.
-pub(crate) struct Answer {
-    pub response: Response,
-    /// The time that the agent or memory takes that answers.
-    pub delay: Duration,
-    /// Who that is, where bytes move.
-    pub supplier: Option<Supplier>,
-}
-
-impl Answer {
-    /// An answer without bytes yet, after this time.
-    pub fn after(delay: Duration) -> Self {
-        Answer { response: Response::default(), delay, supplier: None }
-    }
-}
-
-/// The joined replies of the agents that snooped, and which of them supplies.
-#[derive(Default)]
-pub(crate) struct Snooped {
-    pub reply: SnoopReply,
-    pub owner: Option<AgentId>,
-}
-
-impl Snooped {
-    fn join(&mut self, agent: AgentId, reply: SnoopReply) {
-        let shares = self.reply.shares | reply.shares;
-        if reply.supplies.is_some() {
-            self.reply = reply;
-            self.owner = Some(agent);
-        }
-        self.reply.shares = shares;
-    }
-}
-
-/// The agents of an interconnect snoop, but for the one that issued.
-#[inline(always)]
-pub(crate) fn snoop<C: Composition>(
-    composition: &mut C,
-    now: Time,
-    on: InterconnectId,
-    transaction: &Transaction,
-    snooped: &mut Snooped,
-) {
-    let mut next = 0;
-    while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
-        next = place + 1;
-        let reply = composition.snoop(now, agent, transaction);
-        if reply.supplies.is_some() && snooped.owner.is_some() {
-            composition.two_owners(transaction);
-        }
-        snooped.join(agent, reply);
-    }
-}
-
-/// The part of a transaction's home, where no agent supplied: bytes and time.
-#[inline(always)]
-pub(crate) fn home<C: Composition>(
-    composition: &mut C,
-    now: Time,
-    home: Home,
-    transaction: &Transaction,
-) -> HomeReply {
-    match home {
-        Home::Memory(memory) => composition.memory(memory, transaction),
-        Home::Agent(agent) => composition.home(now, agent, transaction),
-        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
-    }
-}
-
-/// A home takes bytes that a cache supplied to another.
-fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
-    match home {
-        Home::Memory(memory) => composition.write_memory(memory, address, data),
-        Home::Agent(agent) => {
-            let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
-            composition.home(now, agent, &write);
-        }
-        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
-    }
-}
-
-/// A transaction on a block is shown to the agents of these interconnects, and
-/// answered by the one that owns it, or by its home.
-// Inlined, as what it calls, so that a bus hands transaction and answer on without
-// moving them.
-#[inline(always)]
-pub(crate) fn block_transaction<C: Composition>(
-    composition: &mut C,
-    now: Time,
-    seen_on: &[InterconnectId],
-    block_home: Home,
-    transaction: &Transaction,
-) -> Answer {
-    let mut snooped = Snooped::default();
-    for &on in seen_on {
-        snoop(composition, now, on, transaction, &mut snooped);
-    }
-    let Snooped { reply, owner } = snooped;
-    if let (Some(data), true) = (&reply.supplies, reply.updates_home) {
-        write_home(composition, now, block_home, transaction.address, data);
-    }
-    let HomeReply { data, delay } = match reply.supplies {
-        Some(data) => HomeReply { data: Some(data), delay: reply.delay },
-        None => home(composition, now, block_home, transaction),
-    };
-    let moves_block = !transaction.kind.is_address_only();
-    let of_home = || match block_home {
-        Home::Memory(memory) => Supplier::Memory(memory),
-        Home::Agent(agent) => Supplier::Agent(agent),
-        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
-    };
-    let supplier = owner.map(Supplier::Agent).or_else(|| moves_block.then(of_home));
-    composition.supplied(transaction, supplier);
-    Answer { response: Response { data, value: 0, shared: reply.shares }, delay, supplier }
-}
-
-/// A transaction is over on an interconnect: an uncached access has its effect,
-/// caches may take the bytes, and the agent gets the answer, which says so.
-#[inline(always)]
-pub(crate) fn complete<C: Composition>(
-    composition: &mut C,
-    now: Time,
-    on: InterconnectId,
-    underway: Underway,
-    device: Home,
-) {
-    let Underway { transaction, mut response } = underway;
-    access(composition, now, device, &transaction, &mut response);
-    if transaction.kind.carries_block() {
-        let mut next = 0;
-        while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, &transaction) {
-            next = place + 1;
-            response.shared |= composition.snarf(agent, &transaction);
-        }
-    }
-    composition.complete(now, transaction.agent, on, &transaction, &response);
-}
-
-/// Carries out an uncached access, if the transaction is one.
-pub(crate) fn access<C: Composition>(
-    composition: &mut C,
-    now: Time,
-    device: Home,
-    transaction: &Transaction,
-    response: &mut Response,
-) {
-    if !transaction.kind.is_uncached() {
-        return;
-    }
-    match device {
-        Home::Agent(agent) => composition.access(now, agent, transaction, response),
-        Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are uncached"),
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -208,8 +208,8 @@ impl ProcessorMemory {
     /// A load that misses all caches takes a register; whether the interconnect is to be
     /// asked for it.
     pub(super) fn begin_load(&mut self, address: u64, size: usize, register: u8) -> bool {
-        let block = self.block_below(address);
-        let is_asked = |own: &Self, other: u64| own.block_below(other) == block;
+        let block = self.block_of(address);
+        let is_asked = |own: &Self, other: u64| own.block_of(other) == block;
         let asked = self.misses.as_ref().is_some_and(|misses| {
             misses
                 .registers
@@ -224,14 +224,6 @@ impl ProcessorMemory {
                 Register::Waiting { address, size, claimed: asked, age };
         }
         !asked
-    }
-
-    /// The block that the interconnect carries for an address.
-    fn block_below(&self, address: u64) -> u64 {
-        match &self.second {
-            Some(second) => second.cache.block_of(address),
-            None => self.data.block_of(address),
-        }
     }
 
     /// Loads end whose block is in the caches by now.

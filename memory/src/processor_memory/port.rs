@@ -414,7 +414,8 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Done(false);
         }
         match self.acquire(address, size, Access::Store) {
-            Err(outcome) => outcome,
+            Err(Outcome::<()>::Fault(fault)) => Outcome::Fault(fault),
+            Err(_) => self.wait(Pending::Conditional { address }),
             Ok(late) => {
                 self.own.reservation = None;
                 self.finish_store(page, address, size, value);

@@ -371,7 +371,7 @@ impl SecondLevel {
     pub fn snoop(
         &mut self,
         data: &mut Cache,
-        mut instructions: Option<&mut Cache>,
+        instructions: Option<&mut Cache>,
         snoop: Snoop,
         address: u64,
     ) -> SnoopReply {
@@ -385,17 +385,39 @@ impl SecondLevel {
         }
         self.collect(data, address);
         let reply = self.cache.snoop(snoop, address);
-        match self.cache.state(address) {
+        self.restrict_above(data, instructions, address);
+        reply
+    }
+
+    /// Refuses another agent's transaction; see [`Cache::push`].
+    pub fn push(
+        &mut self,
+        data: &mut Cache,
+        instructions: Option<&mut Cache>,
+        snoop: Snoop,
+        address: u64,
+    ) -> Option<BlockData> {
+        if self.is_only_above(data, address) {
+            return data.push(snoop, address);
+        }
+        self.collect(data, address);
+        let pushed = self.cache.push(snoop, address);
+        self.restrict_above(data, instructions, address);
+        pushed
+    }
+
+    /// The caches above get the right to a block that is left here.
+    fn restrict_above(&self, data: &mut Cache, instructions: Option<&mut Cache>, block: u64) {
+        match self.cache.state(block) {
             State::Invalid => {
-                self.forget_above(data, instructions.take(), address);
+                self.forget_above(data, instructions, block);
             }
             state if state.is_writable() => {}
             _ => {
-                for part in self.parts(address, data) {
+                for part in self.parts(block, data) {
                     data.change(part, State::Shared);
                 }
             }
         }
-        reply
     }
 }

@@ -2,6 +2,7 @@
 //! answers others.
 
 use crate::access_tags::Tag;
+use crate::cache::Cache;
 use crate::kind::Kind;
 use crate::port::Late;
 use crate::protocols::{Access, Request};
@@ -30,6 +31,7 @@ impl ProcessorMemory {
         let (issued, mut transaction) = match self.pending {
             _ if load.is_some() => self.issue_load(load?)?,
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
@@ -154,6 +156,9 @@ impl ProcessorMemory {
             Some(Pending::Data { address, access }) => {
                 self.bring(address, access);
             }
+            Some(Pending::Conditional { address }) => {
+                self.bring(address, Access::Store);
+            }
             Some(Pending::Instructions { address }) => {
                 self.bring_instructions(address);
             }
@@ -254,6 +259,37 @@ impl ProcessorMemory {
         reply
     }
 
+    /// Refuses another agent's transaction where the bus carries no data from cache to
+    /// cache: the bytes of a dirty block, which go home first.
+    pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        let (snoop, address) = (transaction.kind.snoop()?, self.translation.to_process(transaction.address)?);
+        let pushed = match &mut self.second {
+            Some(second) => second.push(&mut self.data, self.instructions.as_mut(), snoop, address),
+            None => self.data.push(snoop, address),
+        };
+        self.keep_reservation();
+        pushed
+    }
+
+    /// The transaction that was issued is refused. Whether it is formed anew when the
+    /// interconnect is granted again: an upgrade may have lost its copy by then.
+    pub fn refused(&mut self, transaction: &Transaction) -> bool {
+        let issued = self.issued(transaction.kind);
+        let is_formed_anew = matches!(issued, Some(Issued::Block { .. }));
+        if is_formed_anew {
+            *issued = None;
+        }
+        is_formed_anew
+    }
+
+    /// Whether its caches take bytes that pass by.
+    pub fn snarfs(&self) -> bool {
+        match &self.second {
+            Some(second) => second.cache.snarfs(),
+            None => self.data.snarfs() || self.instructions.as_ref().is_some_and(Cache::snarfs),
+        }
+    }
+
     /// What is under way, of accesses of this kind.
     fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
@@ -345,6 +381,17 @@ impl ProcessorMemory {
             }
         }
         Some(self.request(block, request))
+    }
+
+    /// The same for a store that is made only while its block is reserved. Once it is
+    /// not, the block is left to others, of whom one can then make such a store:
+    /// otherwise several could take it from each other for ever.
+    fn issue_conditional(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        if self.reservation == Some(self.data.block_of(address)) {
+            return self.issue_block(address, Access::Store);
+        }
+        self.pending = None;
+        None
     }
 
     /// Drops a block of the data cache; its write-back, at the process's address.

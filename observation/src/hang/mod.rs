@@ -28,7 +28,7 @@ use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use narthex_machine::Explanation;
 use narthex_machine::node::Node;
-use narthex_machine::node::stuck::{StuckNode, StuckProcess};
+use narthex_machine::node::stuck::{StuckNode, StuckProcess, StuckThread};
 use serde_json::{Value, json};
 
 use chains::Chains;
@@ -51,7 +51,8 @@ pub struct Hang {
 pub enum Kind {
     /// Nothing is under way.
     Deadlock,
-    /// Packets go to and fro, and none is delivered.
+    /// Packets go to and fro and none is delivered, or a transaction is refused again
+    /// and again.
     Livelock,
 }
 
@@ -75,7 +76,9 @@ impl Hang {
     }
 
     fn kind(&self) -> Kind {
-        let moves = |node: &StuckNode| !node.under_way.is_empty() || node.flow.returned() > 0;
+        let moves = |node: &StuckNode| {
+            !node.under_way.is_empty() || node.flow.returned() > 0 || !node.refused.is_empty()
+        };
         if self.nodes.iter().any(moves) { Kind::Livelock } else { Kind::Deadlock }
     }
 
@@ -117,11 +120,22 @@ impl Hang {
             "waits_for": wait.what.as_str(),
             "detail": wait.detail,
             "links": links,
-            "activity": process.activity.as_str(),
-            "access": process.access,
-            "calls": process.calls,
+            "activity": process.threads[0].activity.as_str(),
+            "access": process.threads[0].access,
+            "calls": process.threads[0].calls,
+            "threads": process.threads.iter().skip(1).map(thread_json).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A thread of a process beside its first.
+fn thread_json(thread: &StuckThread) -> Value {
+    json!({
+        "place": thread.place,
+        "activity": thread.activity.as_str(),
+        "access": thread.access,
+        "calls": thread.calls,
+    })
 }
 
 fn node_json((number, node): (usize, &StuckNode)) -> Value {
@@ -136,7 +150,7 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
             value
         })
         .collect();
-    json!({
+    let mut document = json!({
         "node": number,
         "queues": queues,
         "flow_control": {
@@ -149,5 +163,10 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
         "under_way": node.under_way,
         "lost": node.lost,
         "bridge": node.bridge,
-    })
+        "refused": node.refused,
+    });
+    if !node.firmware.is_empty() {
+        document["firmware"] = json!(node.firmware);
+    }
+    document
 }

@@ -1,0 +1,80 @@
+//! A processor's caches as system calls and debuggers see them: functional, without time.
+
+use std::ops::Range;
+
+use super::{Issued, ProcessorMemory};
+use crate::protocols::Request;
+
+impl ProcessorMemory {
+    /// Reads the newest bytes at an address of the node, inside a block of the
+    /// interconnect, if the caches of data have them; says whether they do.
+    pub fn peek(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.translation.to_process(address).is_some_and(|own| self.peek_own(own, bytes))
+    }
+
+    /// The same at an address of its process.
+    pub(super) fn peek_own(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let below = self.second.as_ref().and_then(|second| second.cache.bytes_at(address, bytes.len()));
+        let is_below = below.is_some();
+        if let Some(below) = below {
+            bytes.copy_from_slice(below);
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            let here = address + done as u64;
+            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
+            match self.data.bytes_at(here, end - done) {
+                Some(newest) => bytes[done..end].copy_from_slice(newest),
+                None if is_below => {}
+                None => return false,
+            }
+            done = end;
+        }
+        true
+    }
+
+    /// Replaces bytes at an address of the node, inside a block of the interconnect,
+    /// where the caches of data have them; a reservation of theirs is lost. Functional: the
+    /// caller sees to all other copies.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Some(own) = self.translation.to_process(address) else { return };
+        if let Some(second) = &mut self.second
+            && second.cache.holds(own)
+        {
+            second.cache.write(own, bytes);
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            let here = own + done as u64;
+            let end = (done + self.data.bytes_to_end_of_block(here)).min(bytes.len());
+            if self.data.holds(here) {
+                self.data.write(here, &bytes[done..end]);
+            }
+            let block = self.data.block_of(here);
+            self.reservation = self.reservation.filter(|&reserved| reserved != block);
+            done = end;
+        }
+    }
+
+    /// Empties the lines of the caches of data in `range`, of the process's own addresses,
+    /// and hands those that are newer than their home to `write_back` with their place in
+    /// the node, older bytes first. A block whose upgrade is under way stays: its bytes do
+    /// not come with it.
+    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        let block_bytes =
+            self.second.as_ref().map_or(&self.data, |second| &second.cache).block_bytes() as u64;
+        let upgraded = match self.issued_block {
+            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
+                address..address + block_bytes
+            }
+            _ => range.end..range.end,
+        };
+        let translation = &self.translation;
+        for part in [range.start..upgraded.start, upgraded.end..range.end] {
+            if let Some(second) = &mut self.second {
+                second.cache.flush(part.clone(), |block, data| write_back(translation.to_node(block), data));
+            }
+            self.data.flush(part, |block, data| write_back(translation.to_node(block), data));
+        }
+    }
+}
