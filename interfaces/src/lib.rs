@@ -28,6 +28,7 @@ pub mod cachable_register;
 pub mod description;
 pub mod device;
 pub mod fifo;
+pub mod forwarder;
 pub mod half;
 pub mod information;
 pub mod interface;
