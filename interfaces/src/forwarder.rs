@@ -305,7 +305,7 @@ impl DeviceDescription for Forwarder {
         vec![DeviceSeat {
             process: 0,
             name: "the forwarder".into(),
-            registers: Vec::from_iter([FORWARDER_REGISTERS..FORWARDER_REGISTERS + PAGE_BYTES]),
+            registers: Vec::from_iter(Some(FORWARDER_REGISTERS..FORWARDER_REGISTERS + PAGE_BYTES)),
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,

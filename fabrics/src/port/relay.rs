@@ -50,8 +50,9 @@ impl Relay {
     }
 
     pub(super) fn take(&mut self, process: u8) -> Option<Box<Packet>> {
-        self.has_news = true;
-        self.to_processes[usize::from(process)].pop_front()
+        let packet = self.to_processes[usize::from(process)].pop_front();
+        self.has_news |= packet.is_some();
+        packet
     }
 
     /// Whether something has changed since this was asked last.
