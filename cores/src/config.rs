@@ -1,6 +1,6 @@
 //! What a processor is made of: the part of a machine's file that this crate reads.
 
-use narthex_kernel::{Duration, Frequency};
+use narthex_kernel::Frequency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,18 +48,15 @@ pub enum ConfigError {
     /// The issue width is not one of those supported.
     #[error("issue_width is {0}: allowed are 1, 2 and 4")]
     IssueWidth(u64),
-    /// A cycle cannot be divided evenly among the instructions issued in it.
-    #[error(
-        "clock is {clock}, a cycle of {period_ps}ps: that must be a multiple of issue_width \
-         ({issue_width})"
-    )]
-    Period {
+    /// Instructions would issue less than a picosecond apart.
+    #[error("clock is {clock}: with issue_width {issue_width} allowed are at most {most}")]
+    Clock {
         /// The clock asked for.
         clock: Frequency,
-        /// Its period.
-        period_ps: u64,
         /// The instructions issued in a cycle.
         issue_width: u64,
+        /// The fastest clock that issues them.
+        most: Frequency,
     },
     /// A latency is out of range.
     #[error("{name} is {value}: allowed are {least} to {most}")]
@@ -100,20 +97,16 @@ impl Config {
         }
     }
 
-    /// The time from one clock edge to the next.
-    pub fn period(&self) -> Duration {
-        self.clock.period()
-    }
-
     /// Whether a processor can be built from these values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         if !matches!(self.issue_width, 1 | 2 | 4) {
             return Err(ConfigError::IssueWidth(self.issue_width));
         }
         let Config { clock, issue_width, .. } = *self;
-        let period_ps = clock.period().as_ps();
-        if !period_ps.is_multiple_of(issue_width) {
-            return Err(ConfigError::Period { clock, period_ps, issue_width });
+        let most =
+            Frequency::from_hz(Frequency::HIGHEST.as_hz() / issue_width).expect("a width of 1, 2 or 4");
+        if clock > most {
+            return Err(ConfigError::Clock { clock, issue_width, most });
         }
         for (name, value, least) in self.latencies() {
             if value < least || value > MOST_CYCLES {
@@ -147,12 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cycle_that_cannot_be_shared_by_the_issue_slots_is_refused() {
-        let clock = "333MHz".parse().unwrap();
-        let config = Config { clock, issue_width: 2, ..Config::simple() };
+    fn instructions_that_would_issue_less_than_a_picosecond_apart_are_refused() {
+        let config =
+            |clock: &str| Config { clock: clock.parse().unwrap(), issue_width: 2, ..Config::simple() };
+        assert_eq!(config("3GHz").validate(), Ok(()), "a cycle of 333.3 ps has two slots");
         assert_eq!(
-            config.validate().unwrap_err().to_string(),
-            "clock is 333MHz, a cycle of 3003ps: that must be a multiple of issue_width (2)"
+            config("501GHz").validate().unwrap_err().to_string(),
+            "clock is 501GHz: with issue_width 2 allowed are at most 500GHz"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Damage, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Time};
 use narthex_memory::Port;
 
 use crate::access_control::AccessControl;
@@ -36,7 +36,7 @@ pub struct Processor<T> {
     pub(crate) core: Box<Core<T>>,
     /// The next instruction is executed even at the horizon.
     must_execute: bool,
-    period_ps: u64,
+    clock: Clock,
 }
 
 impl<T: Timing> Processor<T> {
@@ -46,14 +46,14 @@ impl<T: Timing> Processor<T> {
     pub fn new(config: &Config, code: Arc<Code>) -> Self {
         debug_assert_eq!(config.validate(), Ok(()));
         let timing = T::new(config);
-        let period_ps = config.period().as_ps();
+        let clock = config.clock.clock();
         let core = Core {
             registers: [0; 256],
             until: 0,
             window: Window::none(),
             host_rounds: [false; 256],
             host_fuses: [false; 256],
-            slot_ps: period_ps / timing.width(),
+            slots: clock.divided_by(timing.width()),
             timing,
             fcsr: 0,
             trap: TrapRegisters::default(),
@@ -68,7 +68,7 @@ impl<T: Timing> Processor<T> {
             clock_stands: false,
             counter_reads: 0,
         };
-        Processor { core: Box::new(core), must_execute: false, period_ps }
+        Processor { core: Box::new(core), must_execute: false, clock }
     }
 
     /// From now on `rdcycle` and `rdtime` read 0: for a model checker, whose
@@ -99,7 +99,7 @@ impl<T: Timing> Processor<T> {
     /// only there. An interrupt is taken at the first such place behind the instant
     /// at which its line is asserted.
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
-        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
@@ -142,7 +142,7 @@ impl<T: Timing> Processor<T> {
     /// Executes one instruction, if it is one that [`Processor::run`] would execute
     /// before `until`; nothing if it executed without a stop.
     pub fn step_before<P: Port>(&mut self, port: &mut P, until: Time) -> Option<Stop> {
-        self.core.until = until.as_ps().div_ceil(self.core.slot_ps);
+        self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         let exit = match std::mem::take(&mut self.must_execute) {
             true => self.step_regardless(port),
@@ -162,15 +162,14 @@ impl<T: Timing> Processor<T> {
     /// time moves to the first cycle that begins at `time` or later. The next
     /// run executes the waiting instruction in any case.
     pub fn resume_at(&mut self, time: Time) {
-        self.wake_at(time);
+        self.pass_until(time);
         self.must_execute = true;
     }
 
-    /// The processor has waited for an interrupt: its local time moves to the first
-    /// cycle that begins at `time` or later.
-    pub fn wake_at(&mut self, time: Time) {
-        let cycle = time.as_ps().div_ceil(self.period_ps);
-        let slot = cycle * self.core.timing.width();
+    /// Lets local time pass without an instruction, to the first cycle that begins at
+    /// `time` or later.
+    pub fn pass_until(&mut self, time: Time) {
+        let slot = self.clock.number_at_or_after(time) * self.core.timing.width();
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
             self.core.t = slot;
@@ -295,7 +294,17 @@ impl<T: Timing> Processor<T> {
 
     /// The local time: the first instant at which the next instruction may issue.
     pub fn now(&self) -> Time {
-        Time::from_ps(self.core.t * self.core.slot_ps)
+        self.core.slots.edge(self.core.t)
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Slots after which cycles begin at the same places between picoseconds.
+    pub(crate) fn slots_in_pattern(&self) -> u64 {
+        self.clock.pattern_cycles() * self.core.timing.width()
     }
 
     /// Whole clock cycles of local time.
@@ -375,7 +384,7 @@ impl<T: Timing> Processor<T> {
 /// is forgotten, on the side that saves as well: both go on alike.
 impl<T: Timing + Archived> Archived for Processor<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Processor { core, must_execute, period_ps: _ } = self;
+        let Processor { core, must_execute, clock: _ } = self;
         archive.value(must_execute)?;
         core.archive(archive)
     }
@@ -400,7 +409,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             fetched_line,
             exit,
             code,
-            slot_ps: _,
+            slots: _,
             clock_stands: _,
             counter_reads: _,
         } = self;

@@ -21,7 +21,7 @@ pub enum Stop {
     /// counted as retired, and the program counter is behind it.
     Marker(u16),
     /// `wfi`: no line is asserted for which the program waits. The program counter is
-    /// behind it; the owner says with `wake_at` when a line is.
+    /// behind it; the owner says with `pass_until` when a line is.
     WaitForInterrupt,
     /// The instruction at the program counter cannot be executed.
     Fault(Fault),

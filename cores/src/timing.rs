@@ -248,11 +248,6 @@ impl InOrder {
         busy.filter(|until| **until > t).for_each(|until| *until += slots);
     }
 
-    /// A slot's place in its cycle.
-    pub(crate) fn phase(&self, slot: u64) -> u64 {
-        slot & !self.cycle_mask
-    }
-
     #[inline(always)]
     fn cycle_start(&self, slot: u64) -> u64 {
         slot & self.cycle_mask

@@ -196,7 +196,7 @@ fn a_processor_that_waits_goes_on_when_an_enabled_line_is_asserted() {
     assert!(!bench.processor.has_awaited_interrupt(), "line 1 is not enabled");
     bench.processor.assert_lines(1);
     assert!(bench.processor.has_awaited_interrupt());
-    bench.processor.wake_at(Time::from_ps(99_500));
+    bench.processor.pass_until(Time::from_ps(99_500));
     assert_eq!(bench.run(1_000), Stop::SystemCall);
     assert_eq!(bench.processor.x(18), 100 + CYCLES, "from the first cycle behind the line");
     assert_eq!(bench.processor.x(10), 0, "before what is behind wfi");
@@ -210,7 +210,7 @@ fn waiting_ends_without_a_handler_where_interrupts_are_masked() {
     let mut bench = bench("csrrci zero, 0x000, 1\n wfi\n csrrs a0, 0x044, zero\n wfi\n ecall");
     assert_eq!(bench.run(1_000), Stop::WaitForInterrupt);
     bench.processor.assert_lines(1);
-    bench.processor.wake_at(Time::from_ps(50_000));
+    bench.processor.pass_until(Time::from_ps(50_000));
     assert_eq!(bench.run(1_000), Stop::SystemCall, "the second wfi finds the line asserted");
     assert_eq!((bench.processor.x(10), bench.processor.x(22)), (1 << 16, 0));
     assert_eq!(bench.processor.cycles(), 53);

@@ -170,6 +170,12 @@ pub trait DeviceDescription {
         seat..seat + 1
     }
 
+    /// The name under which programs open the device, `via` for `/dev/via`; none if it
+    /// answers no calls.
+    fn calls_name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Which of a seat's interrupt lines it asserts now, by bit: until what they tell
     /// of has been served. They change when a verb is called and at no other time.
     fn asserted_lines(&self, _seat: usize) -> u64 {

@@ -23,6 +23,7 @@
 //! | [`wants`](Device::wants), [`issue`](Device::issue), [`complete`](Device::complete) | it moves blocks itself |
 //! | [`network`](Device::network) | a packet has arrived, or there is room to send |
 //! | [`timer`](Device::timer) | an instant that it asked for has come |
+//! | [`call`](Device::call) | a program calls it through the operating system |
 //!
 //! A device never calls the interconnect, a processor or another device. What others
 //! want to know of it stands apart, in its [`DeviceDescription`].
@@ -36,6 +37,7 @@ use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::interface::Interface;
 use crate::queue::QueueState;
@@ -94,6 +96,21 @@ pub trait Device: DeviceDescription + Archived + Send {
 
     /// An instant that the seat asked for has come.
     fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+
+    /// A program calls the device through the operating system; the seat is its process's
+    /// first. What the program's call returns.
+    ///
+    /// # Errors
+    /// The error that it returns instead.
+    fn call(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _call: &DeviceCall,
+        _system: &mut dyn OperatingSystem,
+    ) -> Result<i64, CallError> {
+        Err(CallError::UnknownRequest)
+    }
 }
 
 impl std::fmt::Debug for dyn Device {

@@ -6,6 +6,7 @@
 //! | [`taxonomy`] | the notation of both studies, for the models whose names are in it |
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`device`] | the trait of a device: seats on interconnects |
+//! | [`device_call`] | what a program asks of a device through the operating system |
 //! | [`half`] | the trait of half an interface, and the contract above it |
 //! | [`description`] | what halves and devices say of themselves to composer, observers and checkers |
 //! | [`models`] | the models, one a file |
@@ -27,6 +28,7 @@ pub mod cachable_queue;
 pub mod cachable_register;
 pub mod description;
 pub mod device;
+pub mod device_call;
 pub mod fifo;
 pub mod forwarder;
 pub mod half;

@@ -83,6 +83,9 @@ pub enum Requirement {
     BlockBuffers,
     /// A packet's header is one doubleword: the rest of it is the payload alone.
     PlainHeader,
+    /// The pages of a process are in frames that follow each other: the program gives the
+    /// interface its own addresses.
+    ContiguousFrames,
     /// The node runs one process; says why.
     OneProcess(&'static str),
 }

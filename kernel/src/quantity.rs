@@ -12,7 +12,7 @@
 //! let clock: Frequency = "250MHz".parse()?;
 //! let line: Bytes = "64B".parse()?;
 //! assert_eq!(latency, Duration::from_ns(1_500));
-//! assert_eq!(clock.period(), Duration::from_ns(4));
+//! assert_eq!(clock.clock().cycles(1), Duration::from_ns(4));
 //! assert_eq!(line.as_u64(), 64);
 //! # Ok::<(), narthex_kernel::QuantityError>(())
 //! ```
@@ -20,7 +20,7 @@
 //! Inside, each is a whole number of its smallest unit (picoseconds, hertz,
 //! bytes): reading is exact, with integers only, and a value that is not whole
 //! or does not fit is refused, never rounded. What is printed reads back as the
-//! same value. The one place that rounds is [`Frequency::period`].
+//! same value.
 //!
 //! Here are the tables of units and the types; `quantity/family.rs` has the
 //! behaviour that all of them share.
@@ -70,12 +70,15 @@ static BYTES: Family = Family { name: "a size", example: "64KiB", smallest: "byt
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frequency(u64);
 
-const HIGHEST_HZ: u64 = 1_000_000_000_000;
+const PICOSECONDS_IN_A_SECOND: u64 = 1_000_000_000_000;
 
 impl Frequency {
+    /// Of which a period is one picosecond.
+    pub const HIGHEST: Frequency = Frequency(PICOSECONDS_IN_A_SECOND);
+
     /// A frequency in hertz, unless it is zero or above 1000GHz.
     pub fn from_hz(hertz: u64) -> Option<Self> {
-        (1..=HIGHEST_HZ).contains(&hertz).then_some(Frequency(hertz))
+        (1..=Self::HIGHEST.0).contains(&hertz).then_some(Frequency(hertz))
     }
 
     /// Cycles a second.
@@ -83,15 +86,9 @@ impl Frequency {
         self.0
     }
 
-    /// The time of one cycle, rounded to the nearest picosecond: "333MHz" has
-    /// a period of 3003ps.
-    pub const fn period(self) -> Duration {
-        Duration::from_ps((HIGHEST_HZ + self.0 / 2) / self.0)
-    }
-
-    /// A clock with this frequency's (rounded) period.
+    /// A clock that has exactly this frequency.
     pub fn clock(self) -> Clock {
-        Clock::with_period(self.period())
+        Clock::with_cycles_in(self.0, Duration::from_ps(PICOSECONDS_IN_A_SECOND))
     }
 }
 

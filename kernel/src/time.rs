@@ -1,9 +1,19 @@
 //! Instants, durations and clocks, all in whole picoseconds.
 //!
-//! A `u64` of picoseconds lasts 213 days of simulated time, and every clock of
-//! the published machines (1 GHz, 200 MHz, 250 MHz, 35 MHz rounded) has a
-//! period that is close enough to a whole number of them. Instants and
-//! durations are different types, so that adding two instants does not compile.
+//! A `u64` of picoseconds lasts 213 days of simulated time. A clock's period need
+//! not be a whole number of them: a [`Clock`] knows its frequency exactly, and the
+//! instant of an edge is the edge's exact time rounded down. So no clock drifts, and
+//! clocks of 140 MHz and 35 MHz have each fourth edge in common:
+//!
+//! ```text
+//!   edge of 140 MHz       0      1      2      3      4      5
+//!   exact, in ps          0  7142.9 14285.7 21428.6 28571.4 35714.3
+//!   its instant           0   7142  14285  21428  28571  35714
+//!   edge of 35 MHz        0                          1
+//! ```
+//!
+//! Instants and durations are different types, so that adding two instants does not
+//! compile.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -93,11 +103,15 @@ impl Duration {
     }
 }
 
-/// A clock: edges at whole multiples of its period.
+/// A clock: its edges are at whole multiples of its period, each rounded down to a
+/// picosecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Clock {
-    period: Duration,
+    /// The least whole number of picoseconds that is a whole number of cycles.
+    picoseconds: u64,
+    /// That number of cycles: 1 where the period itself is whole.
+    cycles: u64,
 }
 
 crate::checked_when_read!(Clock);
@@ -109,27 +123,100 @@ impl Clock {
     /// If the period is zero: configuration refuses that before a clock is made.
     pub fn with_period(period: Duration) -> Self {
         assert!(!period.is_zero(), "a clock needs a period");
-        Clock { period }
+        Clock { picoseconds: period.0, cycles: 1 }
+    }
+
+    /// A clock that has `cycles` cycles in `time`.
+    ///
+    /// # Panics
+    /// If one of them is zero.
+    pub fn with_cycles_in(cycles: u64, time: Duration) -> Self {
+        let clock = Clock { picoseconds: time.0, cycles };
+        assert!(clock.is_sound(), "a clock needs a period");
+        let divisor = greatest_common_divisor(time.0, cycles);
+        Clock { picoseconds: time.0 / divisor, cycles: cycles / divisor }
+    }
+
+    /// The clock of the parts into which each cycle of this one is divided.
+    pub fn divided_by(self, parts: u64) -> Self {
+        Clock::with_cycles_in(self.cycles * parts, Duration(self.picoseconds))
     }
 
     fn is_sound(&self) -> bool {
-        !self.period.is_zero()
+        self.picoseconds != 0 && self.cycles != 0
     }
 
-    /// The time between two edges.
-    pub const fn period(self) -> Duration {
-        self.period
+    /// The shortest time after which its edges are where they were, to the
+    /// picosecond: the period where that is whole.
+    pub const fn pattern(self) -> Duration {
+        Duration(self.picoseconds)
     }
 
-    /// How long `count` cycles take.
+    /// The cycles in its [`Clock::pattern`].
+    pub const fn pattern_cycles(self) -> u64 {
+        self.cycles
+    }
+
+    /// How long `count` cycles take from edge 0 on, in whole picoseconds: from another
+    /// edge it may be one more. The edge that ends them is [`Clock::after`].
+    #[inline]
     pub fn cycles(self, count: u64) -> Duration {
-        self.period * count
+        Duration(self.edge(count).0)
+    }
+
+    /// The edge with this number; the one at the start of the run is number 0.
+    #[inline]
+    pub fn edge(self, number: u64) -> Time {
+        if self.cycles == 1 {
+            return Time(number * self.picoseconds);
+        }
+        let picoseconds = u128::from(number) * u128::from(self.picoseconds) / u128::from(self.cycles);
+        Time(u64::try_from(picoseconds).unwrap_or(u64::MAX))
+    }
+
+    /// The number of the first edge at or after `time`.
+    #[inline]
+    pub fn number_at_or_after(self, time: Time) -> u64 {
+        if self.cycles == 1 {
+            return time.0.div_ceil(self.picoseconds);
+        }
+        // Rounding an edge down to its instant takes it below no whole number.
+        let number = (u128::from(time.0) * u128::from(self.cycles)).div_ceil(self.picoseconds.into());
+        u64::try_from(number).unwrap_or(u64::MAX)
     }
 
     /// The first edge at or after `time`.
+    #[inline]
     pub fn edge_at_or_after(self, time: Time) -> Time {
-        Time(time.0.div_ceil(self.period.0) * self.period.0)
+        self.edge(self.number_at_or_after(time))
     }
+
+    /// The instant `count` cycles after `time`: an edge, if `time` is one.
+    #[inline]
+    pub fn after(self, time: Time, count: u64) -> Time {
+        if self.cycles > 1 {
+            let number = self.number_at_or_after(time);
+            if self.edge(number) == time {
+                return self.edge(number + count);
+            }
+        }
+        time + self.cycles(count)
+    }
+
+    /// The least number of cycles that are as long as `time`.
+    #[inline]
+    pub fn cycles_that_cover(self, time: Duration) -> u64 {
+        self.number_at_or_after(Time(time.0))
+    }
+
+    /// How many whole cycles are in `time`, which may begin at any edge.
+    pub fn whole_cycles_in(self, time: Duration) -> u64 {
+        self.number_at_or_after(Time(time.0 + 1)) - 1
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl Add<Duration> for Time {
@@ -241,13 +328,53 @@ mod tests {
         assert_eq!(bus.edge_at_or_after(Time::from_ps(4_000)), Time::from_ps(4_000));
     }
 
+    /// The published clocks of a processor and of its bus.
+    fn fast_and_slow() -> [Clock; 2] {
+        ["140MHz", "35MHz"].map(|text| text.parse::<crate::Frequency>().expect("a frequency").clock())
+    }
+
+    #[test]
+    fn a_clock_of_140_mhz_has_each_fourth_edge_at_an_edge_of_35_mhz() {
+        let [fast, slow] = fast_and_slow();
+        for number in [0, 1, 2, 3, 7, 1_000_000_007] {
+            assert_eq!(fast.edge(4 * number), slow.edge(number));
+            assert_eq!(slow.edge_at_or_after(fast.edge(4 * number)), slow.edge(number));
+        }
+        assert_eq!([1, 2, 7].map(|number| fast.edge(number)), [7_142, 14_285, 50_000].map(Time::from_ps));
+        assert_eq!((fast.pattern(), fast.pattern_cycles()), (Duration::from_ns(50), 7));
+        assert_eq!(fast.divided_by(2).edge(14), Time::from_ps(50_000), "two slots a cycle");
+    }
+
+    #[test]
+    fn cycles_that_begin_at_an_edge_end_at_one() {
+        let [fast, slow] = fast_and_slow();
+        for clock in [fast, slow, Clock::with_period(Duration::from_ns(4))] {
+            for number in 0..20 {
+                let edge = clock.edge(number);
+                assert_eq!(clock.number_at_or_after(edge), number);
+                assert_eq!(clock.after(edge, 3), clock.edge(number + 3));
+                assert_eq!(clock.whole_cycles_in(clock.edge(number + 3) - edge), 3);
+            }
+        }
+        assert_eq!(fast.after(Time::from_ps(1), 1), Time::from_ps(7_143), "not from an edge");
+        assert_eq!([0, 7_142, 7_143].map(|ps| fast.cycles_that_cover(Duration::from_ps(ps))), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_clock_runs_until_the_end_of_time() {
+        let [fast, _] = fast_and_slow();
+        assert_eq!(fast.edge(u64::MAX), Time::NEVER);
+        assert!(fast.edge(fast.number_at_or_after(Time::NEVER) - 1) < Time::NEVER);
+        assert_eq!(fast.divided_by(1 << 20).number_at_or_after(Time::NEVER), u64::MAX);
+    }
+
     #[test]
     fn a_clock_that_stands_is_not_read() {
-        let read = |mut period: Duration| {
-            let bytes = Archive::save(&mut period).expect("plain data");
+        let read = |mut parts: (u64, u64)| {
+            let bytes = Archive::save(&mut parts).expect("plain data");
             Archive::restore(&bytes, &mut Clock::with_period(Duration::from_ns(1))).is_ok()
         };
-        assert_eq!([0, 1].map(|period| read(Duration::from_ps(period))), [false, true]);
+        assert_eq!([(0, 1), (1, 0), (1, 1)].map(read), [false, false, true]);
     }
 
     #[test]

@@ -17,10 +17,10 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::{Clock, Duration};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
+use narthex_memory::page_frames::PageFrames;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
@@ -43,8 +43,8 @@ pub struct ProcessId {
     pub process: u8,
 }
 
-/// A processor about to run, with its caches and its process.
-type Running = (Processor<InOrder>, ProcessorMemory, Process);
+/// A processor about to run, with its caches.
+type Running = (Processor<InOrder>, ProcessorMemory);
 
 /// A device beside the network interface.
 struct FurtherDevice {
@@ -69,8 +69,10 @@ pub struct Blueprint<'a> {
     pub program: Arc<Program>,
     /// Its decoded instructions.
     pub code: Arc<Code>,
-    /// Its bytes.
+    /// Its bytes, in their frames.
     pub image: Arc<Image>,
+    /// The frames of its processes' pages.
+    pub frames: PageFrames,
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
     /// The firmware of processors that run some, by name.
@@ -88,14 +90,17 @@ impl<'a> Blueprint<'a> {
     ) -> Self {
         let code = Code::from_segments(program.code());
         let segments = program.segments().iter();
-        let image = Image::new(segments.map(|segment| (segment.address, &*segment.bytes)));
+        let seed = request.seed.unwrap_or(config.machine.seed);
+        let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
+        let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
             config,
             machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
-            seed: request.seed.unwrap_or(config.machine.seed),
+            seed,
+            frames,
             code: Arc::new(code),
             image: Arc::new(image),
             arguments: arguments.collect(),
@@ -146,31 +151,48 @@ impl<'a> Blueprint<'a> {
         let interconnects = shape.wire(&devices).map_err(usage)?;
         let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
-        let parts = config.processor_parts();
-        let processors =
-            parts.iter().zip(&shape.processors).enumerate().map(|(index, ((name, part), on))| {
-                let seats = shape.seats_of_processor(on);
-                let main = &mut memories[usize::from(seats.memory.0)].bytes;
-                let place = ProcessId { node: id, process: index as u8 };
-                let (processor, caches, process) = match part.runs.strip_prefix(FIRMWARE) {
-                    None => self.process(place, &interface, &further, main)?,
-                    Some(firmware) => {
-                        self.firmware_process(place, (name, firmware), &shape.registers(&devices, on), main)?
-                    }
-                };
-                Ok((NodeProcessor::new(config.core_named(&part.core), processor, caches, seats), process))
-            });
-        let processors = processors.collect::<Result<Vec<_>, Failure>>()?;
+        let mut processors = Vec::new();
+        let mut processes: Vec<Process> = Vec::new();
+        let per_process = config.processors_per_process() as usize;
+        for ((name, part), on) in config.processor_parts().into_iter().zip(&shape.processors) {
+            let seats = shape.seats_of_processor(on);
+            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            let agent = AgentId(processors.len() as u8);
+            let latest = processes.last().filter(|latest| latest.processors.len() < per_process);
+            let started = match (part.runs.strip_prefix(FIRMWARE), latest) {
+                (None, Some(_)) => None,
+                (None, None) => {
+                    let place = ProcessId { node: id, process: processes.len() as u8 };
+                    Some(self.process(place, agent, &interface, &further, main)?)
+                }
+                (Some(firmware), _) => {
+                    let registers = shape.registers(&devices, on);
+                    Some(self.firmware_process(agent, (name, firmware), &registers, main)?)
+                }
+            };
+            let core = config.core_named(&part.core);
+            let (processor, caches) = match started {
+                Some((running, process)) => {
+                    processes.push(process);
+                    running
+                }
+                None => self.further_processor(processes.len() as u8 - 1, agent, part),
+            };
+            let process = processes.len() - 1;
+            processes[process].processors.end = processors.len() + 1;
+            processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
+        }
         let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
+            processes,
             interconnects,
             memories,
             lines,
             devices: devices.zip(shape.devices).collect(),
             network,
-            stagger: self.shortest_arbitration(),
+            operating_system: config.operating_system(),
         }))
     }
 
@@ -180,14 +202,6 @@ impl<'a> Blueprint<'a> {
         let on = on.iter().map(|&name| name.to_owned()).collect();
         self.devices.push(FurtherDevice { on, build: Box::new(build) });
         self
-    }
-
-    /// The shortest arbitration among the buses on which processors are.
-    fn shortest_arbitration(&self) -> Duration {
-        let buses = self.config.node.processors.values().map(|part| self.bus_of(part));
-        let arbitrations =
-            buses.map(|bus| Clock::with_period(bus.clock.period()).cycles(bus.arbitration_cycles.into()));
-        arbitrations.min().expect("a node has a processor")
     }
 
     /// The bus on which the caches of a processor are.
@@ -209,14 +223,15 @@ impl<'a> Blueprint<'a> {
         parts.map(memory).collect()
     }
 
-    /// A process about to start, with its processor; what it needs is in memory.
+    /// A process about to start, with its first processor; what it needs is in memory.
     fn process(
         &self,
         place: ProcessId,
+        agent: AgentId,
         interface: &Interface,
         further: &[Box<dyn Device>],
         main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
+    ) -> Result<(Running, Process), Failure> {
         let layouts = interface.layouts(place.process);
         let mut pages = PageTable::default();
         let mut devices = self.map_devices(place, &layouts, &mut pages, main);
@@ -225,20 +240,31 @@ impl<'a> Blueprint<'a> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             devices.push((range, Protection::READ_WRITE));
         }
-        let mut memory = self.processor_memory(place.process);
-        let core = self.config.core_named(&self.config.node.host().1.core);
-        let mut processor = Processor::<InOrder>::new(core, self.code.clone())
-            .with_access_control(&self.config.access_control);
+        let (mut processor, mut memory) =
+            self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
-        Ok((processor, memory, process))
+        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
+        let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
+        let calls = calls
+            .with_devices(names.collect())
+            .with_processors(self.config.processors_per_process() as usize);
+        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls)
+            .with_first_processor(agent.0.into());
+        Ok(((processor, memory), process))
+    }
+
+    /// A processor of a process of the program, on which nothing runs yet.
+    fn further_processor(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> Running {
+        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), self.code.clone())
+            .with_access_control(&self.config.access_control);
+        (processor, self.memory_of(process, agent, part))
     }
 
     fn placement(&self) -> Placement {
-        let processes = self.config.machine.processors_per_node as u8;
+        let processes = self.config.processes_per_node() as u8;
         Placement { nodes: self.nodes as u16, processes }
     }
 
@@ -260,27 +286,29 @@ impl<'a> Blueprint<'a> {
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
-    /// The caches and the store buffer of the processor of a program's process.
+    /// The caches and the store buffer of the processor of a program's process that
+    /// has one.
     pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
-        self.memory_of(process, self.config.node.host().1)
+        self.memory_of(process, AgentId(process), self.config.node.host().1)
     }
 
-    fn memory_of(&self, process: u8, part: &ProcessorPart) -> ProcessorMemory {
+    fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
         let config = self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
         };
         let supply_time = self.bus_of(part).cache_supply_time;
-        let agent = AgentId(process);
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-                .with_translation(Translation::of_process(process, DEVICE_REGION));
+                .with_translation(
+                    Translation::of_process(process, DEVICE_REGION).with_frames(self.frames.clone()),
+                );
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {
-                let clock = Clock::with_period(config.processor.period());
-                memory.with_block_buffers(clock.cycles(u64::from(transfer_cycles)))
+                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
+                memory.with_block_buffers(transfer_time)
             }
         }
     }
@@ -361,8 +389,15 @@ impl<'a> Blueprint<'a> {
         let invocation = self.invocation(place);
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: &[], interconnects: &[] };
+        let mut loader = NodeMemory {
+            caches,
+            own: 0,
+            main,
+            pages,
+            block_bytes,
+            devices: [&[], &[]],
+            interconnects: &mut [],
+        };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attachment, Device, DeviceSeat};
-use narthex_kernel::{Clock, Duration};
+use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
@@ -40,8 +40,8 @@ pub enum InterconnectKind {
     SnoopingBus(bus::Config),
     /// A bus behind a bridge on another bus, whose parameters come first.
     BridgedBus(InterconnectId, bus::Config, bridge::Config),
-    /// A processor's path to a device, and the processor's cycle.
-    PrivatePath(PathConfig, Duration),
+    /// A processor's path to a device, and the processor's clock.
+    PrivatePath(PathConfig, Clock),
 }
 
 /// What sits where in a node.
@@ -160,7 +160,10 @@ impl MachineConfig {
             InterconnectPart::PrivatePath {} => {
                 let path = self.path_named(name).expect("checked with the machine").clone();
                 (
-                    InterconnectKind::PrivatePath(path, self.core_named(&self.node.host().1.core).period()),
+                    InterconnectKind::PrivatePath(
+                        path,
+                        self.core_named(&self.node.host().1.core).clock.clock(),
+                    ),
                     "private bus",
                 )
             }
@@ -335,8 +338,8 @@ impl Shape {
                 let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
-            InterconnectKind::PrivatePath(path, cycle) => {
-                let bus = Bus::with_occupancy(Clock::with_period(*cycle), |kind| {
+            InterconnectKind::PrivatePath(path, clock) => {
+                let bus = Bus::with_occupancy(*clock, |kind| {
                     u64::from(match kind {
                         Kind::UncachedLoad => path.uncached_load_cycles,
                         Kind::UncachedStore => path.uncached_store_cycles,

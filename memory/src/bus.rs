@@ -187,7 +187,7 @@ transaction_kinds!(declare_statistics);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bus {
     clock: Clock,
-    occupancy: [Duration; Kind::ALL.len()],
+    occupancy_cycles: [u64; Kind::ALL.len()],
     /// Who waits, since when.
     waiting: Vec<(Time, AgentId)>,
     /// A grant is scheduled or a transaction is under way.
@@ -201,16 +201,14 @@ pub struct Bus {
 impl Bus {
     /// An idle bus between caches with blocks of `block_bytes`.
     pub fn new(config: &Config, block_bytes: usize) -> Self {
-        let clock = Clock::with_period(config.clock.period());
-        Self::with_occupancy(clock, |kind| config.occupancy_cycles(kind, block_bytes))
+        Self::with_occupancy(config.clock.clock(), |kind| config.occupancy_cycles(kind, block_bytes))
     }
 
     /// An idle bus on which a transaction takes `cycles`, by its kind.
     pub fn with_occupancy(clock: Clock, cycles: impl Fn(Kind) -> u64) -> Self {
-        let occupancy = Kind::ALL.map(|kind| clock.cycles(cycles(kind)));
         Bus {
             clock,
-            occupancy,
+            occupancy_cycles: Kind::ALL.map(cycles),
             waiting: Vec::new(),
             busy: false,
             free_since: Time::ZERO,
@@ -218,9 +216,9 @@ impl Bus {
         }
     }
 
-    /// One cycle of its clock.
-    pub fn period(&self) -> Duration {
-        self.clock.period()
+    /// Its clock, at whose edges it is granted.
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Whether no agent has it at `now`, or waits for it.
@@ -254,11 +252,10 @@ impl Bus {
     /// The granted agent's transaction occupies the bus from now on, `delay`
     /// longer than its kind's cycles. Returns when [`Bus::release`] is due.
     pub fn occupy(&mut self, now: Time, kind: Kind, delay: Duration) -> Time {
-        let period = self.clock.period();
-        let total = self.occupancy[kind.index()] + delay;
-        let whole_cycles = Duration::from_ps(total.as_ps().next_multiple_of(period.as_ps()));
-        self.carried(kind, whole_cycles);
-        now + whole_cycles
+        let cycles = self.occupancy_cycles[kind.index()] + self.clock.cycles_that_cover(delay);
+        let end = self.clock.after(now, cycles);
+        self.carried(kind, end - now);
+        end
     }
 
     /// Counts a transaction that occupied the bus for so long, where something

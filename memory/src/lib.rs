@@ -25,6 +25,7 @@
 //! | [`home_memory`] | a memory on an interconnect |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
+//! | [`page_frames`] | in which frame each page of a process is |
 //! | [`access_tags`] | what a process may do with each block of its tagged memory |
 //! | [`translation`] | from a process's addresses to its node's |
 //!
@@ -40,6 +41,7 @@ pub mod home_memory;
 pub mod interconnects;
 pub mod kind;
 pub mod main_memory;
+pub mod page_frames;
 pub mod pages;
 pub mod port;
 pub mod processor_memory;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::page_frames::PageFrames;
 use crate::transaction::BlockData;
 use crate::translation::Translation;
 
@@ -43,9 +44,16 @@ const SPACE_PAGES: u64 = Translation::SPACE_BYTES / PAGE_BYTES;
 impl Image {
     /// An image with these (address, bytes) segments.
     pub fn new<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
+        Self::in_frames(segments, &PageFrames::default())
+    }
+
+    /// An image with these (address, bytes) segments of a process, in these frames.
+    pub fn in_frames<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>, frames: &PageFrames) -> Self {
         let mut memory = MainMemory::default();
         for (address, bytes) in segments {
-            memory.write(address, bytes);
+            for (page, offset, range) in pages_of(address, bytes.len()) {
+                memory.write(frames.of(page * PAGE_BYTES) + offset as u64, &bytes[range]);
+            }
         }
         Image { pages: memory.pages }
     }
@@ -56,9 +64,13 @@ impl Image {
     }
 
     /// Those among these pages of one process that the image holds.
-    fn pages_in(&self, pages: Range<u64>) -> impl Iterator<Item = u64> {
+    fn pages_in(&self, pages: Range<u64>) -> Vec<u64> {
+        // There may be far fewer of the one than of the other.
+        if pages.end - pages.start < self.pages.len() as u64 {
+            return pages.filter(|page| self.page(*page).is_some()).collect();
+        }
         let base = pages.start - pages.start % SPACE_PAGES;
-        self.pages.keys().map(move |page| base + page).filter(move |page| pages.contains(page))
+        self.pages.keys().map(|page| base + page).filter(|page| pages.contains(page)).collect()
     }
 }
 
@@ -126,7 +138,7 @@ impl MainMemory {
         } else {
             self.pages.retain(|page, _| !(first..end).contains(page));
         }
-        for page in self.image.pages_in(first..end) {
+        for page in self.image.pages_in(first..end.max(first)) {
             self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
         }
     }

@@ -25,6 +25,7 @@ mod tagged_memory;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 
@@ -102,6 +103,8 @@ struct Uncached {
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
+    /// The same for a store that is made only while the block is reserved.
+    Conditional { address: u64 },
     /// A block is needed in the instruction cache.
     Instructions { address: u64 },
     /// A device register is to be read.
@@ -226,12 +229,29 @@ impl ProcessorMemory {
     }
 
     /// Replaces bytes at an address of the node, inside a block, if the data
-    /// cache has it. Functional: the caller sees to all other copies.
+    /// cache has it; a reservation of the block is lost. Functional: the caller sees
+    /// to all other copies.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        if let Some(own) = self.translation.to_process(address)
-            && self.data.peek(own).is_some()
-        {
+        let Some(own) = self.translation.to_process(address) else { return };
+        if self.data.peek(own).is_some() {
             self.data.write(own, bytes);
+        }
+        self.reservation = self.reservation.filter(|&reserved| reserved != self.data.block_of(own));
+    }
+
+    /// Empties the data cache's lines in `range`, of the process's own addresses, and
+    /// hands those that are newer than their home to `write_back` with their place in
+    /// the node. A block whose upgrade is under way stays: its bytes do not come with it.
+    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        let upgraded = match self.issued_block {
+            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
+                address..address + self.data.block_bytes() as u64
+            }
+            _ => range.end..range.end,
+        };
+        let translation = &self.translation;
+        for part in [range.start..upgraded.start, upgraded.end..range.end] {
+            self.data.flush(part, |block, data| write_back(translation.to_node(block), data));
         }
     }
 
@@ -310,10 +330,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        matches!(
-            self.pending,
-            Some(Pending::Data { .. } | Pending::Instructions { .. } | Pending::CacheBlock(_))
-        )
+        use Pending::{CacheBlock, Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
     }
 
     fn wants_uncached(&self) -> bool {
@@ -334,7 +352,9 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } | Pending::CacheBlock(_) => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } | Pending::CacheBlock(_) => {
+                WaitReason::DataMiss
+            }
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -346,7 +366,9 @@ impl ProcessorMemory {
     /// The address of the access for which the processor waits, if it has one.
     pub fn pending_address(&self) -> Option<u64> {
         match self.pending? {
-            Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
+            Pending::Data { address, .. }
+            | Pending::Conditional { address }
+            | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
             Pending::CacheBlock(pending) => Some(pending.address),
@@ -363,6 +385,7 @@ impl ProcessorMemory {
         let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
         let (issued, mut transaction) = match self.pending {
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
             Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
@@ -463,6 +486,11 @@ impl ProcessorMemory {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
+    /// Whether its caches take bytes that pass by.
+    pub fn snarfs(&self) -> bool {
+        self.data.snarfs() || self.instructions.as_ref().is_some_and(Cache::snarfs)
+    }
+
     /// Another agent's transaction is over, whose bytes the caches may take. Says
     /// whether one did.
     pub fn snarf(&mut self, transaction: &Transaction) -> bool {
@@ -509,6 +537,17 @@ impl ProcessorMemory {
         };
         let issued = Issued::Block { address: block, request, instructions: false };
         Some((issued, Transaction::block(self.agent, kind, block)))
+    }
+
+    /// The same for a store that is made only while its block is reserved. Once it is
+    /// not, the block is left to others, of whom one can then make such a store:
+    /// otherwise several could take it from each other for ever.
+    fn issue_conditional(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        if self.reservation == Some(self.data.block_of(address)) {
+            return self.issue_block(address, Access::Store);
+        }
+        self.pending = None;
+        None
     }
 
     /// Drops a block of the data cache; its write-back, at the process's address.

@@ -1,4 +1,4 @@
-//! From a process's addresses to its node's: base and bounds.
+//! From a process's addresses to its node's: base and bounds, and page frames.
 //!
 //! ```text
 //!   process 0's addresses      the node's memory       process 1's addresses
@@ -14,7 +14,8 @@
 //! ```
 //!
 //! The processes of a node have the same addresses and different memory: what a
-//! process uses lies at a base of its own. The region of the devices is common
+//! process uses lies at a base of its own, each page in its frame there
+//! ([`crate::page_frames`]). The region of the devices is common
 //! to all of them and translated to itself, so that an interface and several
 //! processes mean the same block by the same address ("device virtual memory
 //! using base-and-bounds", isca96, Section 2.3). Caches hold the addresses of
@@ -25,11 +26,15 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::main_memory::PAGE_BYTES;
+use crate::page_frames::PageFrames;
+
 /// The translation of one process's addresses.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Translation {
     base: u64,
     common: Range<u64>,
+    frames: PageFrames,
 }
 
 impl Translation {
@@ -39,12 +44,18 @@ impl Translation {
     /// That of the node's process with this number; the addresses in `common`
     /// are the same for all of them.
     pub fn of_process(process: u8, common: Range<u64>) -> Self {
-        Translation { base: u64::from(process) * Self::SPACE_BYTES, common }
+        let frames = PageFrames::default();
+        Translation { base: u64::from(process) * Self::SPACE_BYTES, common, frames }
+    }
+
+    /// The same for a process whose pages are in these frames.
+    pub fn with_frames(self, frames: PageFrames) -> Self {
+        Translation { frames, ..self }
     }
 
     /// Where an address of the process lies in the node.
     pub fn to_node(&self, address: u64) -> u64 {
-        if self.common.contains(&address) { address } else { self.base + address }
+        if self.common.contains(&address) { address } else { self.base + self.frames.of(address) }
     }
 
     /// By which address the process knows a place of the node's memory; none if
@@ -53,13 +64,45 @@ impl Translation {
         if self.common.contains(&address) {
             return Some(address);
         }
-        address.checked_sub(self.base).filter(|&own| own < Self::SPACE_BYTES)
+        let place = address.checked_sub(self.base).filter(|&own| own < Self::SPACE_BYTES)?;
+        Some(self.frames.back(place))
+    }
+
+    /// Where in the node the parts of a range of the process's own addresses are, each
+    /// as long as its frames follow each other: (address in the node, bytes).
+    pub fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
+        let longest = if self.frames.are_contiguous() { u64::MAX } else { PAGE_BYTES };
+        let mut here = range.start;
+        std::iter::from_fn(move || {
+            let rest = range.end.checked_sub(here).filter(|&rest| rest > 0)?;
+            let bytes = (longest - here % longest).min(rest);
+            let place = self.to_node(here);
+            here += bytes;
+            Some((place, bytes))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_is_in_the_frames_of_its_pages() {
+        use crate::page_frames::FramePlacement::Scattered;
+        let contiguous = Translation::of_process(1, 0..0);
+        let of = |translation: &Translation, range| translation.parts(range).collect::<Vec<_>>();
+        let base = Translation::SPACE_BYTES;
+        assert_eq!(of(&contiguous, 0x1ff8..0x3004), [(base + 0x1ff8, 0x100c)]);
+        assert_eq!(of(&contiguous, 8..8), []);
+        let scattered = contiguous.with_frames(PageFrames::new(Scattered, 1, 0..0));
+        let places = of(&scattered, 0x1ff8..0x3004);
+        assert_eq!(places.iter().map(|&(_, bytes)| bytes).collect::<Vec<_>>(), [8, 0x1000, 4]);
+        for ((place, _), own) in places.into_iter().zip([0x1ff8, 0x2000, 0x3000]) {
+            assert_eq!((scattered.to_node(own), scattered.to_process(place)), (place, Some(own)));
+            assert!(place >= base && place < 2 * base);
+        }
+    }
 
     #[test]
     fn own_addresses_differ_and_common_ones_do_not() {

@@ -1,5 +1,6 @@
 //! The state of a processor that handlers change.
 
+use narthex_kernel::Clock;
 use narthex_memory::port::{AccessFault, Outcome};
 
 use crate::code::{Block, CodeView};
@@ -100,8 +101,8 @@ pub(crate) struct Core<T> {
     pub fetched_line: u64,
     pub exit: Exit,
     pub code: CodeView,
-    /// The length of a slot in picoseconds.
-    pub slot_ps: u64,
+    /// The clock of its slots.
+    pub slots: Clock,
     /// Whether programs read 0 from the clock.
     pub clock_stands: bool,
     /// How often the program has read a counter.

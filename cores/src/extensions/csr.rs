@@ -67,7 +67,7 @@ fn read<P: Port, T: Timing>(core: &mut Core<T>, port: &P, number: i64, at: u64, 
         TAG => port.tag_block_bytes(),
         CYCLE | TIME if core.clock_stands => 0,
         CYCLE => at / core.timing.width(),
-        TIME => at * core.slot_ps / 1_000,
+        TIME => core.slots.edge(at).as_ps() / 1_000,
         INSTRET => core.timing.retired(at, count),
         _ => return None,
     };

@@ -23,11 +23,13 @@
 //! walked through once, so that a dangling pointer faults instead of reading
 //! another mapping's data.
 
+mod pins;
 mod place;
 
 pub use place::{Place, Use};
 
 use super::{GuestMemory, Protection};
+use pins::Pins;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -64,6 +66,8 @@ pub enum Refusal {
     NoMemory,
     /// The range is taken and must not be replaced (EEXIST).
     Exists,
+    /// A page of the range is pinned, and stays (EBUSY).
+    Busy,
 }
 
 /// Where a mapping is wanted.
@@ -101,13 +105,20 @@ pub struct AddressSpace {
     heap: Range<u64>,
     /// Where the search for room for a mapping goes on.
     next_mapping: u64,
+    pins: Pins,
 }
 
 impl AddressSpace {
     /// An empty address space whose heap will begin at `heap_start`.
     pub fn with_heap_at(heap_start: u64) -> Self {
         let heap = heap_start..heap_start;
-        AddressSpace { regions: BTreeMap::new(), taken_bytes: 0, heap, next_mapping: MMAP_START }
+        AddressSpace {
+            regions: BTreeMap::new(),
+            taken_bytes: 0,
+            heap,
+            next_mapping: MMAP_START,
+            pins: Pins::default(),
+        }
     }
 
     /// Adds whole pages for `purpose`, in place of what was there.
@@ -151,10 +162,20 @@ impl AddressSpace {
         Ok(())
     }
 
+    /// Whether any of it is tagged memory.
+    pub(super) fn has_shared(&self) -> bool {
+        self.regions.values().any(|region| region.purpose == Use::Shared)
+    }
+
     /// Adds a region that the machine itself has mapped for devices,
     /// so that system calls may use it as far as `protection` allows.
     pub fn reserve_device(&mut self, address: u64, length: u64, protection: Protection) {
         self.insert(pages(address..address + length), protection, Use::Devices);
+    }
+
+    /// The end of the heap.
+    pub fn program_break(&self) -> u64 {
+        self.heap.end
     }
 
     /// Moves the end of the heap to `wanted`, if there is room, and returns
@@ -170,6 +191,9 @@ impl AddressSpace {
             }
             self.add(memory, old..new, Protection::READ_WRITE, Use::Heap);
         } else if new < old {
+            if self.pins.any_in(&(new..old)) {
+                return self.heap.end;
+            }
             self.remove(memory, new..old);
         }
         self.heap.end = wanted;
@@ -201,6 +225,7 @@ impl AddressSpace {
             }
         };
         let address = range.start;
+        self.check_unpinned(&range)?;
         self.remove(memory, range.clone());
         self.add(memory, range, protection, Use::Mapping);
         Ok(address)
@@ -210,6 +235,7 @@ impl AddressSpace {
     pub fn unmap(&mut self, memory: &mut impl GuestMemory, address: u64, length: u64) -> Result<(), Refusal> {
         let length = rounded(length).filter(|length| *length > 0).ok_or(Refusal::Invalid)?;
         let range = self.exactly(address, length)?;
+        self.check_unpinned(&range)?;
         self.remove(memory, range);
         Ok(())
     }
@@ -224,6 +250,7 @@ impl AddressSpace {
     ) -> Result<(), Refusal> {
         let length = rounded(length).ok_or(Refusal::Invalid)?;
         let range = self.exactly(address, length)?;
+        self.check_unpinned(&range)?;
         for (part, region) in self.within(&range).filter(|(_, region)| region.purpose != Use::Program) {
             memory.unmap(part.start, part.end - part.start);
             memory.map(part.start, part.end - part.start, region.protection);
@@ -325,6 +352,10 @@ impl AddressSpace {
             && !overlaps(&range, &(DEVICE_START..DEVICE_END))
             && self.within(&range).all(|(_, region)| !matches!(region.purpose, Use::Devices | Use::Shared));
         if sound { Ok(range) } else { Err(Refusal::Invalid) }
+    }
+
+    fn check_unpinned(&self, range: &Range<u64>) -> Result<(), Refusal> {
+        if self.pins.any_in(range) { Err(Refusal::Busy) } else { Ok(()) }
     }
 
     fn has_room_for(&self, length: u64) -> bool {

@@ -139,6 +139,11 @@ pub fn name(number: u64) -> Option<&'static str> {
     Some(CALLS[index].1)
 }
 
+/// Whether a call speaks to the simulator, not to Linux.
+pub fn is_simulators(number: u64) -> bool {
+    name(number).is_some_and(|name| name.starts_with("narthex_"))
+}
+
 /// The names of the signals that end a program.
 pub fn signal_name(signal: u64) -> Option<&'static str> {
     const SIGNALS: [&str; 16] = [

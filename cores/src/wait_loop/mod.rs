@@ -21,7 +21,9 @@
 //!   set, so that no cache changes, and every word that was stored to has its old
 //!   value at the end. A load that waits for a device is the owner's affair.
 //! - **time**: what lies in the future of the pipeline (results, units) does so
-//!   by the same distance. Times that have come are all equal.
+//!   by the same distance. Times that have come are all equal. Where the clock's
+//!   period is no whole number of picoseconds, a turn is as many passes of the loop as
+//!   take one, so that all turns last equally long.
 //! - **growing registers** ([`growth`]) take part in additions, subtractions and
 //!   comparisons only. A comparison says for how many turns it goes on to come
 //!   out the same, which limits the number of turns that may be computed.
@@ -30,8 +32,11 @@
 //! observation without a turn.
 
 mod effect;
+mod grain;
 mod growth;
 mod position;
+
+use std::ops::Range;
 
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Port;
@@ -40,8 +45,12 @@ use crate::processor::Processor;
 use crate::stop::Stop;
 use crate::timing::{InOrder, Timing};
 use effect::Effect;
+pub use grain::Grain;
 use growth::Growth;
 use position::Position;
+
+/// Bytes of the smallest block that a cache has.
+const GRANULE_BYTES: u64 = 16;
 
 /// A turn of a wait loop, as every further one will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +118,9 @@ pub struct Observation {
     growth: Growth,
     /// Words that were stored to, with what they held at the start.
     stored: Vec<(u64, u64)>,
+    /// Where it has loaded, stored and fetched since the start, rounded down to
+    /// [`GRANULE_BYTES`].
+    used: Vec<u64>,
     /// How many turns all comparisons come out the same.
     limit: u64,
     /// A counter was read, so that the period matters.
@@ -117,16 +129,16 @@ pub struct Observation {
     waits: bool,
     /// Arrivals at the start's program counter since the start, and after how
     /// many a new start is made (Brent's search for a cycle).
-    arrivals: u32,
-    patience: u32,
+    arrivals: u64,
+    patience: u64,
     steps_left: u64,
-    grain: Duration,
+    grain: Grain,
 }
 
 impl Observation {
     /// Observes from where the processor is, for `most` instructions at most. A
-    /// turn takes a multiple of `grain`.
-    pub fn new(processor: &Processor<InOrder>, most: u64, grain: Duration) -> Self {
+    /// turn is made of whole grains.
+    pub fn new(processor: &Processor<InOrder>, most: u64, grain: Grain) -> Self {
         Observation {
             start: Position::of(processor),
             assumed: Growth::NONE,
@@ -134,11 +146,12 @@ impl Observation {
             counters: None,
             growth: Growth::NONE,
             stored: Vec::new(),
+            used: Vec::new(),
             limit: u64::MAX,
             counted: false,
             waits: false,
             arrivals: 0,
-            patience: 1,
+            patience: grain.passes,
             steps_left: most,
             grain,
         }
@@ -177,11 +190,29 @@ impl Observation {
         (stop, verdict)
     }
 
+    /// The addresses that it has used since the start; a block has one of them if any
+    /// of it was used.
+    pub fn used(&self) -> impl Iterator<Item = u64> {
+        self.used.iter().copied()
+    }
+
+    /// Whether it has used anything of a block since the start.
+    pub fn has_used(&self, block: &Range<u64>) -> bool {
+        self.used.iter().any(|address| block.contains(address))
+    }
+
+    fn use_at(&mut self, address: u64) {
+        let granule = address & !(GRANULE_BYTES - 1);
+        if !self.used.contains(&granule) {
+            self.used.push(granule);
+        }
+    }
+
     /// Where the start is now that the processor has come by again: the same, or
     /// here.
     ///
     /// A program counter may be passed several times in a turn. So the start
-    /// stays for one arrival, then for two, four, ...; what has changed since
+    /// stays for one grain's arrivals, then for two, four, ...; what has changed since
     /// the old start is how registers are assumed to grow from the new one.
     fn arrive<P: Port>(&mut self, processor: &Processor<InOrder>, port: &mut P) -> Verdict {
         let here = Position::of(processor);
@@ -191,7 +222,7 @@ impl Observation {
         let same = here.is_like(&self.start)
             && (!self.counted || self.period == Some(period))
             && [grown, self.growth] == [self.assumed; 2]
-            && duration.as_ps().is_multiple_of(self.grain.as_ps())
+            && duration.as_ps().is_multiple_of(self.grain.duration.as_ps())
             && self.stored.iter().all(|&(word, value)| port.load_hit::<8>(word) == Some(value));
         if same {
             return Verdict::Turned(Box::new(Turn { period, growth: grown, limit: self.limit, duration }));
@@ -229,6 +260,8 @@ impl Observation {
         if !fetches {
             return None;
         }
+        self.use_at(pc);
+        self.use_at(pc.wrapping_add(2));
         let operation = processor.next_operation();
         effect::foresee(self, &operation, processor.registers(), port)
     }

@@ -19,7 +19,7 @@ pub(super) struct Position {
     trap: TrapRegisters,
     /// For how many slots from now results and units are still under way.
     pending: [u64; InOrder::PENDING],
-    /// The place of the next slot in its cycle.
+    /// The place of the next slot in the pattern of the clock's edges.
     phase: u64,
 }
 
@@ -36,7 +36,7 @@ impl Position {
             fcsr: core.fcsr,
             trap: core.trap.clone(),
             pending: core.timing.pending(core.t),
-            phase: core.timing.phase(core.t),
+            phase: core.t % processor.slots_in_pattern(),
         }
     }
 

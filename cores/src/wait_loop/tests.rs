@@ -44,7 +44,7 @@ fn machine(source: &str) -> Machine {
 
 /// The turn of the loop that the processor is in.
 fn turn((processor, memory): &mut Machine) -> Option<Turn> {
-    let mut observation = Observation::new(processor, 500, Duration::from_ps(1));
+    let mut observation = Observation::new(processor, 500, Grain::of([processor.clock()].into_iter()));
     loop {
         match observation.step(processor, memory, Time::NEVER) {
             (_, Verdict::Turned(turn)) => return Some(*turn),
@@ -151,7 +151,7 @@ fn what_only_looks_like_a_wait_loop_is_none() {
 fn an_observation_does_not_pass_the_horizon() {
     let (mut processor, mut memory) = machine("wait: ld a0, 0(s0)\n beqz a0, wait");
     let until = processor.now() + Duration::from_ns(1);
-    let mut observation = Observation::new(&processor, 100, Duration::from_ps(1));
+    let mut observation = Observation::new(&processor, 100, Grain::of([processor.clock()].into_iter()));
     let stops = std::iter::repeat_with(|| observation.step(&mut processor, &mut memory, until).0);
     assert_eq!(stops.take(20).last(), Some(Some(Stop::Horizon)));
     assert!(processor.now() < until + Duration::from_ns(5));

@@ -56,7 +56,7 @@ pub fn slots(config: &Config, source: &str) -> u64 {
     let (mut processor, mut memory) = prepared::<InOrder>(config, &format!("{source}\n ecall"));
     processor.set_x(8, DATA);
     assert_eq!(processor.run(&mut memory, Time::NEVER), Stop::SystemCall);
-    let slot_ps = config.period().as_ps() / config.issue_width;
+    let slots = config.clock.clock().divided_by(config.issue_width);
     // The call itself took the slot before now.
-    processor.now().as_ps() / slot_ps - 1
+    slots.number_at_or_after(processor.now()) - 1
 }

@@ -21,14 +21,16 @@ fn people_may_write_fractions_as_long_as_the_value_is_whole() {
 }
 
 #[test]
-fn a_period_is_rounded_to_the_nearest_picosecond() {
-    let period = |text: &str| text.parse::<Frequency>().unwrap().period().as_ps();
-    assert_eq!(period("250MHz"), 4_000);
-    assert_eq!(period("333MHz"), 3_003);
-    assert_eq!(period("35MHz"), 28_571);
-    assert_eq!(period("66.666667MHz"), 15_000);
-    assert_eq!(period("1000GHz"), 1);
-    assert_eq!(period("1Hz"), 1_000_000_000_000);
+fn a_clock_has_exactly_its_frequency() {
+    let pattern = |text: &str| {
+        let clock = text.parse::<Frequency>().unwrap().clock();
+        (clock.pattern().as_ps(), clock.pattern_cycles())
+    };
+    assert_eq!(pattern("250MHz"), (4_000, 1));
+    assert_eq!(pattern("333MHz"), (1_000_000, 333));
+    assert_eq!(pattern("35MHz"), (200_000, 7));
+    assert_eq!(pattern("1000GHz"), (1, 1));
+    assert_eq!(pattern("1Hz"), (1_000_000_000_000, 1));
 }
 
 #[test]

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_interfaces::Device;
+use narthex_memory::AgentId;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::translation::Translation;
 
-use super::{Blueprint, ProcessId, Running};
+use super::{Blueprint, Running};
 use crate::config::{FIRMWARE, PROGRAM, ProcessorPart, did_you_mean};
 use crate::node::memory::NodeMemory;
 use crate::node::{Lines, Personality, Process};
@@ -62,11 +63,11 @@ impl Blueprint<'_> {
     /// the devices beside it can be reached.
     pub(super) fn firmware_process(
         &self,
-        place: ProcessId,
+        agent: AgentId,
         (part, name): (&str, &str),
         registers: &[Range<u64>],
         main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
+    ) -> Result<(Running, Process), Failure> {
         let usage = |problem: String| {
             Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
         };
@@ -87,10 +88,10 @@ impl Blueprint<'_> {
             pages.map(range.start, range.end - range.start, PageAttributes::DATA);
         }
         let mut memory =
-            self.memory_of(place.process, part).with_translation(Translation::default()).with_invalidation();
+            self.memory_of(0, agent, part).with_translation(Translation::default()).with_invalidation();
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = (&[][..], &[][..]);
+        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
@@ -99,8 +100,9 @@ impl Blueprint<'_> {
         }
         processor.set_pc(started.program_counter);
         let calls = SystemCalls::for_process(started.space, self.seed);
-        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls);
-        Ok((processor, memory, process))
+        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls)
+            .with_first_processor(agent.0.into());
+        Ok(((processor, memory), process))
     }
 
     /// The name and the addresses of the memory of a processor that runs firmware, if
@@ -119,7 +121,7 @@ impl Blueprint<'_> {
     ) -> Result<(), String> {
         let file = program.name();
         let shares = part.on == self.config.node.host().1.on;
-        let of_programs = 0..u64::from(self.config.machine.processors_per_node) * Translation::SPACE_BYTES;
+        let of_programs = 0..u64::from(self.config.processes_per_node()) * Translation::SPACE_BYTES;
         for segment in program.segments() {
             let here = segment.address..segment.end();
             let words = format!("'{file}' has a segment from {:#x} to {:#x}", here.start, here.end);

@@ -5,6 +5,7 @@
 use narthex_interfaces::interface::{Interface, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::{Attached, Attachment, Name};
+use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
@@ -74,11 +75,11 @@ impl super::MachineConfig {
     /// Why the machine cannot have it.
     pub fn build_interface(&self, chosen: &Attached) -> Result<Interface, String> {
         let attachment = chosen.attachment;
-        let processes = self.machine.processors_per_node as u8;
-        if processes > 1 && self.private_path(attachment).is_some() {
+        let (processors, processes) = (self.machine.processors_per_node, self.processes_per_node() as u8);
+        if processors > 1 && self.private_path(attachment).is_some() {
             return Err(format!(
-                "'{chosen}' has its interface on the path of one processor, which the other processes of a node \
-                 could not reach: machine.processors_per_node is {processes}; expected 1"
+                "'{chosen}' has its interface on the path of one processor, which the other processors of a node \
+                 could not reach: machine.processors_per_node is {processors}; expected 1"
             ));
         }
         let node = Surroundings {
@@ -96,6 +97,7 @@ impl super::MachineConfig {
         match lack
             .or_else(|| self.lacks_block_buffers(&chosen.name))
             .or_else(|| self.lacks_plain_header(&chosen.name))
+            .or_else(|| self.lacks_contiguous_frames(&chosen.name))
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
@@ -106,6 +108,16 @@ impl super::MachineConfig {
         let header = self.messages.header;
         (interface.requires(Requirement::PlainHeader) && header.as_u64() != 8).then(|| {
             format!("messages.header is {header}; only with 8B is the rest of a packet the payload alone")
+        })
+    }
+
+    fn lacks_contiguous_frames(&self, interface: &Name) -> Option<String> {
+        let frames = self.operating_system().page_frames;
+        let lacks = interface.requires(Requirement::ContiguousFrames) && frames != FramePlacement::Contiguous;
+        lacks.then(|| {
+            "the frames of pages do not follow each other (operating_system.page_frames is \"scattered\"), and \
+             nothing translates the addresses that a program gives; expected \"contiguous\""
+                .into()
         })
     }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
 use super::node::NodeShape;
+use super::operating_system;
 
 /// A simulated parallel machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,9 @@ pub struct MachineConfig {
     pub register_file: Option<PrivatePath>,
     /// The node's main memory.
     pub main_memory: main_memory::Config,
+    /// What a node's operating system takes; nothing if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operating_system: Option<operating_system::Config>,
     /// Further processors of a node, by the name of their table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub processors: BTreeMap<String, cores::Config>,
@@ -88,9 +92,14 @@ pub struct General {
     /// Nodes of the parallel machine.
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
-    /// Processors of each node, 1 to 7; each runs a process of the program.
-    #[schemars(range(min = 1, max = 7))]
+    /// Processors of each node for the program; a node has 1 to 7 processes of it.
+    #[schemars(range(min = 1, max = 64))]
     pub processors_per_node: u32,
+    /// Processors of each process, on each of which it can have a thread; 1 if not
+    /// said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub processors_per_process: Option<u32>,
     /// Where the random streams of all components start.
     pub seed: u64,
     /// A run in which nothing happens for so long is stopped, and explained.
@@ -116,6 +125,10 @@ pub struct Messages {
     /// Size of a packet's header.
     pub header: Bytes,
 }
+
+/// The most processors of a node: a protocol's checks and an interconnect's agents
+/// have room for more.
+const MOST_PROCESSORS: u32 = 64;
 
 /// The smallest header: the first doubleword holds who, what and how much.
 const SMALLEST_HEADER_BYTES: u64 = 8;
@@ -146,6 +159,21 @@ impl MachineConfig {
     /// The data cache's block, which is the node's coherence block.
     pub fn block(&self) -> Bytes {
         self.data_cache.block
+    }
+
+    /// Processors of each process of the program.
+    pub fn processors_per_process(&self) -> u32 {
+        self.machine.processors_per_process.unwrap_or(1)
+    }
+
+    /// Processes of the program on each node.
+    pub fn processes_per_node(&self) -> u32 {
+        self.machine.processors_per_node / self.processors_per_process()
+    }
+
+    /// The operating system of a node: one that costs nothing, if the file states none.
+    pub fn operating_system(&self) -> operating_system::Config {
+        self.operating_system.clone().unwrap_or_else(operating_system::Config::free)
     }
 
     /// Bytes of payload that fit into a packet.
@@ -195,11 +223,27 @@ impl MachineConfig {
             problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
         }
         let processors = self.machine.processors_per_node;
-        if !(1..=PROCESSES_LIMIT).contains(&processors) {
-            let message = format!("{processors} is not from 1 to {PROCESSES_LIMIT}");
+        if !(1..=MOST_PROCESSORS).contains(&processors) {
+            let message = format!("{processors} is not from 1 to {MOST_PROCESSORS}");
             problems.push(broken("machine.processors_per_node", message));
         }
-        let of_processes = self.flow_control.problems_for(processors).into_iter();
+        let of_process = self.processors_per_process();
+        if of_process == 0 || !processors.is_multiple_of(of_process) {
+            let message = format!(
+                "{of_process} does not divide the {processors} processors of a node (machine.processors_per_node)"
+            );
+            problems.push(broken("machine.processors_per_process", message));
+            return problems;
+        }
+        let processes = self.processes_per_node();
+        if !(1..=PROCESSES_LIMIT).contains(&processes) {
+            let message = format!(
+                "{processors} is not allowed: with machine.processors_per_process = {of_process} a node has \
+                 {processes} processes; expected from 1 to {PROCESSES_LIMIT}"
+            );
+            problems.push(broken("machine.processors_per_node", message));
+        }
+        let of_processes = self.flow_control.problems_for(processes).into_iter();
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));

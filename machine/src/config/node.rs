@@ -79,8 +79,8 @@ pub struct ProcessorPart {
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
-    /// What runs on it: "program", one process of the program on each of
-    /// machine.processors_per_node processors; or "firmware/NAME".
+    /// What runs on it: "program", on machine.processors_per_node processors, of
+    /// which each process has machine.processors_per_process; or "firmware/NAME".
     pub runs: String,
 }
 

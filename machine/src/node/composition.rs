@@ -108,7 +108,7 @@ impl Composition for Node {
     fn comes_next(&self, now: Time) -> bool {
         let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         !self.probe.is_attached()
-            && !self.waiting.is_watching()
+            && !self.processors.iter().any(|unit| unit.waiting.is_watching_bus())
             && self.events.next_time().is_none_or(|next| next > now)
             && !self.processors.iter().any(is_woken)
     }
@@ -142,7 +142,13 @@ impl Composition for Node {
 
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
         match self.seat(agent) {
-            None => self.processors[usize::from(agent.0)].memory.snoop(transaction),
+            None => {
+                let index = usize::from(agent.0);
+                if self.processors[index].waiting.is_at_it() {
+                    self.see_snoop(now, index, transaction.address);
+                }
+                self.processors[index].memory.snoop(transaction)
+            }
             Some(place) => {
                 self.with_seat(now, place, |device, context| device.snoop(place.seat, context, transaction))
             }
@@ -173,7 +179,12 @@ impl Composition for Node {
     }
 
     fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        self.processors[usize::from(agent.0)].memory.snarf(transaction)
+        let index = usize::from(agent.0);
+        if self.processors[index].waiting.is_at_it() && self.processors[index].memory.snarfs() {
+            // It changes which line of a set was used last.
+            self.disturb(self.instant.now(), index);
+        }
+        self.processors[index].memory.snarf(transaction)
     }
 
     fn complete(

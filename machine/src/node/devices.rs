@@ -61,11 +61,17 @@ impl Node {
         place: SeatPlace,
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
-        self.stop_watching();
+        self.stop_watching_buses();
         let Node { devices, network, timers, faults, .. } = self;
         let network = network.of_process(place.process);
         let mut context = Context { now, network, timers, faults };
         let result = call(&mut *devices[place.device], &mut context);
+        self.carry_out_for_seat(now, place);
+        result
+    }
+
+    /// Carries out what a device asked for when one of its seats was called.
+    pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
         for at in self.timers.drain(..) {
             self.events.schedule(at, Event::Timer(place.device, place.seat));
         }
@@ -73,7 +79,6 @@ impl Node {
         self.look_at_lines(now, place.device);
         interconnects::ask(self, now, place.on, place.agent);
         self.report_fault(now, place.process);
-        result
     }
 
     /// Carries out a processor's access to a register at its end, when its data
@@ -104,7 +109,7 @@ impl Node {
         }
         self.report_fault(now, process);
         if let Err(fault) = accessed {
-            self.fail_at(now, transaction.agent.0.into(), &fault.0);
+            self.fail_on(now, transaction.agent.0.into(), &fault.0);
         }
     }
 
@@ -120,10 +125,11 @@ impl Node {
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
     pub(super) fn refusal(&self, place: SeatPlace, transaction: &Transaction) -> Option<String> {
-        let process = usize::from(place.process);
-        let pages = &self.processes[process].pages;
+        let process = &self.processes[usize::from(place.process)];
+        let pages = &process.pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
-        let address = self.processors[process].memory.translation().to_process(transaction.address);
+        let address =
+            self.processors[process.processors.start].memory.translation().to_process(transaction.address);
         let check = if reads { PageTable::check_load } else { PageTable::check_store };
         let page = address.and_then(|address| check(pages, address).ok());
         if page.is_some_and(|page| page.kind == PageKind::Cachable) {

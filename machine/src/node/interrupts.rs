@@ -67,11 +67,12 @@ impl Node {
 
     /// Devices assert these lines of a processor, and no others.
     pub(super) fn assert_lines(&mut self, now: Time, index: usize, lines: u64) {
+        self.disturb(now, index);
         let unit = &mut self.processors[index];
         unit.processor.assert_lines(lines);
         if unit.state == State::Idle && unit.processor.has_awaited_interrupt() {
             unit.state = State::Running;
-            unit.processor.wake_at(now);
+            unit.processor.pass_until(now);
             let at = now.max(unit.ledger.booked_until());
             self.book(index, at, Occupation::Execute);
         }

@@ -23,10 +23,10 @@ pub struct NodeMemory<'a, C> {
     pub main: &'a mut MainMemory,
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
-    /// The node's devices, which may hold newer bytes of their queues.
-    pub devices: &'a [Box<dyn Device>],
+    /// The node's devices, in two parts, which may hold newer bytes of their queues.
+    pub devices: [&'a [Box<dyn Device>]; 2],
     /// Its interconnects: a bridge may hold yet newer ones.
-    pub interconnects: &'a [Interconnect],
+    pub interconnects: &'a mut [Interconnect],
 }
 
 /// Something that has a processor's caches.
@@ -60,7 +60,7 @@ impl HasCaches for NodeProcessor {
 
 impl<C: HasCaches> NodeMemory<'_, C> {
     /// Where an address of the process lies in the node.
-    fn translated(&mut self, address: u64) -> u64 {
+    pub fn translated(&mut self, address: u64) -> u64 {
         self.caches[self.own].memory().translation().to_node(address)
     }
 
@@ -94,20 +94,24 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         Ok(())
     }
 
-    /// Sends home what the process's cache holds of the range, and empties its
+    /// Sends home what the process's caches hold of the range, and empties their
     /// lines. The range is the process's own: what it has in common with others
     /// stays mapped. `stays_code`: what is executable in it remains so.
     fn flush(&mut self, address: u64, length: u64, stays_code: bool) {
         let had_code = self.pages.within(address, length).any(|page| page.executable);
-        let memory = self.caches[self.own].memory();
-        let (main, translation) = (&mut *self.main, memory.translation().clone());
-        memory.forget_instructions();
-        if had_code && !stays_code {
-            memory.code_removed();
+        let own = &mut self.caches[self.own];
+        let (home, translation) = (own.home(), own.memory().translation().clone());
+        for cache in self.caches.iter_mut().filter(|cache| cache.home() == home) {
+            let memory = cache.memory();
+            if *memory.translation() != translation {
+                continue; // another process's
+            }
+            memory.forget_instructions();
+            if had_code && !stays_code {
+                memory.code_removed();
+            }
+            memory.flush(address..address + length, |place, data| self.main.write(place, data));
         }
-        memory
-            .data_cache()
-            .flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
     }
 }
 
@@ -121,7 +125,9 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
                 return Ok(());
             }
             let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));
-            match crossing.or_else(|| node.devices.iter().find_map(|device| device.peek(block))) {
+            match crossing
+                .or_else(|| node.devices.iter().copied().flatten().find_map(|device| device.peek(block)))
+            {
                 Some(held) => target.copy_from_slice(&held[start..start + target.len()]),
                 None => node.main.read(here, target),
             }
@@ -133,6 +139,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             node.main.write(here, &bytes[range.clone()]);
             node.caches().for_each(|memory| memory.poke(here, &bytes[range.clone()]));
+            node.interconnects.iter_mut().for_each(|on| on.poke(here, &bytes[range.clone()]));
             Ok(())
         })
     }
@@ -153,8 +160,10 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
     fn unmap(&mut self, address: u64, length: u64) {
         self.flush(address, length, false);
         self.pages.unmap(address, length);
-        let place = self.translated(address);
-        self.main.discard(place, length);
+        let translation = self.caches[self.own].memory().translation();
+        for (place, bytes) in translation.parts(address..address + length) {
+            self.main.discard(place, bytes);
+        }
     }
 
     fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {

@@ -215,14 +215,14 @@ impl Node {
     #[cold]
     pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
         let interconnect = &self.interconnects[usize::from(on.0)];
-        let (bus, cycle) = (interconnect.name(), interconnect.cycle());
+        let (bus, clock) = (interconnect.name(), interconnect.occupancy_clock());
         let (at, event) = match seen {
             Observation::Crossing { time: (granted, released), transaction, supplier } => {
                 let crossing = Crossing {
                     bus,
                     granted,
                     released,
-                    cycles: (released - granted).as_ps() / cycle.as_ps(),
+                    cycles: clock.whole_cycles_in(released - granted),
                     agent: self.agent(transaction.agent),
                     kind: transaction.kind,
                     address: transaction.address,

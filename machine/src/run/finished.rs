@@ -111,6 +111,9 @@ fn reports_of(process: &Process) -> Vec<Value> {
 fn regions_of(process: &Process) -> Vec<Value> {
     let region = |region: &Region| {
         let mut entry = json!({ "name": region.name, "begin_ps": region.begin.as_ps(), "end_ps": null });
+        if process.processors.len() > 1 {
+            entry["processor"] = region.processor.into();
+        }
         if let (Some((end, counts)), Some(fields)) = (&region.end, entry.as_object_mut()) {
             fields.insert("end_ps".into(), end.as_ps().into());
             fields.extend(counts.to_json());

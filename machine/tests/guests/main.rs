@@ -18,6 +18,7 @@ mod firmware;
 mod interrupts;
 mod listener;
 mod no_progress;
+mod operating_system;
 mod overflow;
 mod packets;
 mod processes;

@@ -106,6 +106,15 @@ fn a_load_miss_that_memory_serves_takes_136_ns() {
 }
 
 #[test]
+fn a_bus_of_35_mhz_has_exactly_four_cycles_of_a_processor_of_140_mhz() {
+    // Neither has a period in whole picoseconds. Memory's 120 ns are 5 bus cycles,
+    // the register's 60 ns are 3: 4 + 5 and 8 + 3 bus cycles.
+    let request = with(with(hpca98(), "processor.clock=140MHz"), "bus.clock=35MHz");
+    assert_costs(&request, 4, "", "ld a0, 0(s2)", 4 * (4 + 5));
+    assert_costs(&request, 4, "", "ld a0, 0(s4)", 4 * (8 + 3));
+}
+
+#[test]
 fn a_store_miss_takes_as_long_as_a_load_miss() {
     assert_takes("", "sd a0, 0(s2)", 136);
 }

@@ -75,6 +75,15 @@ fn waiting_for_time_and_for_a_message_is_computed_over_every_interface() {
 }
 
 #[test]
+fn waiting_is_computed_whatever_the_clocks() {
+    for clocks in CLOCKS {
+        let request = clocks.iter().fold(request("hpca98", "NI2w"), |request, clock| with(request, clock));
+        let (skipped, all) = compared(&request, &exchange(LATE_MESSAGE));
+        assert!(skipped * 2 > all, "{clocks:?}: {skipped} of {all}");
+    }
+}
+
+#[test]
 fn several_processes_of_a_node_and_the_last_of_them_alone_give_the_same_bytes() {
     for (machine, interface) in machines_and_interfaces().filter(|place| !ELSEWHERE.contains(place)) {
         let request = with(request(machine, interface), "machine.processors_per_node=2");
@@ -128,6 +137,10 @@ const PARTS: [&str; 12] = [
     "fence",
 ];
 
+/// The machine's own clocks, and some whose periods are no whole picoseconds.
+const CLOCKS: [&[&str]; 3] =
+    [&[], &["processor.clock=140MHz", "bus.clock=35MHz"], &["processor.clock=3GHz", "bus.clock=66MHz"]];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
@@ -135,6 +148,7 @@ proptest! {
     fn random_loops_give_the_same_bytes(
         parts in proptest::collection::vec(proptest::sample::select(&PARTS[..]), 0..6),
         place in 0usize..4,
+        clocks in proptest::sample::select(&CLOCKS[..]),
     ) {
         let (machine, interface) =
             [("hpca98", "NI2w"), ("isca96", "NI2w on io-bus"), ("isca96", "NI2w"), ("isca96", "NI2w on cache-bus")][place];
@@ -143,6 +157,7 @@ proptest! {
             "ld t4, 40(s11)\n li t1, 0\n li t2, 0\n li t3, 0\n li s0, 6000\n wait:\n {parts}\n \
              csrrs t0, 0xc00, zero\n sub t0, t0, s1\n bltu t0, s0, wait\n report one, t1\n report two, t2\n report three, t3"
         );
-        compared(&request(machine, interface), &late_message(&wait));
+        let request = clocks.iter().fold(request(machine, interface), |request, clock| with(request, clock));
+        compared(&request, &late_message(&wait));
     }
 }

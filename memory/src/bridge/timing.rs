@@ -67,8 +67,7 @@ impl Side {
 
     /// A component's time in whole cycles.
     fn whole(&self, time: Duration) -> Duration {
-        let period = self.clock.period().as_ps();
-        Duration::from_ps(time.as_ps().next_multiple_of(period))
+        self.cycles(self.clock.cycles_that_cover(time))
     }
 }
 
@@ -85,7 +84,7 @@ impl Timing {
     /// The times between a memory bus and an I/O bus.
     pub fn new(memory: &bus::Config, io: &Config, block_bytes: usize) -> Self {
         let side = |clock: narthex_kernel::Frequency, phases: &dyn Fn(Kind) -> Phases| {
-            Side::new(Clock::with_period(clock.period()), phases)
+            Side::new(clock.clock(), phases)
         };
         let memory = side(memory.clock, &|kind| memory.phases(kind, block_bytes));
         let io_side = side(io.clock, &|kind| io.phases(kind, block_bytes));
@@ -98,9 +97,9 @@ impl Timing {
         self.memory.clock
     }
 
-    /// A cycle of the I/O bus.
-    pub fn io_cycle(&self) -> Duration {
-        self.io.clock.period()
+    /// The clock of the I/O bus, in which its occupancy is counted.
+    pub fn io_clock(&self) -> Clock {
+        self.io.clock
     }
 
     /// From a read's beginning until the bridge asks for the I/O bus.

@@ -22,7 +22,7 @@
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::snooping_bus::SnoopingBus;
@@ -519,12 +519,12 @@ impl Rules for BridgedBus {
         self.names.name
     }
 
-    fn cycle(&self) -> Duration {
-        self.timing.io_cycle()
+    fn occupancy_clock(&self) -> Clock {
+        self.timing.io_clock()
     }
 
-    fn period(&self) -> Duration {
-        self.bus.period()
+    fn clock(&self) -> Clock {
+        self.bus.clock()
     }
 
     fn is_idle_at(&self, now: Time) -> bool {

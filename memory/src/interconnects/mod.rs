@@ -33,7 +33,7 @@ use std::hash::Hash;
 use std::hash::Hasher;
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
@@ -212,11 +212,11 @@ pub trait Rules: Sized {
     /// The name in reports: "memory bus".
     fn name(&self) -> &'static str;
 
-    /// One cycle in which its occupancy is counted.
-    fn cycle(&self) -> Duration;
+    /// The clock in whose cycles its occupancy is counted.
+    fn occupancy_clock(&self) -> Clock;
 
-    /// The period of the clock at whose edges it is granted.
-    fn period(&self) -> Duration;
+    /// The clock at whose edges it is granted.
+    fn clock(&self) -> Clock;
 
     /// Whether no agent has it at `now`, or waits for it.
     fn is_idle_at(&self, now: Time) -> bool;
@@ -232,6 +232,10 @@ pub trait Rules: Sized {
     fn peek(&self, _block: u64) -> Option<&[u8]> {
         None
     }
+
+    /// Replaces bytes at an address, inside a block that is on its way. Functional:
+    /// the caller sees to all other copies.
+    fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
 
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
@@ -294,14 +298,14 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.name(),)* }
             }
 
-            /// One cycle in which its occupancy is counted.
-            pub fn cycle(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.cycle(),)* }
+            /// The clock in whose cycles its occupancy is counted.
+            pub fn occupancy_clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.occupancy_clock(),)* }
             }
 
-            /// The period of the clock at whose edges it is granted.
-            pub fn period(&self) -> Duration {
-                match self { $(Interconnect::$name(own) => own.period(),)* }
+            /// The clock at whose edges it is granted.
+            pub fn clock(&self) -> Clock {
+                match self { $(Interconnect::$name(own) => own.clock(),)* }
             }
 
             /// Whether no agent has it at `now`, or waits for it.
@@ -322,6 +326,11 @@ macro_rules! interconnects {
             /// The newest bytes of a block that are on their way.
             pub fn peek(&self, block: u64) -> Option<&[u8]> {
                 match self { $(Interconnect::$name(own) => own.peek(block),)* }
+            }
+
+            /// Replaces bytes at an address, inside a block that is on its way.
+            pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+                match self { $(Interconnect::$name(own) => own.poke(address, bytes),)* }
             }
 
             /// What it holds, for a run that gets nowhere; none if that says nothing.
@@ -385,6 +394,22 @@ impl Underway {
     /// A transaction whose answer is known later.
     pub fn unanswered(transaction: Transaction) -> Self {
         Underway { transaction, response: Response::default() }
+    }
+
+    /// The bytes of the block at an address that its agent will get.
+    pub fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.response.data.as_deref().filter(|_| self.transaction.address == block)
+    }
+
+    /// Replaces bytes of what its agent, or one that snarfs, will get.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Underway { transaction, response } = self;
+        for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
+            let offset = address.wrapping_sub(transaction.address) as usize;
+            if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
+                target.copy_from_slice(bytes);
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Time};
 
 use super::{
     AddressMap, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
@@ -121,12 +121,12 @@ impl Rules for PrivatePath {
         self.names.name
     }
 
-    fn cycle(&self) -> Duration {
-        self.bus.period()
+    fn occupancy_clock(&self) -> Clock {
+        self.bus.clock()
     }
 
-    fn period(&self) -> Duration {
-        self.bus.period()
+    fn clock(&self) -> Clock {
+        self.bus.clock()
     }
 
     fn is_idle_at(&self, now: Time) -> bool {

@@ -16,7 +16,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -210,12 +210,12 @@ impl Rules for SnoopingBus {
         self.names.name
     }
 
-    fn cycle(&self) -> Duration {
-        self.bus.period()
+    fn occupancy_clock(&self) -> Clock {
+        self.bus.clock()
     }
 
-    fn period(&self) -> Duration {
-        self.bus.period()
+    fn clock(&self) -> Clock {
+        self.bus.clock()
     }
 
     fn is_idle_at(&self, now: Time) -> bool {
@@ -228,6 +228,16 @@ impl Rules for SnoopingBus {
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
         vec![&mut self.bus.statistics]
+    }
+
+    fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.underway.as_ref()?.peek(block)
+    }
+
+    fn poke(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(underway) = &mut self.underway {
+            underway.poke(address, bytes);
+        }
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {

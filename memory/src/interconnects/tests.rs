@@ -131,7 +131,7 @@ fn a_private_path_carries_registers_in_its_own_cycles() {
     assert_eq!(bench.crossings, crossings);
     assert_eq!(bench.when(Seen::Accessed(Kind::UncachedStore)), Some(45));
     assert_eq!(bench.when(Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None)), Some(85));
-    assert_eq!(bench.interconnects[0].period(), Duration::from_ns(5));
+    assert_eq!(bench.interconnects[0].clock().pattern(), Duration::from_ns(5));
 }
 
 #[test]

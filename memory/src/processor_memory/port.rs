@@ -333,7 +333,7 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Done(false);
         }
         if self.acquire(address, size, Access::Store).is_err() {
-            return Outcome::Wait;
+            return self.wait(Pending::Conditional { address });
         }
         self.own.reservation = None;
         self.finish_store(page, address, size, value);

@@ -108,7 +108,9 @@ fn sending(activity: Activity, occupation: Occupation) -> Part {
     match (activity, occupation) {
         (Activity::WaitToSend | Activity::Buffering, _) => Part::SenderRoom,
         // No program waits for an interrupt.
-        (_, Occupation::Execute | Occupation::Interrupt) => Part::SenderSoftware,
+        (_, Occupation::Execute | Occupation::SystemCall | Occupation::Asleep | Occupation::Interrupt) => {
+            Part::SenderSoftware
+        }
         (_, Occupation::DataMiss | Occupation::InstructionMiss) => Part::SenderBlocks,
         (_, Occupation::Uncached) => Part::SenderUncached,
         (_, Occupation::StoreBuffer) => Part::SenderStoreBuffer,
@@ -119,7 +121,9 @@ fn receiving(booking: &Booking) -> Part {
     let finds = booking.activity == Activity::Poll && booking.next == Activity::Receive;
     match (booking.activity, booking.occupation) {
         (Activity::Poll | Activity::Application, _) if !finds => Part::ReceiverPolling,
-        (Activity::Poll | Activity::Receive, Occupation::Execute) => Part::ReceiverSoftware,
+        (Activity::Poll | Activity::Receive, Occupation::Execute | Occupation::SystemCall) => {
+            Part::ReceiverSoftware
+        }
         (Activity::Poll | Activity::Receive, Occupation::DataMiss | Occupation::InstructionMiss) => {
             Part::ReceiverBlocks
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use narthex_fabrics::Rank;
-use narthex_machine::node::stuck::{Call, StuckFirmware, StuckNode, StuckProcess};
+use narthex_machine::node::stuck::{Call, StuckFirmware, StuckNode, StuckProcess, StuckThread};
 
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
@@ -34,6 +34,8 @@ impl Hang {
             self.all_wait_for_messages()
         } else if still().all(|wait| wait.what == What::Own) {
             "whoever still runs turns in a loop that changes nothing".into()
+        } else if still().all(|wait| wait.what == What::Thread) {
+            "all threads sleep".into()
         } else {
             "nobody does anything useful".into()
         };
@@ -64,6 +66,7 @@ impl Hang {
             What::Own => "which takes no messages",
             What::Message => "which waits for a message",
             What::Memory => "whose memory does not answer",
+            What::Thread => "whose threads all sleep",
             What::Room => "which has no room to send",
         };
         format!("{} waits for {}, {why}", self.name(first), self.name(last))
@@ -84,6 +87,7 @@ impl Hang {
             (What::Room, _) => writeln!(f, "  {place} waits for room to send")?,
             (What::Message, _) => writeln!(f, "  {place} waits for a message")?,
             (What::Memory, _) => writeln!(f, "  {place} waits for an answer to its memory access")?,
+            (What::Thread, _) => writeln!(f, "  {place} waits for one of its threads to wake another")?,
             (What::Own, _) => writeln!(f, "  {place} waits for nothing that the machine knows")?,
             (What::Ended, Some((at, code))) => {
                 writeln!(f, "  {place} has ended with exit code {code} at {at}")?
@@ -91,7 +95,7 @@ impl Hang {
             (What::Ended, None) => writeln!(f, "  {place} has ended")?,
         }
         if wait.what != What::Ended {
-            writeln!(f, "    {}", whereabouts(&process.calls))?;
+            writeln!(f, "    {}", whereabouts(&process.threads[0].calls))?;
         }
         for link in &wait.links {
             writeln!(f, "    -> {}: {}", self.name(link.to), link.why)?;
@@ -102,11 +106,11 @@ impl Hang {
         Ok(())
     }
 
-    fn write_program(f: &mut fmt::Formatter<'_>, process: &StuckProcess) -> fmt::Result {
-        let StuckProcess { place, activity, access, .. } = process;
+    fn write_thread(f: &mut fmt::Formatter<'_>, thread: &StuckThread) -> fmt::Result {
+        let StuckThread { place, activity, access, calls, .. } = thread;
         let access = access.as_ref().map(|access| format!(", {access}")).unwrap_or_default();
         writeln!(f, "  {place}: in the activity '{}'{access}", activity.as_str())?;
-        write_calls(f, &process.calls)
+        write_calls(f, calls)
     }
 
     fn write_firmware(f: &mut fmt::Formatter<'_>, firmware: &StuckFirmware) -> fmt::Result {
@@ -159,8 +163,10 @@ impl fmt::Display for Hang {
         }
         self.write_rest(f)?;
         writeln!(f, "where the programs are:")?;
-        for process in processes().filter(|process| process.ended.is_none()) {
-            Self::write_program(f, process)?;
+        let threads =
+            processes().filter(|process| process.ended.is_none()).flat_map(|process| &process.threads);
+        for thread in threads {
+            Self::write_thread(f, thread)?;
         }
         shown().flat_map(|node| &node.firmware).try_for_each(|firmware| Self::write_firmware(f, firmware))?;
         writeln!(f, "queues:")?;

@@ -38,7 +38,7 @@ PANEL_TICKS = 4
 SERIES = 12
 """Colours for curves; more curves begin again, with other points."""
 OCCUPATIONS = ("execute", "data miss", "instruction miss", "uncached access", "store buffer",
-               "interrupt")  # fmt: skip
+               "system call", "interrupt")  # fmt: skip
 
 Spec = dict[str, Any]
 

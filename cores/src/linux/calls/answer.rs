@@ -1,6 +1,6 @@
 //! What a system call answers: a value, an error number, and what the node has to do.
 
-use crate::linux::address_space::Refusal;
+use crate::linux::address_space::{PAGE_BYTES, Refusal};
 use serde::{Deserialize, Serialize};
 
 /// The answer to a system call.
@@ -10,6 +10,15 @@ pub struct CallResult {
     pub value: i64,
     /// What the node has to carry out.
     pub effect: Option<Effect>,
+    /// How many pages of the address space the call worked on.
+    pub pages: u64,
+}
+
+impl CallResult {
+    /// The same, of a call that worked on the pages that `length` bytes fill.
+    pub(super) fn over(self, length: u64) -> Self {
+        CallResult { pages: length.div_ceil(PAGE_BYTES), ..self }
+    }
 }
 
 /// What a call does to the world outside of its node.
@@ -24,6 +33,20 @@ pub enum Effect {
     },
     /// The program ends with this code, 0 for success.
     Exit(u8),
+    /// A thread starts, with the registers of the one that calls.
+    Start(NewThread),
+    /// The thread that calls ends, which wakes those at these places.
+    ExitThread {
+        /// Threads that go on.
+        woken: Vec<usize>,
+    },
+    /// The thread that calls sleeps until another one wakes it.
+    Sleep {
+        /// When it goes on in any case, in nanoseconds of simulated time.
+        until_ns: Option<u64>,
+    },
+    /// The threads at these places go on.
+    Wake(Vec<usize>),
     /// The program ended itself by a signal, as `abort` does.
     Killed {
         /// The number.
@@ -31,11 +54,31 @@ pub enum Effect {
         /// The signal's name.
         name: &'static str,
     },
+    /// The program calls a device, which gives the value and what else there is to do.
+    Device {
+        /// The device's place among those that programs can open.
+        place: usize,
+        /// The number of the request.
+        request: u64,
+        /// Its argument.
+        argument: u64,
+    },
     /// The program speaks to the simulator.
     Narthex(NarthexCall),
     /// The user should know, once, that the program asks for something that
     /// nodes do not have.
     Notice(String),
+}
+
+/// A thread that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewThread {
+    /// Its place: the number of its processor among those of its process.
+    pub place: usize,
+    /// Its stack pointer; 0 is that of the thread that starts it.
+    pub stack: u64,
+    /// What register tp holds, if not what it does for the thread that starts it.
+    pub thread_pointer: Option<u64>,
 }
 
 /// A program's output streams.
@@ -72,13 +115,13 @@ pub enum NarthexCall {
 
 impl From<i64> for CallResult {
     fn from(value: i64) -> Self {
-        CallResult { value, effect: None }
+        CallResult { value, effect: None, pages: 0 }
     }
 }
 
 impl From<Effect> for CallResult {
     fn from(effect: Effect) -> Self {
-        CallResult { value: 0, effect: Some(effect) }
+        CallResult { value: 0, effect: Some(effect), pages: 0 }
     }
 }
 
@@ -91,6 +134,7 @@ pub(super) const EBADF: Error = Error(9);
 pub(super) const EAGAIN: Error = Error(11);
 pub(super) const ENOMEM: Error = Error(12);
 pub(super) const EFAULT: Error = Error(14);
+pub(super) const EBUSY: Error = Error(16);
 pub(super) const EEXIST: Error = Error(17);
 pub(super) const ENODEV: Error = Error(19);
 pub(super) const EINVAL: Error = Error(22);
@@ -98,6 +142,7 @@ pub(super) const ENOTTY: Error = Error(25);
 pub(super) const ESPIPE: Error = Error(29);
 pub(super) const ESRCH: Error = Error(3);
 pub(super) const ENOSYS: Error = Error(38);
+pub(super) const ETIMEDOUT: Error = Error(110);
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
@@ -105,6 +150,7 @@ impl From<Refusal> for Error {
             Refusal::Invalid => EINVAL,
             Refusal::NoMemory => ENOMEM,
             Refusal::Exists => EEXIST,
+            Refusal::Busy => EBUSY,
         }
     }
 }

@@ -45,7 +45,11 @@ fn what_is_written_comes_out_on_its_stream() {
     let bytes = b"hello".to_vec();
     assert_eq!(
         result,
-        CallResult { value: 5, effect: Some(Effect::Output { stream: OutputStream::Output, bytes }) }
+        CallResult {
+            value: 5,
+            effect: Some(Effect::Output { stream: OutputStream::Output, bytes }),
+            pages: 0
+        }
     );
     assert_eq!(process.value(64, &[7, DATA, 5]), -EBADF.0);
     assert_eq!(process.value(64, &[1, DATA + 4090, 7]), -EFAULT.0);
@@ -121,7 +125,7 @@ fn an_unknown_call_is_named_once() {
     let mut process = Process::new();
     let first = process.call(220, &[]);
     let text = "system call 220 (clone) is not simulated: the program gets ENOSYS".to_string();
-    assert_eq!(first, CallResult { value: -38, effect: Some(Effect::Notice(text)) });
+    assert_eq!(first, CallResult { value: -38, effect: Some(Effect::Notice(text)), pages: 0 });
     assert_eq!(process.call(220, &[]), CallResult::from(-38));
     assert!(
         matches!(process.call(7777, &[]).effect, Some(Effect::Notice(text)) if text.contains("7777 (unknown)"))

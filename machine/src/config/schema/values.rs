@@ -16,7 +16,7 @@ const MOST: u32 = 1_000_000;
 /// No time of a machine may be longer, for the same reason.
 const LONGEST: Duration = Duration::from_ns(1_000_000_000_000);
 /// No clock of a machine may be slower.
-const SLOWEST_PERIOD: Duration = Duration::from_ns(1_000_000);
+const SLOWEST_HZ: u64 = 1_000;
 
 /// States the largest value of every count that has none.
 pub(super) fn limit_numbers(schema: &mut Value) {
@@ -50,7 +50,7 @@ fn quantity_reader(name: &str) -> Option<Reader> {
         )
     }
     fn clock(text: &str) -> Result<(), String> {
-        let is_slow = read::<Frequency>(text)?.period() > SLOWEST_PERIOD;
+        let is_slow = read::<Frequency>(text)?.as_hz() < SLOWEST_HZ;
         unless(is_slow, format!("{text} is too slow; at least 1kHz is needed"))
     }
     if name == Duration::schema_name() {

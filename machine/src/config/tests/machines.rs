@@ -61,12 +61,12 @@ fn no_parameter_escapes_the_list_of_sources() {
 fn the_presets_hold_what_the_papers_state() {
     let hpca98 = preset("HPCA98").config;
     assert_eq!(hpca98.machine.nodes, 16);
-    assert_eq!(hpca98.processor.period(), Duration::from_ns(1));
+    assert_eq!(hpca98.processor.clock.clock().pattern(), Duration::from_ns(1));
     assert_eq!(hpca98.bus.clock.to_string(), "250MHz");
     assert_eq!(hpca98.main_memory.access_time, Duration::from_ns(120));
     assert_eq!((hpca98.messages.packet, hpca98.messages.header), (Bytes::new(256), Bytes::new(8)));
     let isca96 = preset("isca96").config;
-    assert_eq!(isca96.processor.period(), Duration::from_ns(5));
+    assert_eq!(isca96.processor.clock.clock().pattern(), Duration::from_ns(5));
     assert_eq!(isca96.data_cache.size, Bytes::new(256 << 10));
     assert_eq!(isca96.network.to_owned(), networks_ideal(500));
 }
@@ -81,12 +81,12 @@ fn networks_ideal(latency_ns: u64) -> narthex_fabrics::networks::Config {
 fn the_occupancies_of_isca96_add_up_to_its_table() {
     use narthex_memory::Kind;
     let machine = preset("isca96").config;
-    let (period_ps, block_bytes) = (machine.bus.clock.period().as_ps(), machine.block().get() as usize);
+    let (bus, block_bytes) = (machine.bus.clock.clock(), machine.block().get() as usize);
     let register: Duration =
         machine.interfaces["ni_iw"]["register_access_time"].as_str().unwrap().parse().unwrap();
     let processor_cycles = |kind, device: Duration| {
-        let bus_ps = machine.bus.occupancy_cycles(kind, block_bytes) * period_ps;
-        (bus_ps + device.as_ps()) / machine.processor.period().as_ps()
+        let time = bus.cycles(machine.bus.occupancy_cycles(kind, block_bytes)) + device;
+        machine.processor.clock.clock().whole_cycles_in(time)
     };
     assert_eq!(processor_cycles(Kind::UncachedLoad, register), 28);
     assert_eq!(processor_cycles(Kind::UncachedStore, register), 12);

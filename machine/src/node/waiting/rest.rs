@@ -1,9 +1,10 @@
 //! A node at rest: nothing is under way but its processor, so that what it does
 //! next follows from the processor, the interface, and what is scheduled.
 
+use narthex_cores::wait_loop::Grain;
+use narthex_kernel::Time;
 use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::Interconnect;
 
 use crate::node::Node;
@@ -37,10 +38,10 @@ impl Node {
         Rest { state: digest.value(), network_changes: self.network.changes(), events: self.events.len() }
     }
 
-    /// What divides a turn that takes the bus: a cycle of every bus.
-    pub(super) fn grain(&self) -> Duration {
-        let periods = self.interconnects.iter().map(Interconnect::period);
-        periods.reduce(least_common_multiple).expect("a node has an interconnect")
+    /// What a turn of a processor is made of, with every bus if it takes the bus.
+    pub(super) fn grain(&self, index: usize, takes_bus: bool) -> Grain {
+        let buses = self.interconnects.iter().filter(|_| takes_bus).map(Interconnect::clock);
+        Grain::of(buses.chain([self.processors[index].processor.clock()]))
     }
 
     /// Hands out every sum of the node's statistics that a load from a device's
@@ -58,26 +59,5 @@ impl Node {
         let mut all = Vec::new();
         self.sums(&mut |sum| all.push(*sum));
         all
-    }
-}
-
-fn least_common_multiple(first: Duration, second: Duration) -> Duration {
-    let (mut divisor, mut rest) = (first.as_ps(), second.as_ps());
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    first * (second.as_ps() / divisor)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cycles_of_two_clocks_meet_at_their_least_common_multiple() {
-        let meet = |first, second| {
-            least_common_multiple(Duration::from_ps(first), Duration::from_ps(second)).as_ps()
-        };
-        assert_eq!((meet(4_000, 10_000), meet(5, 5), meet(3, 7)), (20_000, 5, 21));
     }
 }
