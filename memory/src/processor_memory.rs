@@ -18,6 +18,7 @@
 //! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
+mod cache_blocks;
 mod functional;
 pub mod misses;
 mod port;
@@ -44,6 +45,7 @@ pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use cache_blocks::BlockOperation;
 use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
@@ -117,6 +119,8 @@ enum Pending {
     /// A block is to be moved between a block buffer and the device's block at
     /// the address.
     Block { kind: Kind, address: u64 },
+    /// A block is to be written back or dropped.
+    CacheBlock(BlockOperation),
     /// The store buffer is to have fewer entries than this.
     Drain { below: usize },
     /// A miss register is to be free.
@@ -130,6 +134,7 @@ enum Pending {
 enum Issued {
     WriteBack,
     Block { address: u64, request: Request, instructions: bool, is_load_under_way: bool },
+    CacheBlock,
     UncachedLoad,
     UncachedStore,
     BlockTransfer,
@@ -154,6 +159,8 @@ pub struct ProcessorMemory {
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
+    /// Whether invalidating a block loses what is newer than memory.
+    loses_bytes: bool,
     /// None: the process has no tagged memory.
     tags: Option<AccessTags>,
     /// None: the processor has no block buffers.
@@ -164,7 +171,7 @@ pub struct ProcessorMemory {
     issued_block: Option<Issued>,
     /// The uncached access that is under way.
     issued_uncached: Option<Issued>,
-    /// The uncached access that is over and whose instruction will be repeated.
+    /// The access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
     code_version: u64,
@@ -197,6 +204,7 @@ impl ProcessorMemory {
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
+            loses_bytes: false,
             tags: None,
             block_buffers: None,
             supply_time,
@@ -218,7 +226,7 @@ impl ProcessorMemory {
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| misses.count());
-        let rest = (self.posted_limit, buffers, self.supply_time, misses);
+        let rest = (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses);
         (self.agent, self.translation.clone(), caches, rest)
     }
 
@@ -334,8 +342,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        use Pending::{Conditional, Data, Instructions};
-        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. }))
+        use Pending::{CacheBlock, Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
             || self.has_loads_under_way()
     }
 
@@ -360,7 +368,9 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } | Pending::Conditional { .. } => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } | Pending::CacheBlock(_) => {
+                WaitReason::DataMiss
+            }
             Pending::MissRegister | Pending::Loads => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
@@ -380,6 +390,7 @@ impl ProcessorMemory {
             | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
+            Pending::CacheBlock(pending) => Some(pending.address),
             Pending::Drain { .. } => None,
             Pending::MissRegister | Pending::Loads => load,
         }

@@ -61,8 +61,7 @@ impl ProcessorMemory {
     /// the node, older bytes first. A block whose upgrade is under way stays: its bytes do
     /// not come with it.
     pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
-        let block_bytes =
-            self.second.as_ref().map_or(&self.data, |second| &second.cache).block_bytes() as u64;
+        let block_bytes = self.block_bytes() as u64;
         let upgraded = match self.issued_block {
             Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
                 address..address + block_bytes

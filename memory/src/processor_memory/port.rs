@@ -4,7 +4,7 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, Late, Outcome, Port};
+use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port};
 use crate::protocols::Access;
 
 use super::block_buffers::transfer_at;
@@ -20,7 +20,7 @@ pub struct ProcessorPort<'a> {
 }
 
 impl ProcessorPort<'_> {
-    fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
+    pub(super) fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
         self.own.pending = Some(pending);
         Outcome::Wait
     }
@@ -215,7 +215,7 @@ impl ProcessorPort<'_> {
     }
 
     /// Refuses, and counts, what the tag of a block forbids.
-    fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
+    pub(super) fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
         let refusing = self.own.tags().and_then(|tags| tags.refusing(address, size as u64, needed));
         let Some((block, tag)) = refusing else { return Ok(()) };
         match needed {
@@ -239,7 +239,7 @@ impl ProcessorPort<'_> {
     }
 
     /// The store of bytes in one block: most stores that are not fast.
-    fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
+    pub(super) fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
         let filling = self.own.filling(address);
         let most = match filling {
             None => self.own.most_allowed(address, Self::most_fast(page)),
@@ -436,6 +436,11 @@ impl Port for ProcessorPort<'_> {
     #[cold]
     fn filled(&mut self, register: u8) {
         self.own.filled(register);
+    }
+
+    #[cold]
+    fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        ProcessorPort::operate_on_block(self, address, operation)
     }
 
     fn fence(&mut self) -> Outcome<()> {

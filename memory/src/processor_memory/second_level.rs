@@ -336,6 +336,27 @@ impl SecondLevel {
         Some((victim, self.cache.remove(victim)?))
     }
 
+    /// A block leaves all caches; its bytes, if its home has older ones.
+    pub fn drop_block(
+        &mut self,
+        data: &mut Cache,
+        instructions: Option<&mut Cache>,
+        block: u64,
+    ) -> Option<BlockData> {
+        self.collect(data, block);
+        self.forget_above(data, instructions, block);
+        self.cache.remove(block)
+    }
+
+    /// A block that this processor has alone is equal to its home from now on.
+    pub fn clean(&mut self, data: &mut Cache, block: u64) {
+        self.collect(data, block);
+        for part in self.parts(block, data) {
+            data.change(part, State::Shared);
+        }
+        self.cache.fill(block, Request::Read, false, None);
+    }
+
     /// Takes in the bytes of a block that are newer above.
     pub fn collect(&mut self, data: &Cache, block: u64) {
         if self.cache.state(block) != State::Modified {

@@ -5,7 +5,7 @@ use crate::access_tags::Tag;
 use crate::cache::Cache;
 use crate::kind::Kind;
 use crate::port::Late;
-use crate::protocols::{Access, Request};
+use crate::protocols::{Access, Request, State};
 use crate::transaction::{BlockData, Response, SnoopReply, Transaction};
 
 use super::second_level::Obtained;
@@ -33,6 +33,7 @@ impl ProcessorMemory {
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
             Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
+            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
             }
@@ -48,7 +49,7 @@ impl ProcessorMemory {
             }
         };
         self.overtaking = match issued {
-            Issued::WriteBack | Issued::Block { .. }
+            Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
                 if traffic == Traffic::All && !self.store_buffer.is_empty() =>
             {
                 self.overtaking + 1
@@ -80,13 +81,14 @@ impl ProcessorMemory {
                 self.pending = None;
                 true
             }
-            Issued::UncachedLoad => self.finish_uncached(response.value),
-            Issued::UncachedStore => self.finish_uncached(transaction.value),
+            Issued::CacheBlock => self.finish_access(0),
+            Issued::UncachedLoad => self.finish_access(response.value),
+            Issued::UncachedStore => self.finish_access(transaction.value),
             Issued::BlockTransfer => {
                 if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
                     buffers.receive.copy_from_slice(block);
                 }
-                self.finish_uncached(0)
+                self.finish_access(0)
             }
             Issued::PostedStore => {
                 self.store_buffer.pop_front();
@@ -394,10 +396,41 @@ impl ProcessorMemory {
         None
     }
 
-    /// Drops a block of the data cache; its write-back, at the process's address.
+    /// Drops a block of the interconnect; its write-back, at the process's address.
     pub(super) fn give_up(&mut self, block: u64) -> Option<Transaction> {
-        let data = self.data.remove(block);
+        let data = match &mut self.second {
+            Some(second) if !second.is_only_above(&self.data, block) => {
+                second.drop_block(&mut self.data, self.instructions.as_mut(), block)
+            }
+            _ => self.data.remove(block),
+        };
         self.given_up(block, data)
+    }
+
+    /// The state of a block of the interconnect.
+    pub(super) fn block_state(&self, block: u64) -> State {
+        match &self.second {
+            Some(second) if !second.is_only_above(&self.data, block) => second.cache.state(block),
+            _ => self.data.state(block),
+        }
+    }
+
+    /// The bytes of a block of the interconnect, which this processor has alone and whose
+    /// home has them from now on.
+    pub(super) fn clean(&mut self, block: u64) -> BlockData {
+        let mut bytes = BlockData::zeroed(self.block_bytes());
+        self.peek_own(block, &mut bytes);
+        let most = self.most_allowed(block, Tag::Read);
+        match &mut self.second {
+            Some(second) if !second.is_only_above(&self.data, block) => second.clean(&mut self.data, block),
+            _ => self.data.fill_allowing(block, Request::Read, false, None, most),
+        }
+        bytes
+    }
+
+    /// Bytes in a block of the interconnect.
+    pub(super) fn block_bytes(&self) -> usize {
+        self.second.as_ref().map_or(&self.data, |second| &second.cache).block_bytes()
     }
 
     /// A block has left the caches of data: its write-back, if its home has older bytes.
@@ -429,8 +462,9 @@ impl ProcessorMemory {
         Some((issued, Transaction::block(self.agent, Kind::Read, block)))
     }
 
-    fn finish_uncached(&mut self, value: u64) -> bool {
-        let pending = self.pending.take().expect("an uncached access was pending");
+    /// The access is over, and its instruction will be repeated.
+    fn finish_access(&mut self, value: u64) -> bool {
+        let pending = self.pending.take().expect("an access was pending");
         self.finished = Some((pending, value));
         true
     }

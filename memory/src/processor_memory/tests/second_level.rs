@@ -215,6 +215,33 @@ fn a_reservation_lasts_as_long_as_one_of_the_caches_has_its_block() {
 }
 
 #[test]
+fn a_cache_block_operation_is_on_the_block_of_the_interconnect_at_every_level() {
+    use crate::port::CacheBlockOperation::{Clean, Flush, Zero};
+    let mut bench = two_levels();
+    let _ = bench.kinds(|port| port.store(DATA + 96, 8, 6));
+    let operated =
+        |bench: &mut Bench, operation| bench.kinds(|port| Port::operate_on_block(port, DATA, operation)).1;
+    assert_eq!(operated(&mut bench, Clean), [Kind::WriteBack]);
+    assert_eq!(bench.memory.read_block(DATA, 128).word(96), 6, "the data cache's bytes went home");
+    assert_eq!(operated(&mut bench, Clean), []);
+    assert_eq!(bench.port().store(DATA + 96, 8, 7), Outcome::Done(()), "it is still alone");
+    assert_eq!(operated(&mut bench, Flush), [Kind::WriteBack]);
+    assert_eq!((bench.first_byte(DATA + 96), bench.memory.read_block(DATA, 128).word(96)), (None, 7));
+    assert_eq!(operated(&mut bench, Zero), [Kind::ReadExclusive]);
+    assert_eq!(bench.snooped(Kind::Read, DATA).expect("the owner")[..], [0; 128]);
+}
+
+#[test]
+fn an_owner_that_refuses_pushes_what_the_data_cache_has_written() {
+    let mut bench = two_levels();
+    let _ = bench.kinds(|port| port.store(DATA + 32, 8, 6));
+    let read = Transaction::block(AgentId(1), Kind::Read, DATA);
+    assert_eq!(bench.own.push(&read).expect("it is dirty").word(32), 6);
+    assert!(!bench.port().store_hit::<8>(DATA + 32, 7), "the right to write is gone above, too");
+    assert!(bench.own.push(&read).is_none(), "the second time it answers");
+}
+
+#[test]
 fn what_the_system_reads_and_writes_is_found_at_every_level() {
     let mut bench = two_levels();
     let _ = bench.kinds(|port| port.store(DATA + 28, 4, 0x0403_0201));
