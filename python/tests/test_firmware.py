@@ -84,7 +84,7 @@ def test_firmware_of_a_machine_without_any_is_refused():
 
 
 def test_firmware_for_another_address_is_refused_with_file_and_key(tmp_path):
-    flags = ["-Wl,--defsym=firmware_start=0x4000000"]
+    flags = ["-DFIRMWARE_START=0x4000000"]
     elf = compiler.compile_firmware([FORWARDER], tmp_path / "far.elf", extra_flags=flags)
     with pytest.raises(narthex.NarthexError) as caught:
         narthex.run("roundtrip", machine=MACHINE, interface="NI2w", nodes=2, firmware=[str(elf)])
@@ -123,7 +123,7 @@ def test_firmware_that_never_forwards_is_explained(tmp_path):
     message = str(caught.value)
     assert caught.value.exit_code == 3
     assert "firmware on processor 1: waits for an interrupt; lines" in message
-    assert "idle.c:4" in message
+    assert "main (" in message
 
 
 def test_a_handler_is_called_for_its_line_and_the_program_goes_on(tmp_path):
@@ -164,15 +164,14 @@ def test_the_names_of_a_machines_firmware_are_found():
 
 def test_a_checkpoint_with_firmware_goes_on(tmp_path):
     asked = {"machine": MACHINE, "interface": "NI2w", "nodes": 2}
-    whole = narthex.run("roundtrip", 64, 400, **asked)
+    whole = narthex.run("roundtrip", 64, 3000, **asked)
     place = tmp_path / "run.checkpoint"
-    looks = iter([True, False])
     with pytest.raises(narthex.NarthexError, match="interrupted"):
         narthex.run(
-            "roundtrip", 64, 400, checkpoint=place, resume=True,
-            observer=lambda _time_ps: next(looks, False), **asked,
+            "roundtrip", 64, 3000, checkpoint=place, resume=True,
+            observer=lambda _time_ps: False, **asked,
         )  # fmt: skip
-    resumed = narthex.run("roundtrip", 64, 400, checkpoint=place, resume=True, **asked)
+    resumed = narthex.run("roundtrip", 64, 3000, checkpoint=place, resume=True, **asked)
     assert resumed.document == whole.document
 
 
