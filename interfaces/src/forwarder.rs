@@ -309,6 +309,7 @@ impl DeviceDescription for Forwarder {
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,
+            refuses: false,
             lines: LINES,
         }]
     }

@@ -481,6 +481,24 @@ impl ProcessorMemory {
         reply
     }
 
+    /// Refuses another agent's transaction where the bus carries no data from cache to
+    /// cache: the bytes of a dirty block, which go home first.
+    pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        let address = self.translation.to_process(transaction.address)?;
+        self.data.push(transaction.kind.snoop()?, address)
+    }
+
+    /// The transaction that was issued is refused. Whether it is formed anew when the
+    /// interconnect is granted again: an upgrade may have lost its copy by then.
+    pub fn refused(&mut self, transaction: &Transaction) -> bool {
+        let issued = self.issued(transaction.kind);
+        let is_formed_anew = matches!(issued, Some(Issued::Block { .. }));
+        if is_formed_anew {
+            *issued = None;
+        }
+        is_formed_anew
+    }
+
     /// What is under way, of accesses of this kind.
     fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }

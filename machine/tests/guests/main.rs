@@ -23,6 +23,7 @@ mod operating_system;
 mod overflow;
 mod packets;
 mod processes;
+mod refusals;
 mod regions;
 mod shapes;
 mod threads;
