@@ -72,7 +72,7 @@ static inline uint64_t time_ns(void) {
  * memory and keep it; write it and drop it; drop it, newer bytes too; make it zeros. */
 #define CACHE_BLOCK_OPERATION(name, number)                                                        \
     static inline void name(const volatile void *address) {                                        \
-        __asm__ volatile(".insn i 0x0f, 2, x0, %0, " #number ::"r"(address) : "memory");           \
+        __asm__ volatile(".insn i 0x0f, 2, x0, %0, " #number::"r"(address) : "memory");            \
     }
 CACHE_BLOCK_OPERATION(invalidate_block, 0)
 CACHE_BLOCK_OPERATION(clean_block, 1)

@@ -45,16 +45,17 @@ def request(
     given: Firmware,
     progress: compiler.Progress | None = None,
 ) -> dict[str, dict[str, str]]:
-    """Describe the firmware of a run, as the simulator reads it: what is given, then what is shipped."""
+    """Describe a run's firmware, as the simulator reads it; what is not given is shipped."""
     if not given and _has_none(machine, settings):
         return {}
     wanted = names_in(machine, settings)
     chosen = _named(given, wanted, machine)
-    shipped = compiler.firmware_names()
-    for name in wanted:
-        if name not in chosen and name in shipped:
-            chosen[name] = compiler.firmware_path(name, progress=progress)
-    return {name: _contents(name, Path(file), progress) for name, file in chosen.items()}
+    shipped = set(wanted) & set(compiler.firmware_names()) - set(chosen)
+    described = {name: _contents(name, file, progress) for name, file in chosen.items()}
+    for name in sorted(shipped):
+        elf = compiler.firmware_path(name, progress=progress).read_bytes()
+        described[name] = {"file": name, "elf": elf.hex()}
+    return described
 
 
 def _has_none(machine: str, settings: Settings) -> bool:
@@ -77,10 +78,10 @@ def _named(given: Firmware, wanted: list[str], machine: str) -> dict[str, Path]:
             if len(wanted) != 1:
                 runs = ", ".join(wanted) or "none"
                 raise NarthexError(
-                    f"--firmware {file} does not say which firmware of {machine} it is (it runs {runs});"
-                    f" give NAME={file}"
+                    f"--firmware {file} does not say which firmware of {machine} it is"
+                    f" (it runs {runs}); give NAME={file}"
                 )
-            name = wanted[0]  # noqa: PLW2901 - the only one
+            name = wanted[0]
         if name not in wanted and wanted:
             raise unknown("firmware", name, wanted)
         chosen[name] = Path(arguments.file("firmware", file))

@@ -312,15 +312,25 @@ def ledger_shares(
     """Lay ledger rows out in percent: a row an activity and occupation, a column a node.
 
     Returns the columns' names and the rows, those with the most time first;
-    many nodes are one column, their mean.
+    many nodes are one column, their mean. Processors that run firmware have columns
+    of their own.
     """
-    nodes = [node["node"] for node in document["nodes"]]
-    one_each = len(nodes) <= LARGEST_NODES
-    columns = [f"node {node}" for node in nodes] if one_each else ["all nodes"]
+    processors = {
+        (node["node"], index): processor
+        for node in document["nodes"]
+        for index, processor in enumerate(node["processors"])
+    }
+    one_each = len(document["nodes"]) <= LARGEST_NODES
+
+    def column_of(node: int, index: int) -> str:
+        runs = ", firmware" if processors[node, index].get("firmware") else ""
+        return f"node {node}{runs}" if one_each else f"all nodes{runs}"
+
+    columns = list(dict.fromkeys(column_of(*place) for place in processors))
     times: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     elapsed: Counter[str] = Counter()
-    for node, _, activity, occupation, time_ps in ledger:
-        column = f"node {node}" if one_each else "all nodes"
+    for node, index, activity, occupation, time_ps in ledger:
+        column = column_of(node, index)
         times[activity, occupation][column] += time_ps
         elapsed[column] += time_ps
     rows = []

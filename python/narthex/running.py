@@ -59,8 +59,9 @@ def run(
     a file, `interface` a name of the taxonomy in any case, with its place where
     that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
     number of nodes, and each of `set` one of its parameters
-    ({"bus.clock": "125MHz"}); `firmware` has files for its processors that run some
-    ({"forwarder": "mine.elf"}), in place of what comes with Narthex; `seed` starts the random streams. The same arguments
+    ({"bus.clock": "125MHz"}); `firmware` has files for processors that run some
+    ({"forwarder": "mine.elf"}), in place of what comes with Narthex (docs/firmware.md);
+    `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of host `threads` (1 to 1024; as
     many are used as there are processors and nodes, while that is faster), and whether the turns of
     wait loops are computed or, with `execute_wait_loops`, executed.

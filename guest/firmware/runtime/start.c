@@ -4,6 +4,21 @@
  * the zeroed data (guest/firmware/firmware.ld). An interrupt keeps what a C function may change;
  * firmware is compiled without floating-point registers. */
 
+/* -DFIRMWARE_START=0x40000 puts it elsewhere. */
+#ifndef FIRMWARE_START
+#define FIRMWARE_START 0x10000
+#endif
+#ifndef FIRMWARE_STACK_BYTES
+#define FIRMWARE_STACK_BYTES 0x4000
+#endif
+#define TEXT_OF(value) #value
+#define AS_TEXT(macro) TEXT_OF(macro)
+
+__asm__(".global firmware_start, firmware_stack_bytes\n"
+        ".set firmware_start, " AS_TEXT(FIRMWARE_START) "\n"
+                                                        ".set firmware_stack_bytes, " AS_TEXT(
+                                                            FIRMWARE_STACK_BYTES) "\n");
+
 __asm__(".section .text.start, \"ax\"\n"
         ".global _start\n"
         "_start:\n"

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Node;
 use super::counts::{ledger_json, sizes_json, statistics_json};
-use super::process::Ended;
+use super::process::{Ended, Personality};
 
 impl Node {
     /// Closes the ledgers: the run ends now.
@@ -47,7 +47,7 @@ impl Node {
             .processors
             .iter()
             .map(|unit| {
-                json!({
+                let mut document = json!({
                     "exit_code": match self.processes[unit.process].ended {
                         Some((_, Ended::Exited(code))) => Some(code),
                         _ => None,
@@ -55,7 +55,11 @@ impl Node {
                     "retired": unit.processor.retired(),
                     "cycles": unit.processor.cycles(),
                     "ledger_ps": ledger_json(unit.ledger.totals()),
-                })
+                });
+                if self.processes[unit.process].personality == Personality::Bare {
+                    document["firmware"] = true.into();
+                }
+                document
             })
             .collect();
         json!({

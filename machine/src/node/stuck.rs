@@ -166,9 +166,13 @@ impl Node {
     /// Where a processor is, and the calls that led there.
     fn calls(&mut self, index: usize) -> Vec<Call> {
         let chain = self.call_chain(index);
-        // A return address is behind its call: the line is that of the byte before.
-        let inside =
-            |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
+        // A return address is behind its call, as an interrupt is awaited behind `wfi`:
+        // the line is that of the byte before.
+        let is_idle = self.processors[index].state == State::Idle;
+        let inside = |(depth, address): (usize, u64)| match depth {
+            0 if !is_idle => address,
+            _ => address.wrapping_sub(1),
+        };
         chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect()
     }
 

@@ -15,6 +15,7 @@ mod dma;
 mod example_interface;
 mod faults;
 mod firmware;
+mod forwarder;
 mod interrupts;
 mod levels;
 mod listener;

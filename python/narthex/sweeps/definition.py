@@ -155,6 +155,7 @@ class Definition:
         """What decides which runs there are: not how they are called, or where they are made."""
         every = asdict(self)
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip"}
+        left_out |= set() if self.firmware else {"firmware"}
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]

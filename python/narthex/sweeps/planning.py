@@ -110,7 +110,8 @@ def _runs(
             programs[path] = find(path)
             compile_program(programs[path])
         file = _beside(folder, _filled(definition, "machine", point))
-        run = _run(definition, point, programs[path], file, resolve)
+        firmware = [_firmware_beside(folder, each) for each in definition.firmware]
+        run = _run(definition, point, programs[path], file, firmware, resolve)
         if run.name in names:
             raise NarthexError(
                 f"two runs have the name '{run.name}': a value stands there twice; leave one out"
@@ -149,6 +150,7 @@ def _run(
     point: Assignment,
     guest: Program,
     machine: str,
+    firmware: list[str],
     resolve: Callable[[str], dict[str, Any]],
 ) -> Run:
     asked = request(
@@ -158,7 +160,7 @@ def _run(
         interface=_filled(definition, "interface", point),
         nodes=point.get("nodes", definition.nodes),
         set=_settings(definition, point),
-        firmware=definition.firmware,
+        firmware=firmware,
         threads=definition.threads,
         seed=point.get("seed", definition.seed),
     )
@@ -217,6 +219,12 @@ def _beside(folder: Path, name: str) -> str:
     """Return a program or machine: files are looked for from where the sweep's is."""
     is_file = "/" in name or name.endswith((".toml", *compiler.SOURCE_SUFFIXES))
     return str(folder / name) if is_file else name
+
+
+def _firmware_beside(folder: Path, given: str) -> str:
+    """Return what `--firmware` takes, its file looked for from where the sweep's is."""
+    name, equals, file = given.rpartition("=")
+    return f"{name}{equals}{folder / file}"
 
 
 @lru_cache(maxsize=8)
