@@ -12,7 +12,8 @@ fn main() {
     let list = format!("static PROTOCOLS: &[&Protocol] = &[{}];", tables.join(", "));
     protocols.write("protocols.rs", &list);
 
-    let interconnects = Folder::of("src/interconnects", &["mod", "address_map", "seats", "tests"]);
+    let interconnects =
+        Folder::of("src/interconnects", &["mod", "address_map", "carrying", "refusals", "seats", "tests"]);
     let types: Vec<String> =
         interconnects.names.iter().map(|name| format!("{name}::{}", type_name(name))).collect();
     let list = format!("macro_rules! found {{ () => {{ interconnects! {{ {} }} }} }}", types.join(", "));

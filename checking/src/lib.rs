@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
+//! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
 //! | [`explore`] | the explorer itself: it visits every state of a system |
 //! | [`clock`] | interconnects whose steps happen at any time |
@@ -19,6 +20,7 @@ pub mod bridge;
 pub mod clock;
 pub mod explore;
 pub mod interface;
+pub mod refusals;
 pub mod report;
 pub mod shared_memory;
 
@@ -30,7 +32,8 @@ use serde_json::Value;
 use interface::InterfaceCheck;
 
 /// Explores every state of a protocol's table, with caches that do not snarf and
-/// with caches that do.
+/// with caches that do; and with owners that refuse, on a bus that carries no data from
+/// cache to cache.
 ///
 /// # Errors
 /// If there is no such protocol. A protocol that does not hold is a result.
@@ -45,12 +48,18 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     })?;
     let plain = check(protocol, CheckOptions::default());
     let snarfing = check(protocol, CheckOptions::default().snarfing());
-    let worst = if plain.holds() { &snarfing } else { &plain };
-    let counter_example = serde_json::to_value(&worst.counter_example).expect("plain data");
+    let refusing = check(protocol, CheckOptions::default().refusing());
+    let both = check(protocol, CheckOptions::default().refusing().snarfing());
+    let reports = [&plain, &snarfing, &refusing, &both];
+    let worst = reports.into_iter().find(|report| !report.holds());
+    let counter_example = worst.and_then(|report| report.counter_example.as_ref());
+    let counter_example = serde_json::to_value(counter_example).expect("plain data");
     let mut document = serde_json::to_value(&plain).expect("a report is plain data");
     document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
+    document["with_refusals"] = serde_json::to_value(&refusing).expect("a report is plain data");
+    document["with_refusals_and_snarfing"] = serde_json::to_value(&both).expect("a report is plain data");
     document["counter_example"] = counter_example;
-    document["text"] = format!("{plain}\n{snarfing}").into();
+    document["text"] = reports.map(ToString::to_string).join("\n").into();
     Ok(document)
 }
 
@@ -79,6 +88,20 @@ pub fn check_bridge(without: Option<&str>) -> Result<Value, Failure> {
             let rule = bridge::FAIRNESS;
             Err(Failure::usage(format!("'{other}' is no rule of the bridge that can be left out; {rule} is")))
         }
+    }
+}
+
+/// Explores every interleaving of owners and a device that refuse, on one bus.
+///
+/// # Errors
+/// If `without` is none of the rules that can be left out.
+pub fn check_refusals(without: Option<&str>) -> Result<Value, Failure> {
+    match without {
+        Some(other) if !refusals::RULES.contains(&other) => {
+            let rules = refusals::RULES.join(" and ");
+            Err(Failure::usage(format!("'{other}' is no rule of refusals that can be left out; {rules} are")))
+        }
+        _ => Ok(refusals::check(without).to_document()),
     }
 }
 

@@ -158,6 +158,8 @@ pub struct DeviceSeat {
     pub is_coherent: bool,
     /// Interrupt lines from it to the processors on its interconnect that run firmware.
     pub lines: u32,
+    /// Whether it may refuse transactions by itself, whatever owners do on its bus.
+    pub refuses: bool,
 }
 
 /// What a device of a node says of itself.

@@ -33,6 +33,7 @@ use std::ops::Range;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
+use narthex_memory::interconnects::Refusal;
 use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
@@ -60,6 +61,18 @@ pub trait Device: DeviceDescription + Archived + Send {
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<(), RegisterFault>;
+
+    /// Whether the seat refuses a transaction, before any agent acts on it: another
+    /// agent's on a block that concerns the seat, or an access to its registers. Asked
+    /// where the seat may refuse; see [`Refusal`].
+    fn refuse(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _transaction: &Transaction,
+    ) -> Option<Refusal> {
+        None
+    }
 
     /// Another agent's transaction on a block passes by.
     fn snoop(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
@@ -155,6 +168,17 @@ impl Device for Interface {
         }
     }
 
+    /// A half refuses nothing but dirty blocks, and those only where the bus carries no
+    /// data from cache to cache.
+    fn refuse(
+        &mut self,
+        seat: usize,
+        _context: &mut Context<'_>,
+        transaction: &Transaction,
+    ) -> Option<Refusal> {
+        self.halves[seat].push(transaction).map(Refusal::Push)
+    }
+
     fn snoop(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
         self.halves[seat].snoop(context, transaction)
     }
@@ -206,6 +230,7 @@ impl DeviceDescription for Interface {
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 is_coherent: !concern.is_empty(),
+                refuses: false,
                 concern,
                 lines: 0,
             }

@@ -110,6 +110,12 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
         Duration::ZERO
     }
 
+    /// Refuses another agent's transaction on a dirty block of its caches, on a bus that
+    /// carries no data from cache to cache: the bytes that go home first.
+    fn push(&mut self, _transaction: &Transaction) -> Option<BlockData> {
+        None
+    }
+
     /// Another agent's transaction on a block of the interface passes by: one of
     /// [`Layout::cachable`], of this half or of another.
     fn snoop(&mut self, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {

@@ -30,6 +30,7 @@ pub mod description;
 pub mod device;
 pub mod device_call;
 pub mod fifo;
+pub mod forwarder;
 pub mod half;
 pub mod information;
 pub mod interface;

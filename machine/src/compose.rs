@@ -10,8 +10,9 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, Placement};
+use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
+use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
@@ -25,7 +26,7 @@ use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
@@ -105,8 +106,19 @@ impl<'a> Blueprint<'a> {
             arguments: arguments.collect(),
             program: Arc::new(program),
             firmware: BTreeMap::new(),
-            devices: Vec::new(),
+            devices: Self::stated_devices(config),
         }
+    }
+
+    /// The devices that the machine's file states beside the network interface.
+    fn stated_devices(config: &MachineConfig) -> Vec<FurtherDevice> {
+        let packet_bytes = config.messages.packet.as_u64();
+        let (Some(parameters), Some(part)) = (&config.forwarder, config.node.devices.get(FORWARDER)) else {
+            return Vec::new();
+        };
+        let parameters = parameters.clone();
+        let build = Box::new(move || Box::new(Forwarder::new(&parameters, packet_bytes)) as Box<dyn Device>);
+        vec![FurtherDevice { on: part.on.clone(), build }]
     }
 
     /// Builds the node with this number, its program loaded.
@@ -120,6 +132,12 @@ impl<'a> Blueprint<'a> {
             NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
+            None => network,
+        };
+        let network = match &config.forwarder {
+            Some(forwarder) => {
+                network.with_relay(Relay::new(forwarder.entries as usize, placement.processes))
+            }
             None => network,
         };
         let further: Vec<Box<dyn Device>> = self.devices.iter().map(|device| (device.build)()).collect();

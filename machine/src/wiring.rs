@@ -200,6 +200,7 @@ impl Shape {
         numbered
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
+                self.check_refusals(on, &seats)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -312,9 +313,47 @@ impl Shape {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
         let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
         let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
+        let processors = processors.map(|seat| Seat { refuses: self.owners_refuse(on), ..seat });
         let devices = seats.iter().filter(|placed| placed.on == on);
-        let devices = devices.map(|placed| Seat::of_device(placed.agent, placed.seat.concern.clone()));
+        let devices = devices.map(|placed| Seat {
+            refuses: placed.seat.refuses || placed.seat.is_coherent && self.owners_refuse(on),
+            ..Seat::of_device(placed.agent, placed.seat.concern.clone())
+        });
         Seats::new(processors.chain(devices).collect())
+    }
+
+    /// Whether the owners of dirty blocks refuse transactions on an interconnect.
+    fn owners_refuse(&self, on: InterconnectId) -> bool {
+        match &self.interconnects[usize::from(on.0)].kind {
+            InterconnectKind::SnoopingBus(config) => !config.dirty_owner.intervenes(),
+            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
+        }
+    }
+
+    /// Agents may refuse transactions on a snooping bus that says what that takes, and
+    /// that has no bridge.
+    fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
+        let shape = &self.interconnects[usize::from(on.0)];
+        let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
+        if refusing.is_none() && !self.owners_refuse(on) {
+            return Ok(());
+        }
+        let name = &shape.name;
+        let device = refusing.map_or("the owner of a dirty block", |placed| &placed.seat.name);
+        match &shape.kind {
+            InterconnectKind::SnoopingBus(_) if self.behind(on).is_some() => Err(format!(
+                "{device} refuses transactions on the {name}, on which a bridge sits: the bridge holds two buses \
+                 at once and has refusals of its own; use a bus without a bridge, or dirty_owner = \"intervene\""
+            )),
+            InterconnectKind::SnoopingBus(bus::Config { retry_cycles: Some(_), .. }) => Ok(()),
+            InterconnectKind::SnoopingBus(_) => Err(format!(
+                "{device} may refuse transactions on the {name}, whose table does not state retry_cycles, the bus \
+                 cycles of a refused one"
+            )),
+            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => Err(format!(
+                "{device} refuses transactions, which the {name} does not let it; snooping buses do"
+            )),
+        }
     }
 
     fn build(
@@ -328,7 +367,12 @@ impl Shape {
         let seats = self.seats(on, seats);
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
+                let refuses = seats.iter().any(|seat| seat.refuses);
                 let bus = SnoopingBus::new(names, Bus::new(config, self.block_bytes), seats, map);
+                let bus = match config.retry_cycles.filter(|_| refuses) {
+                    Some(cycles) => bus.with_refusals(cycles),
+                    None => bus,
+                };
                 match self.behind(on) {
                     Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
                     None => bus.into(),

@@ -47,6 +47,33 @@ pub struct Config {
     pub extra_cycles: ExtraCycles,
     /// Time that a processor's cache needs to supply a block, beyond the bus's own cycles.
     pub cache_supply_time: Duration,
+    /// What the owner of a dirty block does when another agent asks for it.
+    #[serde(default, skip_serializing_if = "DirtyOwner::intervenes")]
+    pub dirty_owner: DirtyOwner,
+    /// Bus cycles of a transaction that an agent refuses, arbitration and address
+    /// included; stated where agents may refuse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub retry_cycles: Option<u32>,
+}
+
+/// What the owner of a dirty block does when another agent asks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirtyOwner {
+    /// It supplies the block instead of its home.
+    #[default]
+    Intervene,
+    /// It refuses the transaction and returns the block to its home first; the
+    /// transaction is tried again then.
+    RetryAndPush,
+}
+
+impl DirtyOwner {
+    /// Whether it supplies the block.
+    pub fn intervenes(&self) -> bool {
+        *self == DirtyOwner::Intervene
+    }
 }
 
 macro_rules! declare_extra_cycles {
@@ -132,7 +159,22 @@ impl Phases {
 impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        Phases::problems(self.width, self.arbitration_cycles, self.address_cycles)
+        let mut problems = Phases::problems(self.width, self.arbitration_cycles, self.address_cycles);
+        match (self.retry_cycles, self.dirty_owner) {
+            (Some(0), _) => {
+                problems.push((
+                    "retry_cycles",
+                    "0 is too few: a refused address needs at least one cycle".into(),
+                ));
+            }
+            (None, DirtyOwner::RetryAndPush) => {
+                let message = "is not stated; dirty_owner = \"retry-and-push\" refuses transactions, and a \
+                               refused one takes bus cycles";
+                problems.push(("retry_cycles", message.into()));
+            }
+            _ => {}
+        }
+        problems
     }
 
     /// The parameters that change nothing with this traffic, as (key, why) pairs.
@@ -140,6 +182,9 @@ impl Config {
         let mut found = traffic.extra_cycles_without_effect();
         if !traffic.has_other_readers() {
             let why = "nobody asks for what the only cache on the bus holds";
+            found.push(("cache_supply_time".into(), why.into()));
+        } else if !self.dirty_owner.intervenes() {
+            let why = "the owner of a dirty block pushes it home, and supplies nothing";
             found.push(("cache_supply_time".into(), why.into()));
         }
         found
@@ -194,6 +239,8 @@ pub struct Bus {
     busy: bool,
     /// When the last transaction was released.
     free_since: Time,
+    /// Since when the agent waited that was granted last.
+    granted_since: Time,
     /// What crossed so far.
     pub statistics: Statistics,
 }
@@ -212,6 +259,7 @@ impl Bus {
             waiting: Vec::new(),
             busy: false,
             free_since: Time::ZERO,
+            granted_since: Time::ZERO,
             statistics: Statistics::default(),
         }
     }
@@ -246,7 +294,15 @@ impl Bus {
     /// The agent that may issue a transaction now.
     pub fn grant(&mut self) -> Option<AgentId> {
         let oldest = (0..self.waiting.len()).min_by_key(|&place| self.waiting[place])?;
-        Some(self.waiting.swap_remove(oldest).1)
+        let (since, agent) = self.waiting.swap_remove(oldest);
+        self.granted_since = since;
+        Some(agent)
+    }
+
+    /// The agent that was granted the bus last waits again, because its transaction
+    /// was refused: in its old place, or behind those that wait at `now`.
+    pub fn wait_again(&mut self, now: Time, agent: AgentId, keeps_place: bool) {
+        self.waiting.push((if keeps_place { self.granted_since } else { now }, agent));
     }
 
     /// The granted agent's transaction occupies the bus from now on, `delay`
@@ -313,6 +369,8 @@ mod tests {
                 block_store: 3,
             },
             cache_supply_time: Duration::from_ns(12),
+            dirty_owner: DirtyOwner::Intervene,
+            retry_cycles: None,
         }
     }
 
@@ -375,5 +433,27 @@ mod tests {
         let broken = Config { arbitration_cycles: 0, width: Bytes::new(48), ..config() };
         let keys: Vec<_> = broken.problems().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["width", "arbitration_cycles"]);
+    }
+
+    #[test]
+    fn a_bus_whose_owners_refuse_states_what_that_takes() {
+        let refusing = Config { dirty_owner: DirtyOwner::RetryAndPush, ..config() };
+        let keys = |config: &Config| config.problems().into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        assert_eq!(keys(&refusing), ["retry_cycles"]);
+        assert_eq!(keys(&Config { retry_cycles: Some(0), ..refusing.clone() }), ["retry_cycles"]);
+        assert!(keys(&Config { retry_cycles: Some(3), ..refusing }).is_empty());
+    }
+
+    #[test]
+    fn an_agent_that_is_refused_keeps_its_place_or_goes_behind_the_others() {
+        for (keeps_place, next) in [(true, AgentId(0)), (false, AgentId(1))] {
+            let mut bus = Bus::new(&config(), 64);
+            bus.request(at(0), AgentId(0));
+            bus.request(at(2), AgentId(1));
+            assert_eq!(bus.grant(), Some(AgentId(0)));
+            bus.wait_again(at(16), AgentId(0), keeps_place);
+            assert_eq!(bus.release(at(16)), Some(at(16)));
+            assert_eq!(bus.grant(), Some(next));
+        }
     }
 }

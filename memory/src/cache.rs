@@ -320,6 +320,20 @@ impl Cache {
         }
     }
 
+    /// Refuses another agent's transaction on the block at `address`, where the bus
+    /// carries no data from cache to cache: the bytes that go home first; none if the
+    /// block here is not dirty, and [`Cache::snoop`] answers.
+    pub fn push(&mut self, snoop: Snoop, address: u64) -> Option<BlockData> {
+        let line = self.find(address)?;
+        let next = self.protocol.push(self.line_state(line), snoop)?;
+        let data = BlockData::from_bytes(self.line_bytes(line));
+        if let Some(lost) = self.lost.get_mut(line).filter(|_| next == State::Invalid) {
+            *lost = self.tags[line];
+        }
+        self.set_state(line, next);
+        Some(data)
+    }
+
     /// The addresses of the blocks that the cache holds, in no order.
     pub fn blocks(&self) -> impl Iterator<Item = u64> {
         self.present().map(|line| self.block_in(line))

@@ -18,6 +18,7 @@
 //! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
+mod cache_blocks;
 mod port;
 mod store_buffer;
 mod tagged_memory;
@@ -41,6 +42,7 @@ pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use cache_blocks::BlockOperation;
 use serde::{Deserialize, Serialize};
 
 narthex_kernel::statistics! {
@@ -112,6 +114,8 @@ enum Pending {
     /// A block is to be moved between a block buffer and the device's block at
     /// the address.
     Block { kind: Kind, address: u64 },
+    /// A block is to be written back or dropped.
+    CacheBlock(BlockOperation),
     /// The store buffer is to have fewer entries than this.
     Drain { below: usize },
 }
@@ -121,6 +125,7 @@ enum Pending {
 enum Issued {
     WriteBack,
     Block { address: u64, request: Request, instructions: bool },
+    CacheBlock,
     UncachedLoad,
     UncachedStore,
     BlockTransfer,
@@ -141,6 +146,8 @@ pub struct ProcessorMemory {
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
+    /// Whether invalidating a block loses what is newer than memory.
+    loses_bytes: bool,
     /// None: the process has no tagged memory.
     tags: Option<AccessTags>,
     /// None: the processor has no block buffers.
@@ -151,7 +158,7 @@ pub struct ProcessorMemory {
     issued_block: Option<Issued>,
     /// The uncached access that is under way.
     issued_uncached: Option<Issued>,
-    /// The uncached access that is over and whose instruction will be repeated.
+    /// The access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
     code_version: u64,
@@ -182,6 +189,7 @@ impl ProcessorMemory {
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
+            loses_bytes: false,
             tags: None,
             block_buffers: None,
             supply_time,
@@ -201,7 +209,8 @@ impl ProcessorMemory {
         let buffers = self.block_buffers.as_ref();
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry));
-        (self.agent, self.translation.clone(), caches, self.posted_limit, buffers, self.supply_time)
+        let rules = (self.posted_limit, self.loses_bytes);
+        (self.agent, self.translation.clone(), caches, rules, buffers, self.supply_time)
     }
 
     /// The same for a processor whose process has this translation.
@@ -321,8 +330,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        use Pending::{Conditional, Data, Instructions};
-        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. }))
+        use Pending::{CacheBlock, Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
     }
 
     fn wants_uncached(&self) -> bool {
@@ -343,7 +352,9 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } | Pending::Conditional { .. } => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } | Pending::CacheBlock(_) => {
+                WaitReason::DataMiss
+            }
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -360,6 +371,7 @@ impl ProcessorMemory {
             | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
+            Pending::CacheBlock(pending) => Some(pending.address),
             Pending::Drain { .. } => None,
         }
     }
@@ -375,6 +387,7 @@ impl ProcessorMemory {
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
             Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
+            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
             }
@@ -390,7 +403,7 @@ impl ProcessorMemory {
             }
         };
         self.overtaking = match issued {
-            Issued::WriteBack | Issued::Block { .. }
+            Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
                 if traffic == Traffic::All && !self.store_buffer.is_empty() =>
             {
                 self.overtaking + 1
@@ -427,13 +440,14 @@ impl ProcessorMemory {
                 self.pending = None;
                 true
             }
-            Issued::UncachedLoad => self.finish_uncached(response.value),
-            Issued::UncachedStore => self.finish_uncached(transaction.value),
+            Issued::CacheBlock => self.finish_access(0),
+            Issued::UncachedLoad => self.finish_access(response.value),
+            Issued::UncachedStore => self.finish_access(transaction.value),
             Issued::BlockTransfer => {
                 if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
                     buffers.receive.copy_from_slice(block);
                 }
-                self.finish_uncached(0)
+                self.finish_access(0)
             }
             Issued::PostedStore => {
                 self.store_buffer.pop_front();
@@ -465,6 +479,24 @@ impl ProcessorMemory {
             self.reservation = None;
         }
         reply
+    }
+
+    /// Refuses another agent's transaction where the bus carries no data from cache to
+    /// cache: the bytes of a dirty block, which go home first.
+    pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        let address = self.translation.to_process(transaction.address)?;
+        self.data.push(transaction.kind.snoop()?, address)
+    }
+
+    /// The transaction that was issued is refused. Whether it is formed anew when the
+    /// interconnect is granted again: an upgrade may have lost its copy by then.
+    pub fn refused(&mut self, transaction: &Transaction) -> bool {
+        let issued = self.issued(transaction.kind);
+        let is_formed_anew = matches!(issued, Some(Issued::Block { .. }));
+        if is_formed_anew {
+            *issued = None;
+        }
+        is_formed_anew
     }
 
     /// What is under way, of accesses of this kind.
@@ -563,8 +595,9 @@ impl ProcessorMemory {
         Some((issued, Transaction::block(self.agent, Kind::Read, block)))
     }
 
-    fn finish_uncached(&mut self, value: u64) -> bool {
-        let pending = self.pending.take().expect("an uncached access was pending");
+    /// The access is over, and its instruction will be repeated.
+    fn finish_access(&mut self, value: u64) -> bool {
+        let pending = self.pending.take().expect("an access was pending");
         self.finished = Some((pending, value));
         true
     }

@@ -223,6 +223,14 @@ fn check_bridge(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
     text(py, report)
 }
 
+/// Explores every interleaving of owners and a device that refuse, maybe without a rule.
+#[pyfunction]
+#[pyo3(signature = (without=None))]
+fn check_refusals(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
+    let report = py.detach(|| narthex_checking::check_refusals(without));
+    text(py, report)
+}
+
 /// A machine with everything resolved, and where each value comes from.
 #[pyfunction]
 fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) -> PyResult<String> {
@@ -264,6 +272,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
+    module.add_function(wrap_pyfunction!(check_refusals, module)?)?;
     module.add_function(wrap_pyfunction!(check_shared_memory, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(machine_settings, module)?)?;

@@ -144,6 +144,21 @@ def test_a_place_that_the_machine_lacks_is_refused():
         check("NI2w on io-bus")
 
 
+def test_a_bus_with_refusals_has_no_livelock_unless_an_owner_never_pushes():
+    report = json.loads(_native.check_refusals())
+    assert report["proven"], report["text"]
+    broken = json.loads(_native.check_refusals("push"))
+    assert "refuses" in broken["counter_example"]["steps"][-1]
+    with pytest.raises(Exception, match="push and answer are"):
+        _native.check_refusals("pull")
+
+
+def test_an_interface_holds_where_owners_refuse_and_push():
+    refusing = ["bus.dirty_owner=retry-and-push", "bus.retry_cycles=3"]
+    report = check("CNI0Qm", settings=refusing)
+    assert report["proven"], report["text"]
+
+
 def test_the_bridge_is_fair_and_a_device_starves_without_that():
     fair = json.loads(_native.check_bridge())
     assert fair["proven"], fair["text"]

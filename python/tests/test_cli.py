@@ -22,6 +22,7 @@ COMMANDS = [
     ["check", "protocol"],
     ["check", "interface"],
     ["check", "bridge"],
+    ["check", "refusals"],
     ["check", "shared-memory"],
     ["machine"],
     ["machine", "show"],

@@ -8,7 +8,9 @@ use narthex_interfaces::DeviceDescription;
 use narthex_interfaces::half::{Context, InterfaceHalf, RegisterFault};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;
-use narthex_memory::interconnects::{self, Composition, Interconnect, InterconnectId, MemoryId, Observation};
+use narthex_memory::interconnects::{
+    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal,
+};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::messages::Lengths;
@@ -264,6 +266,18 @@ impl Composition for Step<'_> {
         issued
     }
 
+    fn refuse(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
+        let pushed = match half_of(agent) {
+            None => self.world.guest.caches.push(transaction),
+            Some(half) => self.with_half(half, |half, _| half.push(transaction)),
+        };
+        pushed.map(Refusal::Push)
+    }
+
+    fn refused(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
+        agent == PROCESSOR && self.world.guest.caches.refused(transaction)
+    }
+
     fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
         let reply = match half_of(agent) {
             None => self.world.guest.caches.snoop(transaction),
@@ -355,6 +369,7 @@ impl Composition for Step<'_> {
                     });
                 }
             }
+            Observation::Refused { by, .. } => self.say(|_| format!("; {} refuses it", who(by))),
             Observation::Kept => self.say(|_| ", which keeps it for a device".into()),
             _ => {}
         }

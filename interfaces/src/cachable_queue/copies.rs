@@ -134,6 +134,15 @@ impl Copies {
         }
     }
 
+    /// Refuses another agent's transaction on a dirty copy; see
+    /// [`InterfaceHalf::push`](crate::half::InterfaceHalf::push).
+    pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        match self {
+            Copies::Cache { cache, .. } => cache.push(transaction.kind.snoop()?, transaction.address),
+            Copies::Home(_) | Copies::Passing(_) => None,
+        }
+    }
+
     /// Serves a transaction as the block's home.
     pub fn serve(&mut self, transaction: &Transaction) -> HomeReply {
         match self {

@@ -171,6 +171,15 @@ impl Pointers {
         }
     }
 
+    /// Refuses another agent's transaction on a dirty pointer; see
+    /// [`InterfaceHalf::push`](crate::half::InterfaceHalf::push).
+    pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        match self {
+            Pointers::Cached(cache) => cache.push(transaction.kind.snoop()?, transaction.address),
+            Pointers::Memory { .. } | Pointers::Home(_) => None,
+        }
+    }
+
     /// Serves a transaction as the home of a pointer, if it is on one.
     pub fn serve(&mut self, transaction: &Transaction) -> Option<HomeReply> {
         match self {

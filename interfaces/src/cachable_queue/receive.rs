@@ -348,6 +348,10 @@ impl InterfaceHalf for CachableQueueReceive {
         self.register_delay
     }
 
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.pointers.push(transaction).or_else(|| self.copies.push(transaction))
+    }
+
     fn snoop(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
         if !self.copies.are_coherent() {
             return SnoopReply::default();

@@ -16,7 +16,7 @@
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
@@ -251,6 +251,10 @@ impl InterfaceHalf for CachableQueueSend {
 
     fn register_delay(&self) -> Duration {
         self.register_delay
+    }
+
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.pointers.push(transaction).or_else(|| self.copies.push(transaction))
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {

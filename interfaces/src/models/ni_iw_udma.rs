@@ -292,6 +292,10 @@ impl InterfaceHalf for Receive {
         self.fifo.register_delay()
     }
 
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.merged.push(transaction.kind.snoop()?, transaction.address)
+    }
+
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
         match transaction.kind.snoop() {
             Some(snoop) => {

@@ -87,7 +87,8 @@ impl Blueprint<'_> {
         if let Some((_, range)) = self.memory_of_firmware(part) {
             pages.map(range.start, range.end - range.start, PageAttributes::DATA);
         }
-        let mut memory = self.memory_of(0, agent, part).with_translation(Translation::default());
+        let mut memory =
+            self.memory_of(0, agent, part).with_translation(Translation::default()).with_invalidation();
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
         let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);

@@ -85,6 +85,7 @@ impl super::MachineConfig {
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             processes,
+            // Its seats follow all processors of the node.
             first_agent: AgentId(self.processor_parts().len() as u8),
             attachment,
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),

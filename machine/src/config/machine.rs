@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use narthex_cores as cores;
 use narthex_fabrics::{faults, flow_control, networks};
-use narthex_interfaces::Attachment;
 use narthex_interfaces::registers::PROCESSES_LIMIT;
+use narthex_interfaces::{Attachment, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::processor_memory::{self, block_buffers};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols};
@@ -63,6 +63,9 @@ pub struct MachineConfig {
     /// Further memories of a node, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<String, main_memory::Config>,
+    /// The forwarder between the interface and the network; where the node has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forwarder: Option<forwarder::Config>,
     /// The network between the nodes.
     pub network: networks::Config,
     /// What keeps a sender from overrunning its receiver.
@@ -190,6 +193,7 @@ impl MachineConfig {
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
+            ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
         ];
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {

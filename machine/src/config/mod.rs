@@ -64,7 +64,7 @@ pub use attachments::PrivatePath;
 pub use differences::Difference;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
-pub use node::{FIRMWARE, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
+pub use node::{FIRMWARE, FORWARDER, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;

@@ -53,7 +53,21 @@ pub struct NodeShape {
     pub memories: BTreeMap<String, MemoryPart>,
     /// Its network interface.
     pub interface: InterfacePart,
+    /// Its further devices; each is named by the table of its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices: BTreeMap<String, DevicePart>,
 }
+
+/// A device beside the network interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePart {
+    /// The interconnects of its seats, one for each.
+    pub on: Vec<String>,
+}
+
+/// The table of the one device that there is beside the network interface.
+pub const FORWARDER: &str = "forwarder";
 
 /// A processor, or several that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -158,8 +172,39 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
+        problems.extend(self.device_problems(machine));
         if problems.is_empty() {
             problems.extend(self.reach_problems());
+        }
+        problems
+    }
+
+    fn device_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        for (name, part) in &self.devices {
+            let key = format!("node.devices.{name}");
+            match (name.as_str(), &machine.forwarder) {
+                (FORWARDER, Some(_)) => {}
+                (FORWARDER, None) => {
+                    problems.push(broken(&key, "has no parameters: the machine's file has no [forwarder]"));
+                }
+                _ => {
+                    let known = [FORWARDER.to_owned()];
+                    problems.push(broken(&key, unknown(name, "kind of device", known.iter())));
+                }
+            }
+            let on_key = format!("{key}.on");
+            match &part.on[..] {
+                [on] => problems.extend(self.unknown_interconnect(&on_key, on)),
+                more => {
+                    let message = format!("{more:?} is not allowed; a {name} has one seat");
+                    problems.push(broken(&on_key, message));
+                }
+            }
+        }
+        if machine.forwarder.is_some() && !self.devices.contains_key(FORWARDER) {
+            let message = "describes a device that the node lacks: [node.devices] has no forwarder";
+            problems.push(broken("forwarder", message));
         }
         problems
     }

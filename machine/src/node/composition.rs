@@ -4,7 +4,7 @@
 use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::{
-    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Step, Supplier,
+    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal, Step, Supplier,
 };
 use narthex_memory::processor_memory::{Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
@@ -138,6 +138,20 @@ impl Composition for Node {
             return None;
         }
         Some(transaction)
+    }
+
+    fn refuse(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
+        match self.seat(agent) {
+            None => self.processors[usize::from(agent.0)].memory.push(transaction).map(Refusal::Push),
+            Some(place) => {
+                self.with_seat(now, place, |device, context| device.refuse(place.seat, context, transaction))
+            }
+        }
+    }
+
+    fn refused(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
+        let processor = self.processors.get_mut(usize::from(agent.0));
+        processor.is_some_and(|processor| processor.memory.refused(transaction))
     }
 
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {

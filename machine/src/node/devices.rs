@@ -37,6 +37,12 @@ impl Node {
         self.announce(now, process, |device, process| device.receiver(process));
     }
 
+    /// Packets have come to or gone from the relay: there is room, or something waits.
+    pub(super) fn announce_relayed(&mut self, now: Time) {
+        self.offer_room(now);
+        (0..self.programs() as u8).for_each(|process| self.announce_packet(now, process));
+    }
+
     /// Tells the seats that a process's packets concern that there is news from
     /// the network.
     fn announce(&mut self, now: Time, process: u8, seat: impl Fn(&dyn Device, u8) -> Option<usize>) {

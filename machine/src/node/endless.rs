@@ -64,7 +64,7 @@ impl Node {
     }
 
     /// What reports call an agent.
-    fn agent_name(&self, agent: AgentId) -> String {
+    pub(super) fn agent_name(&self, agent: AgentId) -> String {
         match self.seat(agent) {
             None => format!("processor {}", agent.0),
             Some(place) => self.devices[place.device].seats()[place.seat].name.clone(),

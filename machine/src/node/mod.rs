@@ -102,6 +102,8 @@ enum Event {
     SleepOver(usize, u64),
     /// Devices assert these interrupt lines of a processor from now on.
     Lines(usize, u64),
+    /// Packets have come to or gone from the network port's relay.
+    Relayed,
 }
 
 /// One node of the machine.
@@ -403,6 +405,7 @@ impl Node {
                 self.ask_for_processor(index, now);
             }
             Event::Lines(index, lines) => self.assert_lines(now, index, lines),
+            Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
@@ -450,6 +453,9 @@ impl Node {
         };
         if let Some(at) = network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
+        }
+        if self.network.take_relay_news() {
+            self.events.schedule(now, Event::Relayed);
         }
     }
 

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
+//!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
 //!   device:        Timer                         a seat acts by itself
@@ -23,8 +24,8 @@ use std::fmt::Debug;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
-use narthex_memory::Kind;
 use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
+use narthex_memory::{Kind, Transaction};
 
 use super::Node;
 use super::composition::Agent;
@@ -74,6 +75,15 @@ pub struct Hold {
     pub address: u64,
 }
 
+/// A transaction that an agent has refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// When it had the bus, and what it would have done.
+    pub crossing: Crossing,
+    /// Who refused it.
+    pub by: Agent,
+}
+
 /// Begin and end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
@@ -106,6 +116,8 @@ pub enum Event {
     Timer(usize),
     /// A bus is taken, for how long is not known yet.
     Held(Hold),
+    /// A transaction has a bus and is not carried, because an agent refuses it.
+    Refused(Refused),
     /// A bridge keeps that bus for a device.
     Kept(&'static str),
     /// That bus, which was taken or kept, is free again without a transaction.
@@ -216,22 +228,27 @@ impl Node {
     pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
         let interconnect = &self.interconnects[usize::from(on.0)];
         let (bus, clock) = (interconnect.name(), interconnect.occupancy_clock());
+        let crossing = |(granted, released): (Time, Time), transaction: &Transaction| Crossing {
+            bus,
+            granted,
+            released,
+            cycles: clock.whole_cycles_in(released - granted),
+            agent: self.agent(transaction.agent),
+            kind: transaction.kind,
+            address: transaction.address,
+            supplier: None,
+        };
         let (at, event) = match seen {
-            Observation::Crossing { time: (granted, released), transaction, supplier } => {
-                let crossing = Crossing {
-                    bus,
-                    granted,
-                    released,
-                    cycles: clock.whole_cycles_in(released - granted),
-                    agent: self.agent(transaction.agent),
-                    kind: transaction.kind,
-                    address: transaction.address,
-                    supplier: supplier.map(|supplier| match supplier {
-                        interconnects::Supplier::Agent(agent) => Supplier::Agent(self.agent(agent)),
-                        interconnects::Supplier::Memory(_) => Supplier::MainMemory,
-                    }),
-                };
-                (granted, Event::Crossing(crossing))
+            Observation::Crossing { time, transaction, supplier } => {
+                let supplier = supplier.map(|supplier| match supplier {
+                    interconnects::Supplier::Agent(agent) => Supplier::Agent(self.agent(agent)),
+                    interconnects::Supplier::Memory(_) => Supplier::MainMemory,
+                });
+                (time.0, Event::Crossing(Crossing { supplier, ..crossing(time, transaction) }))
+            }
+            Observation::Refused { time, transaction, by } => {
+                let refused = Refused { crossing: crossing(time, transaction), by: self.agent(by) };
+                (time.0, Event::Refused(refused))
             }
             Observation::Held(transaction) => {
                 let (kind, address) = (transaction.kind, transaction.address);

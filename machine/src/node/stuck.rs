@@ -6,7 +6,8 @@ use narthex_fabrics::flow_control::State as FlowState;
 use narthex_fabrics::{FrameKind, FrameSummary, Rank};
 use narthex_interfaces::QueueState;
 use narthex_kernel::Time;
-use narthex_memory::interconnects::Interconnect;
+use narthex_memory::AgentId;
+use narthex_memory::interconnects::{Interconnect, Refused};
 use narthex_memory::processor_memory::WaitReason;
 use serde::Serialize;
 
@@ -88,6 +89,24 @@ pub struct UnderWay {
     pub destination: Rank,
 }
 
+/// A transaction that was refused and that no interconnect has carried yet.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StuckTransaction {
+    /// The rank of the process whose processor issued it; none if a device did.
+    #[serde(skip)]
+    pub rank: Option<Rank>,
+    /// Who issued it.
+    pub agent: String,
+    /// What it would do: "reads the block at 0x1000".
+    pub what: String,
+    /// Who refuses it.
+    pub by: String,
+    /// How often it was refused.
+    pub times: u64,
+    /// Since when, in picoseconds.
+    pub since_ps: u64,
+}
+
 /// How a node stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckNode {
@@ -103,6 +122,8 @@ pub struct StuckNode {
     pub lost: Vec<Lost>,
     /// The bridge to its I/O bus, in words.
     pub bridge: Option<String>,
+    /// Transactions that an agent refuses again and again.
+    pub refused: Vec<StuckTransaction>,
     /// When a message was delivered here, or a program called the system, last.
     pub progressed_at: Time,
 }
@@ -119,8 +140,27 @@ impl Node {
             under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
             lost: self.network.lost().to_vec(),
             bridge: self.interconnects.iter().find_map(Interconnect::describe),
+            refused: self.interconnects.iter().flat_map(|bus| self.stuck_transactions(bus)).collect(),
             progressed_at: self.progressed_at,
         }
+    }
+
+    fn stuck_transactions(&self, bus: &Interconnect) -> Vec<StuckTransaction> {
+        let stuck = |refused: &Refused| StuckTransaction {
+            rank: self.rank_of(refused.agent),
+            agent: self.agent_name(refused.agent),
+            what: refused.kind.in_words(&self.place_of(refused.address).to_string()),
+            by: self.agent_name(refused.by),
+            times: refused.times,
+            since_ps: refused.since.as_ps(),
+        };
+        bus.refused().iter().map(stuck).collect()
+    }
+
+    /// The process that an agent's processor runs.
+    fn rank_of(&self, agent: AgentId) -> Option<Rank> {
+        let process = self.processors.get(usize::from(agent.0))?.process;
+        (process < self.programs()).then(|| self.network.state().placement.rank(self.id, process as u8))
     }
 
     /// Where a processor is, and the calls that led there.

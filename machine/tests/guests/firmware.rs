@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::shapes::TWO_BUSES;
 use crate::support::elf::{EXECUTE, READ, Segment, WRITE, file};
-use crate::support::{program, request};
+use crate::support::{DATA, program, request};
 
 /// 64 KiB from 0x10000 on.
 const MEMORY: [&str; 2] =
@@ -180,4 +180,31 @@ fn a_checkpoint_is_not_resumed_with_other_firmware() {
         );
         assert_eq!(other.difference(&one), difference);
     }
+}
+
+/// A block that is flushed crosses the bus at 250 MHz: from its next edge 4 ns of
+/// arbitration, 4 ns of address, 8 ns of data over 32 bytes, and the memory's 120 ns.
+#[test]
+fn a_flush_takes_a_write_back_on_the_bus_to_the_cycle() {
+    let host = |operation: &str| {
+        format!(
+            "
+            li s1, {DATA}
+            sd s1, 0(s1)
+            csrrs t0, 0xc00, zero
+            {operation}
+            csrrs t1, 0xc00, zero
+            sub t2, t1, t0
+            report cycles, t2
+            exit 0"
+        )
+    };
+    let measured = |operation: &str| {
+        let document =
+            run(&request("hpca98", "NI2w"), &program(&host(operation)), &mut |_| true).expect("it runs");
+        let crossed = document["nodes"][0]["statistics"]["bus_write_backs"].as_u64();
+        (crate::support::reported(&document, 0, "cycles"), crossed)
+    };
+    assert_eq!(measured("cbo.flush (s1)"), (140, Some(1)));
+    assert_eq!(measured("cbo.zero (s1)"), (2, Some(0)));
 }

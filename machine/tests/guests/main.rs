@@ -23,6 +23,7 @@ mod overflow;
 mod packets;
 mod process_threads;
 mod processes;
+mod refusals;
 mod regions;
 mod shapes;
 mod threads;

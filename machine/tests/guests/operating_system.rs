@@ -165,6 +165,7 @@ impl DeviceDescription for Registrar {
             concern: 0..0,
             is_coherent: false,
             lines: 0,
+            refuses: false,
         }]
     }
 

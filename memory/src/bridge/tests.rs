@@ -45,6 +45,8 @@ fn timing() -> Timing {
         address_cycles: 1,
         extra_cycles: extra_cycles(1, 8),
         cache_supply_time: Duration::from_ns(110),
+        dirty_owner: Default::default(),
+        retry_cycles: None,
     };
     Timing::new(&memory, &config(), 64)
 }

@@ -31,10 +31,15 @@
 //! transaction remembers it until it is used again, and takes its bytes when they
 //! cross the bus to home memory.
 //!
+//! So are owners that refuse: a cache with a dirty copy refuses another's transaction,
+//! and the bus carries its block home before anything else. Refusals and pushes that
+//! alone lead back to where they began are a livelock ([`livelock`]).
+//!
 //! What a proof covers: one block (blocks do not interact in the table), the
 //! given number of caches, transactions that are atomic on the bus. What it does
 //! not: fairness of the bus's arbitration, and timing.
 
+mod livelock;
 mod step;
 mod world;
 
@@ -42,8 +47,9 @@ mod world;
 mod tests;
 
 use crate::protocols::Protocol;
+use livelock::IdleSteps;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Instant;
 use step::Step;
@@ -57,13 +63,14 @@ pub const LARGEST_CACHES: u8 = 5;
 pub struct CheckOptions {
     caches: u8,
     snarfing: bool,
+    refusing: bool,
 }
 
 impl CheckOptions {
     /// Explore with this many caches, 1 to [`LARGEST_CACHES`].
     pub fn with_caches(caches: usize) -> Result<Self, CheckError> {
         match u8::try_from(caches) {
-            Ok(caches @ 1..=LARGEST_CACHES) => Ok(CheckOptions { caches, snarfing: false }),
+            Ok(caches @ 1..=LARGEST_CACHES) => Ok(CheckOptions { caches, ..CheckOptions::default() }),
             _ => Err(CheckError::Caches { caches }),
         }
     }
@@ -73,13 +80,19 @@ impl CheckOptions {
     pub fn snarfing(self) -> Self {
         CheckOptions { snarfing: true, ..self }
     }
+
+    /// The same on a bus that carries no data from cache to cache: the owner of a dirty
+    /// block refuses others' transactions and pushes it home first.
+    pub fn refusing(self) -> Self {
+        CheckOptions { refusing: true, ..self }
+    }
 }
 
 impl Default for CheckOptions {
     /// Three caches: a writer, a reader, and one more that sees both. Each pair
     /// of states meets in front of a third.
     fn default() -> Self {
-        CheckOptions { caches: 3, snarfing: false }
+        CheckOptions { caches: 3, snarfing: false, refusing: false }
     }
 }
 
@@ -106,10 +119,11 @@ enum Property {
     SharedLine,
     NoNever,
     NoDeadlock,
+    NoLivelock,
 }
 
 impl Property {
-    const ALL: [Property; 9] = [
+    const ALL: [Property; 10] = [
         Property::OneWriter,
         Property::LoadsLast,
         Property::StoresLast,
@@ -119,7 +133,13 @@ impl Property {
         Property::SharedLine,
         Property::NoNever,
         Property::NoDeadlock,
+        Property::NoLivelock,
     ];
+
+    /// Those that a check with these options proves.
+    fn proven(options: CheckOptions) -> impl Iterator<Item = Property> {
+        Self::ALL.into_iter().filter(move |&property| property != Property::NoLivelock || options.refusing)
+    }
 
     const fn sentence(self) -> &'static str {
         match self {
@@ -133,6 +153,9 @@ impl Property {
             Property::NoNever => "no combination that the table excludes is reached",
             Property::NoDeadlock => {
                 "no deadlock: the bus can grant every waiting cache, and then its access is done"
+            }
+            Property::NoLivelock => {
+                "no livelock: refusals and pushes alone never lead back to where they began"
             }
         }
     }
@@ -161,6 +184,8 @@ pub struct CheckReport {
     pub caches: u8,
     /// Whether they snarf.
     pub snarfing: bool,
+    /// Whether the owner of a dirty block refuses others' transactions.
+    pub refusing: bool,
     /// Different states visited: all that can be reached, if the protocol holds.
     pub states: usize,
     /// Events tried, also those that led to a state known before.
@@ -195,7 +220,9 @@ impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.holds() { "holds" } else { "FAILS" };
         let snarfing = if self.snarfing { " that snarf" } else { "" };
-        writeln!(f, "{} {verdict}: {} caches{snarfing}, one block, home memory", self.protocol, self.caches)?;
+        let refusing = if self.refusing { ", owners that refuse and push" } else { "" };
+        let Self { protocol, caches, .. } = self;
+        writeln!(f, "{protocol} {verdict}: {caches} caches{snarfing}, one block, home memory{refusing}")?;
         writeln!(
             f,
             "{} states, {} transitions, depth {}, {:.3} s",
@@ -225,17 +252,19 @@ impl fmt::Display for CounterExample {
 pub fn check(protocol: &Protocol, options: CheckOptions) -> CheckReport {
     let start = Instant::now();
     let mut search = Search::new(protocol, options);
-    let counter_example = search.explore().map(|(reached, event)| search.tell(reached, event));
+    let violation = search.explore().map(|(reached, event)| search.tell(reached, event));
+    let counter_example = violation.or_else(|| search.livelock());
     CheckReport {
         protocol: protocol.name,
         caches: options.caches,
         snarfing: options.snarfing,
+        refusing: options.refusing,
         states: search.reached.len(),
         transitions: search.transitions,
         depth: search.reached.last().map_or(0, |farthest| farthest.depth),
         proven: match counter_example {
             Some(_) => Vec::new(),
-            None => Property::ALL.map(Property::sentence).to_vec(),
+            None => Property::proven(options).map(Property::sentence).collect(),
         },
         counter_example,
         elapsed_us: start.elapsed().as_micros() as u64,
@@ -257,7 +286,10 @@ struct Search<'a> {
     options: CheckOptions,
     /// Worlds in the order of discovery, hence of depth: also the queue.
     reached: Vec<Reached>,
-    known: HashSet<World>,
+    /// The place of each world in `reached`.
+    known: HashMap<World, usize>,
+    /// Events that got nothing done.
+    idle: IdleSteps,
     transitions: usize,
 }
 
@@ -267,7 +299,8 @@ impl<'a> Search<'a> {
         Search {
             protocol,
             options,
-            known: HashSet::from([world.clone()]),
+            known: HashMap::from([(world.clone(), 0)]),
+            idle: IdleSteps::default(),
             reached: vec![Reached { world, depth: 0, from: None }],
             transitions: 0,
         }
@@ -282,7 +315,12 @@ impl<'a> Search<'a> {
             for event in world.events() {
                 self.transitions += 1;
                 match Step::next(self.protocol, &world, event) {
-                    Ok(next) => self.discover(next.canonical(), place, event),
+                    Ok((next, is_idle)) => {
+                        let to = self.discover(next.canonical(), place, event);
+                        if is_idle {
+                            self.idle.add(place, to, event);
+                        }
+                    }
                     Err(_) => return Some((place, event)),
                 }
             }
@@ -291,31 +329,54 @@ impl<'a> Search<'a> {
         None
     }
 
-    fn discover(&mut self, world: World, from: usize, event: Event) {
-        if self.known.insert(world.clone()) {
+    /// The place of a world.
+    fn discover(&mut self, world: World, from: usize, event: Event) -> usize {
+        let new = self.reached.len();
+        let place = *self.known.entry(world.clone()).or_insert(new);
+        if place == new {
             let depth = self.reached[from].depth + 1;
             self.reached.push(Reached { world, depth, from: Some((from, event)) });
         }
+        place
     }
 
     /// Repeats the way to a violation with real version numbers and tells it.
     fn tell(&self, place: usize, violating: Event) -> CounterExample {
-        let mut world = World::initial(self.options);
-        let mut steps = Vec::new();
         let mut way = self.way_to(place);
         way.push(violating);
+        let (mut steps, end) = self.told(way);
+        let Some((story, Violation { property, words })) = end else {
+            unreachable!("an event that violates a property does so again when it is told")
+        };
+        steps.push(format!("{story}, but {words}"));
+        CounterExample { violated: property.sentence(), steps }
+    }
+
+    /// The way to a circle of refusals and pushes, and once round it, if there is one.
+    fn livelock(&self) -> Option<CounterExample> {
+        let (place, circle) = self.idle.circle()?;
+        let mut way = self.way_to(place);
+        let before = way.len();
+        way.extend(circle);
+        let (mut steps, _) = self.told(way);
+        steps.push(format!("the same again from step {} on, for ever", before + 1));
+        Some(CounterExample { violated: Property::NoLivelock.sentence(), steps })
+    }
+
+    /// Events from the start on, with real version numbers, in words; and the one that
+    /// violates a property.
+    fn told(&self, way: Vec<Event>) -> (Vec<String>, Option<(String, Violation)>) {
+        let mut world = World::initial(self.options);
+        let mut steps = Vec::new();
         for event in way {
             let (result, story) = Step::told(self.protocol, &world, event);
             match result {
                 Ok(next) => world = next,
-                Err(Violation { property, words }) => {
-                    steps.push(format!("{story}, but {words}"));
-                    return CounterExample { violated: property.sentence(), steps };
-                }
+                Err(violation) => return (steps, Some((story, violation))),
             }
             steps.push(story);
         }
-        unreachable!("an event that violates a property does so again when it is told")
+        (steps, None)
     }
 
     /// The events from the start to a world.

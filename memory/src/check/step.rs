@@ -15,15 +15,22 @@ use std::fmt;
 pub(super) struct Step<'a> {
     protocol: &'a Protocol,
     world: World,
+    /// It only refuses or pushes.
+    is_idle: bool,
     story: Option<String>,
 }
 
 impl<'a> Step<'a> {
-    /// The world after `event`, or the property that it violates.
-    pub(super) fn next(protocol: &'a Protocol, world: &World, event: Event) -> Result<World, Violation> {
-        let mut step = Step { protocol, world: world.clone(), story: None };
+    /// The world after `event` and whether that got nothing done, or the property that
+    /// it violates.
+    pub(super) fn next(
+        protocol: &'a Protocol,
+        world: &World,
+        event: Event,
+    ) -> Result<(World, bool), Violation> {
+        let mut step = Step { protocol, world: world.clone(), is_idle: false, story: None };
         step.run(event)?;
-        Ok(step.world)
+        Ok((step.world, step.is_idle))
     }
 
     /// Like [`Step::next`], with the event told in words.
@@ -32,7 +39,7 @@ impl<'a> Step<'a> {
         world: &World,
         event: Event,
     ) -> (Result<World, Violation>, String) {
-        let mut step = Step { protocol, world: world.clone(), story: Some(String::new()) };
+        let mut step = Step { protocol, world: world.clone(), is_idle: false, story: Some(String::new()) };
         let result = step.run(event);
         let story = step.story.take().unwrap_or_default();
         (result.map(|()| step.world), story)
@@ -52,6 +59,7 @@ impl<'a> Step<'a> {
         match event {
             Event::Access(cache, access) => self.access(cache, access)?,
             Event::Grant(cache) => self.grant(cache)?,
+            Event::Push => self.push()?,
             Event::Forget(cache) => {
                 self.say(|| format!("another block takes the line that {cache} had for it"));
                 self.line(cache).lost = false;
@@ -81,6 +89,10 @@ impl<'a> Step<'a> {
         let access = self.line(cache).pending.take().expect("only a waiting cache is granted");
         self.say(|| format!("the bus grants {cache}"));
         match self.consult(cache, access)? {
+            AccessAction::Ask(request) if self.is_refused(Some(cache), request.snoop()) => {
+                self.line(cache).pending = Some(access);
+                Ok(())
+            }
             AccessAction::Ask(request) => {
                 self.transact(cache, request)?;
                 self.retry(cache, access)
@@ -163,6 +175,40 @@ impl<'a> Step<'a> {
             return Ok(());
         }
         Err(Violation::new(property, format!("the last write was version {last}")))
+    }
+
+    /// Whether a cache refuses a transaction, because it has a dirty copy on a bus that
+    /// carries no data from cache to cache. The block is on its way home then, and no
+    /// other cache has acted.
+    fn is_refused(&mut self, issuer: Option<Cache>, snoop: Snoop) -> bool {
+        if !self.world.refusing {
+            return false;
+        }
+        let others = (0..self.world.lines.len() as u8).map(Cache).filter(|&cache| Some(cache) != issuer);
+        for cache in others {
+            let Line { state, version, .. } = *self.line(cache);
+            let Some(next) = self.protocol.push(state, snoop) else { continue };
+            self.is_idle = true;
+            self.say(|| format!(": {snoop:?}; {cache} was {state}, refuses it and is {next}"));
+            let has_lost = self.world.snarfing && !next.is_readable();
+            let kept = if next.is_readable() { version } else { NO_DATA };
+            let line = self.line(cache);
+            *line = Line { state: next, version: kept, lost: line.lost || has_lost, ..*line };
+            self.world.push = Some((cache, version));
+            return true;
+        }
+        false
+    }
+
+    /// The bus carries home what a cache has pushed; the others see a write-back.
+    fn push(&mut self) -> Result<(), Violation> {
+        let (cache, version) = self.world.push.take().expect("a block is on its way");
+        self.is_idle = true;
+        self.say(|| format!("the bus carries {} home from {cache}", Named(version)));
+        self.broadcast(Some(cache), Snoop::WriteBack)?;
+        self.world.home = version;
+        self.snarf(Some(cache), Snoop::WriteBack);
+        Ok(())
     }
 
     /// A cache's granted transaction, at once: the others snoop, one of
@@ -268,6 +314,7 @@ impl<'a> Step<'a> {
         let wanted = matches!(snoop, Snoop::Read | Snoop::ReadExclusive | Snoop::ReadOnce);
         let wrong = match (action.supplies, action.updates_home) {
             (true, _) if !wanted => "supplies data that nobody asks for",
+            (true, _) if self.world.refusing => "supplies data to a cache, which this bus does not carry",
             (true, _) if !self.line(cache).state.is_readable() => "supplies data that it lacks",
             (false, true) => "updates home memory with data that it does not supply",
             _ => return Ok(()),
@@ -287,6 +334,9 @@ impl<'a> Step<'a> {
 
     fn read_once(&mut self) -> Result<(), Violation> {
         self.say(|| "a device reads the block once".to_owned());
+        if self.is_refused(None, Snoop::ReadOnce) {
+            return Ok(());
+        }
         let (supplied, _) = self.broadcast(None, Snoop::ReadOnce)?;
         let version = supplied.unwrap_or(self.world.home);
         self.say(|| format!(" and gets {}", Named(version)));

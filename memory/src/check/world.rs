@@ -37,12 +37,16 @@ pub(super) struct World {
     pub(super) lines: Vec<Line>,
     /// The caches snarf.
     pub(super) snarfing: bool,
+    /// Owners refuse.
+    pub(super) refusing: bool,
+    /// The block on its way home from a cache that has refused.
+    pub(super) push: Option<(Cache, Version)>,
     pub(super) home: Version,
     pub(super) last: Version,
 }
 
 /// The name of a cache in counter-examples: A, B, C.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Cache(pub(super) u8);
 
 impl fmt::Display for Cache {
@@ -58,6 +62,8 @@ pub(super) enum Event {
     Access(Cache, Access),
     /// The bus grants a cache that has asked.
     Grant(Cache),
+    /// The bus carries the block home that a cache pushes.
+    Push,
     /// The empty line of a lost block takes another block.
     Forget(Cache),
     /// A device without a cache replaces the whole block.
@@ -71,12 +77,19 @@ impl World {
     pub(super) fn initial(options: CheckOptions) -> Self {
         let empty = Line { state: State::Invalid, version: NO_DATA, pending: None, lost: false };
         let lines = vec![empty; options.caches as usize];
-        World { lines, snarfing: options.snarfing, home: FIRST, last: FIRST }
+        World {
+            lines,
+            snarfing: options.snarfing,
+            refusing: options.refusing,
+            push: None,
+            home: FIRST,
+            last: FIRST,
+        }
     }
 
     /// Everything that can happen in this world. A cache that waits for the bus
     /// serves its owner nothing else; there is nothing to evict of an invalid
-    /// line.
+    /// line. A push has the bus before all others.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> + '_ {
         let of_caches = self.lines.iter().zip(0..).flat_map(|(line, index)| {
             let cache = Cache(index);
@@ -87,10 +100,14 @@ impl World {
                 .map(move |access| Event::Access(cache, access));
             let forgets = line.lost && line.pending.is_none();
             accesses
-                .chain(line.pending.map(|_| Event::Grant(cache)))
+                .chain(line.pending.filter(|_| self.push.is_none()).map(|_| Event::Grant(cache)))
                 .chain(forgets.then_some(Event::Forget(cache)))
         });
-        of_caches.chain([Event::WriteBlock, Event::ReadOnce])
+        let of_bus = match self.push {
+            Some(_) => &[Event::Push][..],
+            None => &[Event::WriteBlock, Event::ReadOnce][..],
+        };
+        of_caches.chain(of_bus.iter().copied())
     }
 
     /// The same world with its versions reduced to "last" and "not the last".
@@ -101,6 +118,7 @@ impl World {
             line.version = reduce(line.version);
         }
         self.home = reduce(self.home);
+        self.push = self.push.map(|(cache, version)| (cache, reduce(version)));
         self.last = FIRST;
         self
     }
@@ -114,7 +132,8 @@ impl World {
             return Err(Violation::new(Property::OneWriter, format!("now {holders}")));
         }
         let kept = |line: &Line| line.state.is_dirty() && line.version == self.last;
-        if self.home != self.last && !self.lines.iter().any(kept) {
+        let is_pushed = self.push.is_some_and(|(_, version)| version == self.last);
+        if self.home != self.last && !is_pushed && !self.lines.iter().any(kept) {
             let words = format!(
                 "now home memory has version {} and no dirty copy has version {}, the last write",
                 self.home, self.last

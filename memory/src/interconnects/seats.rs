@@ -13,17 +13,24 @@ pub struct Seat {
     pub concern: Range<u64>,
     /// It may take in bytes that cross for another agent.
     pub snarfs: bool,
+    /// It may refuse transactions.
+    pub refuses: bool,
 }
 
 impl Seat {
     /// The seat of a processor's caches, which may hold any block.
     pub fn of_processor(agent: AgentId) -> Self {
-        Seat { agent, concern: 0..u64::MAX, snarfs: true }
+        Seat { agent, concern: 0..u64::MAX, snarfs: true, refuses: false }
     }
 
     /// The seat of a device, which cares for the blocks in `concern`.
     pub fn of_device(agent: AgentId, concern: Range<u64>) -> Self {
-        Seat { agent, concern, snarfs: false }
+        Seat { agent, concern, snarfs: false, refuses: false }
+    }
+
+    /// The same seat, whose agent may refuse transactions.
+    pub fn refusing(self) -> Self {
+        Seat { refuses: true, ..self }
     }
 }
 
@@ -53,6 +60,18 @@ impl Seats {
     /// that issued: its place, and the agent.
     pub(crate) fn snarfing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
         self.find(next, transaction.agent, |seat| seat.snarfs)
+    }
+
+    /// The first seat from place `next` on whose agent may refuse a transaction on
+    /// its blocks, but for the one that issued: its place, and the agent.
+    pub(crate) fn refusing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
+        let address = transaction.address;
+        self.find(next, transaction.agent, |seat| seat.refuses && seat.concern.contains(&address))
+    }
+
+    /// Whether an agent may refuse transactions.
+    pub(crate) fn refuses(&self, agent: AgentId) -> bool {
+        self.0.iter().any(|seat| seat.agent == agent && seat.refuses)
     }
 
     #[inline]

@@ -12,6 +12,10 @@
 //! answer. Nothing else crosses in between, so the snoop at the beginning and the
 //! fill at the end are atomic.
 //!
+//! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
+//! transaction that one of them refuses, and of a dirty block that its owner pushes
+//! home then, is told in `refusals.rs`.
+//!
 //! A bridge may sit on the bus ([`super::bridged_bus`]). What is for an address
 //! behind it begins here and is the bridge's from then on.
 
@@ -22,10 +26,12 @@ use std::hash::{Hash, Hasher};
 use super::bridged_bus::{self, BridgedBus};
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, block_transaction, complete,
+    Step, Underway, block_transaction, complete, snarf,
 };
+use super::refusals::{Refusal, Refusals, Refused};
 use crate::bridge::Turn;
 use crate::bus::Bus;
+use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 
 /// A snooping bus with its agents.
@@ -38,12 +44,20 @@ pub struct SnoopingBus {
     /// The bridge on it: its place among the agents, and the bus behind it.
     bridge: Option<(AgentId, InterconnectId)>,
     pub(super) underway: Option<Underway>,
+    /// None: no agent on it may refuse.
+    refusals: Option<Box<Refusals>>,
 }
 
 impl SnoopingBus {
     /// An idle bus with these agents on it, where `homes` says who answers.
     pub fn new(names: Names, bus: Bus, seats: Seats, homes: AddressMap) -> Self {
-        SnoopingBus { names, bus, seats, homes, bridge: None, underway: None }
+        SnoopingBus { names, bus, seats, homes, bridge: None, underway: None, refusals: None }
+    }
+
+    /// The same bus, whose agents may refuse transactions; a refused one takes so many
+    /// of its cycles. No bridge is on it.
+    pub fn with_refusals(self, retry_cycles: u32) -> Self {
+        SnoopingBus { refusals: Some(Box::new(Refusals::taking(retry_cycles.into()))), ..self }
     }
 
     /// The same bus with a bridge on it to the interconnect `behind`.
@@ -118,6 +132,10 @@ impl SnoopingBus {
     /// The transaction on the bus is over.
     fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let bus = Self::of(composition, on);
+        if bus.refusals.is_some() && Self::release_after_refusal(composition, now, on) {
+            return;
+        }
+        let bus = Self::of(composition, on);
         match bus.underway.take() {
             None => {
                 let behind = bus.behind();
@@ -168,9 +186,21 @@ impl Rules for SnoopingBus {
         {
             return BridgedBus::take_upper(composition, now, behind);
         }
-        let Some(transaction) = composition.issue(now, agent, on) else {
+        let is_refusing = bus.refusals.is_some();
+        let kept = bus.refusals.as_mut().and_then(|refusals| refusals.take_kept(agent));
+        let Some(transaction) = kept.or_else(|| composition.issue(now, agent, on)) else {
+            if let Some(refusals) = &mut Self::of(composition, on).refusals {
+                refusals.carried(agent);
+            }
             composition.observe(now, on, Observation::GrantedInVain(agent));
             return Self::free(composition, now, on);
+        };
+        let transaction = match is_refusing {
+            true => match Self::carried_or_refused(composition, now, on, transaction) {
+                Some(transaction) => transaction,
+                None => return,
+            },
+            false => transaction,
         };
         let answer = match Self::of(composition, on).homes.home(transaction.address) {
             Home::Beyond(behind) => {
@@ -186,14 +216,16 @@ impl Rules for SnoopingBus {
 
     fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
         let bridge = self.bridge.map(|(agent, behind)| (agent, bridged_bus::bridge(all, behind)));
-        if self.underway.is_some() || bridge.is_some_and(|(_, bridge)| bridge.has_memory()) {
+        let is_refused = self.refusals.as_ref().is_some_and(|refusals| refusals.is_ending);
+        if self.underway.is_some() || is_refused || bridge.is_some_and(|(_, bridge)| bridge.has_memory()) {
             return Vec::new();
         }
         let turn = bridge.and_then(|(agent, bridge)| Some((agent, bridge.wants_memory()?)));
         if let Some((agent, Turn::First)) = turn {
             return vec![agent];
         }
-        let agents = self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent));
+        let keeps = |agent| self.refusals.as_ref().is_some_and(|refusals| refusals.keeps_of(agent));
+        let agents = self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent) || keeps(agent));
         agents.chain(turn.map(|(agent, _)| agent)).collect()
     }
 
@@ -223,31 +255,138 @@ impl Rules for SnoopingBus {
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
-        vec![(self.names.prefix, &self.bus.statistics)]
+        let own = std::iter::once(&self.bus.statistics as &dyn StatisticSet);
+        let refused = self.refusals.iter().map(|refusals| &refusals.statistics as &dyn StatisticSet);
+        own.chain(refused).map(|set| (self.names.prefix, set)).collect()
     }
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        vec![&mut self.bus.statistics]
+        let own = std::iter::once(&mut self.bus.statistics as &mut dyn StatisticSet);
+        own.chain(self.refusals.iter_mut().map(|own| &mut own.statistics as &mut dyn StatisticSet)).collect()
     }
 
     fn peek(&self, block: u64) -> Option<&[u8]> {
-        self.underway.as_ref()?.peek(block)
+        let pushed = || self.refusals.as_ref()?.push.as_ref().filter(|push| push.address == block)?.data.as_deref();
+        self.underway.as_ref().and_then(|underway| underway.peek(block)).or_else(pushed)
     }
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
         if let Some(underway) = &mut self.underway {
             underway.poke(address, bytes);
         }
+        let push = self.refusals.as_mut().and_then(|refusals| refusals.push.as_mut());
+        let Some(Transaction { address: block, data: Some(data), .. }) = push else { return };
+        if let Some(start) = address.checked_sub(*block).filter(|&start| start < data.len() as u64) {
+            data[start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    fn refused(&self) -> &[Refused] {
+        self.refusals.as_ref().map_or(&[], |refusals| refusals.waiting())
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
         self.underway.hash(hasher);
+        if let Some(refusals) = &self.refusals {
+            refusals.state().hash(hasher);
+        }
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SnoopingBus { names: _, bus, seats: _, homes: _, bridge: _, underway } = self;
+        let SnoopingBus { names: _, bus, seats: _, homes: _, bridge: _, underway, refusals } = self;
         archive.value(bus)?;
-        archive.value(underway)
+        archive.value(underway)?;
+        archive.value(refusals)
+    }
+}
+
+/// Transactions that an agent refuses. Out of line: most buses have none.
+impl SnoopingBus {
+    fn refusals<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Refusals {
+        Self::of(composition, on).refusals.as_mut().expect("agents may refuse")
+    }
+
+    /// A transaction that all agents let pass; none if one of them refuses it.
+    #[inline(never)]
+    fn carried_or_refused<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: Transaction,
+    ) -> Option<Transaction> {
+        let Some((by, refusal)) = Self::refusal(composition, now, on, &transaction) else {
+            Self::refusals(composition, on).carried(transaction.agent);
+            return Some(transaction);
+        };
+        let pushes = matches!(refusal, Refusal::Push(_));
+        let is_formed_anew = composition.refused(transaction.agent, &transaction);
+        let cycles = Self::refusals(composition, on).retry_cycles;
+        let end = Self::of(composition, on).bus.clock().after(now, cycles);
+        let refusals = Self::refusals(composition, on);
+        refusals.refuse((now, end), &transaction, by, pushes);
+        refusals.is_ending = true;
+        if let Refusal::Push(data) = refusal {
+            refusals.push = Some(Transaction::carrying(by, Kind::WriteBack, transaction.address, data));
+        }
+        let bus = Self::of(composition, on);
+        bus.bus.held(end - now);
+        bus.bus.wait_again(end, transaction.agent, pushes);
+        let seen = Observation::Refused { time: (now, end), transaction: &transaction, by };
+        composition.observe(now, on, seen);
+        composition.schedule(end, on, Step::Release);
+        if !is_formed_anew {
+            Self::refusals(composition, on).keep(transaction);
+        }
+        None
+    }
+
+    /// The first agent that refuses a transaction.
+    fn refusal<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) -> Option<(AgentId, Refusal)> {
+        let bus = Self::of(composition, on);
+        if transaction.kind.is_uncached() {
+            let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
+            let asked = bus.seats.refuses(device);
+            return asked.then(|| composition.refuse(now, device, transaction)).flatten().map(|why| (device, why));
+        }
+        let mut next = 0;
+        while let Some((place, agent)) = Self::of(composition, on).seats.refusing(next, transaction) {
+            next = place + 1;
+            if let Some(refusal) = composition.refuse(now, agent, transaction) {
+                return Some((agent, refusal));
+            }
+        }
+        None
+    }
+
+    /// The bus is free after a refusal or after the push that followed it; false if
+    /// neither had it.
+    #[inline(never)]
+    fn release_after_refusal<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+        let refusals = Self::refusals(composition, on);
+        let was_refused = std::mem::take(&mut refusals.is_ending);
+        match (was_refused, refusals.push.clone()) {
+            (false, None) => return false,
+            (true, Some(push)) => {
+                refusals.statistics.pushes.increment();
+                let home = Self::of(composition, on).homes.home(push.address);
+                let answer = block_transaction(composition, now, &[on], home, &push);
+                Self::occupy(composition, now, on, push, answer);
+                return true;
+            }
+            (false, Some(push)) => {
+                refusals.push = None;
+                Self::of(composition, on).underway = None;
+                snarf(composition, on, &push);
+            }
+            (true, None) => {}
+        }
+        Self::free(composition, now, on);
+        true
     }
 }
 

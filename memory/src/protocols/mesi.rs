@@ -51,6 +51,10 @@ pub static PROTOCOL: super::Protocol = protocol! {
         E: S shares                       | I             | never   | never     | I          | E shares;
         M: S supplies shares updates_home | I supplies    | never   | never     | I          | M supplies shares;
     }
+    push {
+           Read | ReadExclusive | ReadOnce;
+        M: S    | I             | S;
+    }
     snarf {
         WriteBack | WriteBlock;
         S         | S;

@@ -16,6 +16,10 @@
 //! that I have lost pass by; which state is my copy in if I take them?*
 //! ([`Protocol::snarf`])
 //!
+//! Not every bus carries data from cache to cache. On one that does not, the owner
+//! of a dirty block refuses the transaction and returns the block to its home first,
+//! and asks: *which state is my copy in when it is on its way?* ([`Protocol::push`])
+//!
 //! A [`Protocol`] is the table of the answers and nothing else. The simulator's
 //! caches run it and the model checker ([`crate::check`]) explores it, so the
 //! table that is shipped is the table that is checked.
@@ -209,6 +213,8 @@ pub struct Protocol {
     pub(crate) access: [Row<AccessAction, 3>; 5],
     pub(crate) fill: [Row<State, 2>; 4],
     pub(crate) snoop: [Row<SnoopAction, 6>; 5],
+    /// By state and the columns of `snoop`; `None` where nothing is refused.
+    pub(crate) push: [Row<State, 6>; 5],
     /// By the column of `snoop`; `None` where nothing may be taken.
     pub(crate) snarf: Row<State, 6>,
 }
@@ -245,6 +251,16 @@ impl Protocol {
             Some(action) => action,
             None => self.excluded(state, &snoop),
         }
+    }
+
+    /// The state of a copy whose cache refuses another agent's transaction and
+    /// pushes the block to its home, where the bus carries no data from cache to
+    /// cache; none where it does not refuse, and [`Protocol::snoop`] holds.
+    ///
+    /// Never an exclusive state: another cache may snarf the bytes on their way.
+    #[inline]
+    pub fn push(&self, state: State, snoop: Snoop) -> Option<State> {
+        self.push[state as usize][snoop as usize]
     }
 
     /// The state of a copy that a cache without one takes from another agent's
@@ -305,7 +321,7 @@ pub fn names() -> Vec<&'static str> {
 /// which a protocol lists those it has. A cell of `access` is `hit STATE`,
 /// `ask REQUEST` or `drop`; a cell of `fill` is a state; a cell of `snoop` is
 /// the next state and any of `supplies`, `shares`, `updates_home`; a cell of
-/// `snarf` is a state. Every cell may be `never`.
+/// `push` or `snarf` is a state. Every cell may be `never`.
 macro_rules! protocol {
     (
         name: $name:literal;
@@ -321,6 +337,10 @@ macro_rules! protocol {
             Read | ReadExclusive | Upgrade | WriteBack | WriteBlock | ReadOnce;
             $( $sees:ident: $($read:ident)+ | $($exclusive:ident)+ | $($upgrade:ident)+
                 | $($write_back:ident)+ | $($write_block:ident)+ | $($read_once:ident)+; )+
+        }
+        push {
+            Read | ReadExclusive | ReadOnce;
+            $( $owns:ident: $pushed_read:ident | $pushed_exclusive:ident | $pushed_once:ident; )+
         }
         snarf {
             WriteBack | WriteBlock;
@@ -355,6 +375,16 @@ macro_rules! protocol {
                     protocol!(@snoop $($write_block)+),
                     protocol!(@snoop $($read_once)+),
                 ]; )+
+                rows
+            },
+            push: {
+                let mut rows = [[None; 6]; 5];
+                $(
+                    let row: &mut $crate::protocols::Row<_, 6> = &mut rows[protocol!(@state $owns) as usize];
+                    row[$crate::protocols::Snoop::Read as usize] = protocol!(@fill $pushed_read);
+                    row[$crate::protocols::Snoop::ReadExclusive as usize] = protocol!(@fill $pushed_exclusive);
+                    row[$crate::protocols::Snoop::ReadOnce as usize] = protocol!(@fill $pushed_once);
+                )+
                 rows
             },
             snarf: {

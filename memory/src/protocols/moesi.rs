@@ -34,6 +34,9 @@
 //! agree on one of them. A device's ReadOnce takes the data of the dirty copy
 //! and changes nothing. An Upgrade may make an owner invalid without a transfer:
 //! the upgrading sharer has the same data.
+//!
+//! On a bus whose owner refuses and pushes, no cache reads a dirty copy of another:
+//! O does not occur, and the protocol is MESI.
 
 /// The MOESI table.
 pub static PROTOCOL: super::Protocol = protocol! {
@@ -60,6 +63,10 @@ pub static PROTOCOL: super::Protocol = protocol! {
         E: S shares          | I             | never   | never     | I          | E shares;
         O: O supplies shares | I supplies    | I       | never     | I          | O supplies shares;
         M: O supplies shares | I supplies    | never   | never     | I          | M supplies shares;
+    }
+    push {
+           Read | ReadExclusive | ReadOnce;
+        M: S    | I             | S;
     }
     snarf {
         WriteBack | WriteBlock;

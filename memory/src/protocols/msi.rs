@@ -42,6 +42,10 @@ pub static PROTOCOL: super::Protocol = protocol! {
         S: S shares                       | I             | I       | never     | I          | S shares;
         M: S supplies shares updates_home | I supplies    | never   | never     | I          | M supplies shares;
     }
+    push {
+           Read | ReadExclusive | ReadOnce;
+        M: S    | I             | S;
+    }
     snarf {
         WriteBack | WriteBlock;
         S         | S;

@@ -2,7 +2,7 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_machine::node::probe::{Crossing, Event, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 
@@ -55,6 +55,7 @@ pub fn rows(
         for record in &history.records {
             let row = match &record.event {
                 Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
+                Event::Refused(refused) => refusal(life, node, refused, segments, words),
                 Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
                 Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
                 _ => None,
@@ -123,6 +124,23 @@ fn transaction(
             "part": part.map(|part| part.as_str()),
         }),
     })
+}
+
+/// A transaction that overlaps the life and that an agent refuses.
+fn refusal(
+    life: &Life,
+    node: usize,
+    refused: &Refused,
+    segments: &[Segment],
+    words: &AddressNames<'_>,
+) -> Option<Row> {
+    let mut row = transaction(life, node, &refused.crossing, segments, words)?;
+    for key in ["what", "deed"] {
+        let words = format!("{}, which the {} refuses", row.value[key].as_str()?, agent(refused.by));
+        row.value[key] = words.into();
+    }
+    row.value["refused"] = true.into();
+    Some(row)
 }
 
 /// A frame of the network that belongs to the life.

@@ -51,7 +51,8 @@ pub struct Hang {
 pub enum Kind {
     /// Nothing is under way.
     Deadlock,
-    /// Packets go to and fro, and none is delivered.
+    /// Packets go to and fro and none is delivered, or a transaction is refused again
+    /// and again.
     Livelock,
 }
 
@@ -75,7 +76,9 @@ impl Hang {
     }
 
     fn kind(&self) -> Kind {
-        let moves = |node: &StuckNode| !node.under_way.is_empty() || node.flow.returned() > 0;
+        let moves = |node: &StuckNode| {
+            !node.under_way.is_empty() || node.flow.returned() > 0 || !node.refused.is_empty()
+        };
         if self.nodes.iter().any(moves) { Kind::Livelock } else { Kind::Deadlock }
     }
 
@@ -160,6 +163,7 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
         "under_way": node.under_way,
         "lost": node.lost,
         "bridge": node.bridge,
+        "refused": node.refused,
     });
     if !node.firmware.is_empty() {
         document["firmware"] = json!(node.firmware);

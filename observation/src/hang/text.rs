@@ -5,7 +5,10 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use narthex_fabrics::Rank;
-use narthex_machine::node::stuck::{Call, StuckFirmware, StuckNode, StuckProcess, StuckThread};
+use narthex_kernel::Time;
+use narthex_machine::node::stuck::{
+    Call, StuckFirmware, StuckNode, StuckProcess, StuckThread, StuckTransaction,
+};
 
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
@@ -39,9 +42,13 @@ impl Hang {
         } else {
             "nobody does anything useful".into()
         };
-        let message = match self.kind() {
-            Kind::Deadlock => message,
-            Kind::Livelock => format!("{message}, and packets are sent again and again"),
+        let refused = self.nodes.iter().flat_map(|node| &node.refused).next();
+        let message = match (self.kind(), refused) {
+            (Kind::Deadlock, _) => message,
+            (Kind::Livelock, Some(StuckTransaction { agent, what, by, .. })) => {
+                format!("{by} refuses {agent}, which {what}, again and again")
+            }
+            (Kind::Livelock, None) => format!("{message}, and packets are sent again and again"),
         };
         let lost = self.nodes.iter().flat_map(|node| &node.lost).next();
         let lost = lost.map(|lost| format!("; {lost} was lost")).unwrap_or_default();
@@ -129,6 +136,11 @@ impl Hang {
         writeln!(f, "  node {number}: flow control: {}", node.flow)?;
         if let Some(bridge) = &node.bridge {
             writeln!(f, "  node {number}: {bridge}")?;
+        }
+        for refused in &node.refused {
+            let StuckTransaction { agent, what, by, times, since_ps, .. } = refused;
+            let since = Time::from_ps(*since_ps);
+            writeln!(f, "  node {number}: {agent} {what}: refused by {by} {times} times since {since}")?;
         }
         for lost in &node.lost {
             writeln!(f, "  node {number}: lost on purpose (faults.lose): {lost}")?;

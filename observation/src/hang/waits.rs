@@ -70,24 +70,27 @@ pub fn of(nodes: &[StuckNode]) -> Vec<Wait> {
 }
 
 fn wait(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> Wait {
-    let what = what(process);
+    let what = what(node, process);
     let (detail, links) = match what {
         What::Room => room(nodes, node, process),
         What::Message => message(nodes, process),
-        What::Memory => (process.threads[0].access.clone().unwrap_or_default(), Vec::new()),
+        What::Memory => {
+            let access = || process.threads[0].access.clone();
+            (refusal(node, process).or_else(access).unwrap_or_default(), Vec::new())
+        }
         What::Thread => (all_asleep(process), Vec::new()),
         What::Own | What::Ended => (untaken(node, process), Vec::new()),
     };
     Wait { who: process.rank, what, detail, links }
 }
 
-fn what(process: &StuckProcess) -> What {
+fn what(node: &StuckNode, process: &StuckProcess) -> What {
     if process.ended.is_some() {
         return What::Ended;
     }
     // A thread that executes comes first.
     let thread = &process.threads[0];
-    if thread.is_unanswered {
+    if thread.is_unanswered || refusal(node, process).is_some() {
         return What::Memory;
     }
     if thread.is_asleep {
@@ -109,6 +112,12 @@ fn all_asleep(process: &StuckProcess) -> String {
         [one] => one.access.clone().unwrap_or_default(),
         all => format!("all {} threads sleep, and none is left that could wake another", all.len()),
     }
+}
+
+/// Who refuses a transaction of a process's processor, in a clause.
+fn refusal(node: &StuckNode, process: &StuckProcess) -> Option<String> {
+    let own = node.refused.iter().find(|refused| refused.rank == Some(process.rank))?;
+    Some(format!("{} was refused {} times by {}, and is tried again", own.what, own.times, own.by))
 }
 
 /// Packets that have arrived for a process and that its program does not take.

@@ -231,6 +231,7 @@ fn address_of(sight: &Sight) -> Option<u64> {
         Sight::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
             Some(*address)
         }
+        Sight::Port(Event::Refused(refused)) => Some(refused.crossing.address),
         _ => None,
     }
 }

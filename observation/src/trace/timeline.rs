@@ -101,6 +101,10 @@ impl Timeline {
             Sight::Port(Event::Crossing(crossing)) => {
                 self.cross(row(Track::Bus(crossing.bus)), &crossing, entry.place)
             }
+            Sight::Port(Event::Refused(refused)) => {
+                let place = entry.place.map(|place| format!("{place} (refused)"));
+                self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
+            }
             Sight::Port(Event::Held(hold)) => {
                 let transaction = self.transaction(&hold, entry.place, None);
                 self.held.insert(row(Track::Bus(hold.bus)));

@@ -24,8 +24,8 @@ LIMIT_STATES = 5_000_000
 """States that a check visits at most, unless told otherwise: about 3 GB of memory."""
 
 check = typer.Typer(
-    help="Check protocols, interfaces with their drivers, the bridge and shared memory,"
-    " exhaustively.",
+    help="Check protocols, interfaces with their drivers, the bridge, a bus with refusals and"
+    " shared memory, exhaustively.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -74,6 +74,27 @@ def bridge(
 
     target = JsonTarget(json_file)
     _finish(target, json.loads(_native.check_bridge(without)))
+
+
+@check.command(epilog=examples("narthex check refusals", "narthex check refusals --without push"))
+def refusals(
+    without: str | None = typer.Option(
+        None,
+        "--without",
+        metavar="RULE",
+        help="Leave out a rule, to see what goes wrong: push or answer.",
+    ),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Explore every interleaving on a bus whose owners and devices refuse transactions.
+
+    Two caches, a device that reads their block, and its register, which it answers late. Exits
+    with 1, and a shortest counter-example, if a property is violated: a livelock, for instance.
+    """
+    from narthex import _native
+
+    target = JsonTarget(json_file)
+    _finish(target, json.loads(_native.check_refusals(without)))
 
 
 @check.command(

@@ -50,6 +50,8 @@ pub(super) fn memory_bus() -> bus::Config {
         address_cycles: 1,
         extra_cycles: extra_cycles(),
         cache_supply_time: Duration::ZERO,
+        dirty_owner: Default::default(),
+        retry_cycles: None,
     }
 }
 
@@ -75,6 +77,10 @@ pub(super) struct Agent {
     pub(super) reply: SnoopReply,
     /// Whether it takes in what passes by.
     pub(super) takes: bool,
+    /// How it refuses the next transactions that it may refuse.
+    pub(super) refusals: Vec<Refusal>,
+    /// Whether it forms a refused transaction anew.
+    pub(super) forms_anew: bool,
     pub(super) on: Option<InterconnectId>,
 }
 
@@ -88,6 +94,8 @@ pub(super) enum Seen {
     /// With whether it is shared, and the first byte of the answer.
     Completed(AgentId, Kind, bool, Option<u8>),
     GrantedInVain(AgentId),
+    /// Whose transaction, by whom.
+    Refused(AgentId, AgentId),
     Kept,
     Released,
 }
@@ -231,6 +239,15 @@ impl Composition for Bench {
         (!script.is_empty()).then(|| script.remove(0))
     }
 
+    fn refuse(&mut self, _now: Time, agent: AgentId, _transaction: &Transaction) -> Option<Refusal> {
+        let refusals = &mut self.agents[usize::from(agent.0)].refusals;
+        (!refusals.is_empty()).then(|| refusals.remove(0))
+    }
+
+    fn refused(&mut self, agent: AgentId, _transaction: &Transaction) -> bool {
+        self.agents[usize::from(agent.0)].forms_anew
+    }
+
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
         self.seen.push((nanoseconds(now), Seen::Snooped(agent, transaction.kind)));
         self.agents[usize::from(agent.0)].reply.clone()
@@ -305,6 +322,7 @@ impl Composition for Bench {
             Observation::Kept => Seen::Kept,
             Observation::Released => Seen::Released,
             Observation::GrantedInVain(agent) => Seen::GrantedInVain(agent),
+            Observation::Refused { transaction, by, .. } => Seen::Refused(transaction.agent, by),
         };
         self.seen.push((nanoseconds(at), seen));
     }

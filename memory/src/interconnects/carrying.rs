@@ -1,0 +1,205 @@
+//! What every interconnect does with a transaction that it carries: the others snoop
+//! it, its home or an owner answers, and its agent gets the answer.
+
+use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Composition, Home, InterconnectId, Supplier};
+use crate::kind::Kind;
+use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+
+/// A transaction that has an interconnect, and the answer that its agent will get.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct Underway {
+    pub transaction: Transaction,
+    pub response: Response,
+}
+
+impl Underway {
+    /// A transaction whose answer is known later.
+    pub fn unanswered(transaction: Transaction) -> Self {
+        Underway { transaction, response: Response::default() }
+    }
+
+    /// The bytes of the block at an address that its agent will get.
+    pub fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.response.data.as_deref().filter(|_| self.transaction.address == block)
+    }
+
+    /// Replaces bytes of what its agent, or one that snarfs, will get.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Underway { transaction, response } = self;
+        for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
+            let offset = address.wrapping_sub(transaction.address) as usize;
+            if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
+                target.copy_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// What comes of a transaction.
+pub(crate) struct Answer {
+    pub response: Response,
+    /// The time that the agent or memory takes that answers.
+    pub delay: Duration,
+    /// Who that is, where bytes move.
+    pub supplier: Option<Supplier>,
+}
+
+impl Answer {
+    /// An answer without bytes yet, after this time.
+    pub fn after(delay: Duration) -> Self {
+        Answer { response: Response::default(), delay, supplier: None }
+    }
+}
+
+/// The joined replies of the agents that snooped, and which of them supplies.
+#[derive(Default)]
+pub(crate) struct Snooped {
+    pub reply: SnoopReply,
+    pub owner: Option<AgentId>,
+}
+
+impl Snooped {
+    fn join(&mut self, agent: AgentId, reply: SnoopReply) {
+        let shares = self.reply.shares | reply.shares;
+        if reply.supplies.is_some() {
+            self.reply = reply;
+            self.owner = Some(agent);
+        }
+        self.reply.shares = shares;
+    }
+}
+
+/// The agents of an interconnect snoop, but for the one that issued.
+#[inline(always)]
+pub(crate) fn snoop<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    on: InterconnectId,
+    transaction: &Transaction,
+    snooped: &mut Snooped,
+) {
+    let mut next = 0;
+    while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
+        next = place + 1;
+        let reply = composition.snoop(now, agent, transaction);
+        if reply.supplies.is_some() && snooped.owner.is_some() {
+            composition.two_owners(transaction);
+        }
+        snooped.join(agent, reply);
+    }
+}
+
+/// The part of a transaction's home, where no agent supplied: bytes and time.
+#[inline(always)]
+pub(crate) fn home<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    home: Home,
+    transaction: &Transaction,
+) -> HomeReply {
+    match home {
+        Home::Memory(memory) => composition.memory(memory, transaction),
+        Home::Agent(agent) => composition.home(now, agent, transaction),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
+    }
+}
+
+/// A home takes bytes that a cache supplied to another.
+fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
+    match home {
+        Home::Memory(memory) => composition.write_memory(memory, address, data),
+        Home::Agent(agent) => {
+            let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
+            composition.home(now, agent, &write);
+        }
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
+    }
+}
+
+/// A transaction on a block is shown to the agents of these interconnects, and
+/// answered by the one that owns it, or by its home.
+// Inlined, as what it calls, so that a bus hands transaction and answer on without
+// moving them.
+#[inline(always)]
+pub(crate) fn block_transaction<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    seen_on: &[InterconnectId],
+    block_home: Home,
+    transaction: &Transaction,
+) -> Answer {
+    let mut snooped = Snooped::default();
+    for &on in seen_on {
+        snoop(composition, now, on, transaction, &mut snooped);
+    }
+    let Snooped { reply, owner } = snooped;
+    if let (Some(data), true) = (&reply.supplies, reply.updates_home) {
+        write_home(composition, now, block_home, transaction.address, data);
+    }
+    let HomeReply { data, delay } = match reply.supplies {
+        Some(data) => HomeReply { data: Some(data), delay: reply.delay },
+        None => home(composition, now, block_home, transaction),
+    };
+    let moves_block = !transaction.kind.is_address_only();
+    let of_home = || match block_home {
+        Home::Memory(memory) => Supplier::Memory(memory),
+        Home::Agent(agent) => Supplier::Agent(agent),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
+    };
+    let supplier = owner.map(Supplier::Agent).or_else(|| moves_block.then(of_home));
+    composition.supplied(transaction, supplier);
+    Answer { response: Response { data, value: 0, shared: reply.shares }, delay, supplier }
+}
+
+/// A transaction is over on an interconnect: an uncached access has its effect,
+/// caches may take the bytes, and the agent gets the answer, which says so.
+#[inline(always)]
+pub(crate) fn complete<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    on: InterconnectId,
+    underway: Underway,
+    device: Home,
+) {
+    let Underway { transaction, mut response } = underway;
+    access(composition, now, device, &transaction, &mut response);
+    response.shared |= snarf(composition, on, &transaction);
+    composition.complete(now, transaction.agent, on, &transaction, &response);
+}
+
+/// Caches may take the bytes that a transaction has carried; whether one did.
+#[inline(always)]
+pub(crate) fn snarf<C: Composition>(
+    composition: &mut C,
+    on: InterconnectId,
+    transaction: &Transaction,
+) -> bool {
+    let (mut next, mut is_taken) = (0, false);
+    if transaction.kind.carries_block() {
+        while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, transaction) {
+            next = place + 1;
+            is_taken |= composition.snarf(agent, transaction);
+        }
+    }
+    is_taken
+}
+
+/// Carries out an uncached access, if the transaction is one.
+pub(crate) fn access<C: Composition>(
+    composition: &mut C,
+    now: Time,
+    device: Home,
+    transaction: &Transaction,
+    response: &mut Response,
+) {
+    if !transaction.kind.is_uncached() {
+        return;
+    }
+    match device {
+        Home::Agent(agent) => composition.access(now, agent, transaction, response),
+        Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are uncached"),
+    }
+}
