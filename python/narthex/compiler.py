@@ -40,6 +40,11 @@ _TARGET = (
     "-momit-leaf-frame-pointer",
 )
 _FLAGS = ("-O2", "-g", "-static")
+_STARTS_THREADS = b"\0pthread_create\0"
+"""What stands in the table of symbols of a program that starts threads."""
+_ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
+_THREADS_FLAGS = tuple(f"-Wl,--wrap={function}" for function in _ALLOCATOR)
+"""They let threads allocate one by one: see guest/runtime/thread_allocator.c."""
 _FIRMWARE_FLAGS = (
     *("-O2", "-g", "-static", "-ffreestanding", "-nostdlib", "-mcmodel=medany"),
     *("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer"),
@@ -306,8 +311,10 @@ def _link(
         unfinished = Path(scratch) / "program"
         names = [_relative(source) if shipped else str(source) for source in sources]
         command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
-        _run([*command, str(library.absolute()), "-lm", "-o", str(unfinished)],
-             GUEST if shipped else None)  # fmt: skip
+        command += [str(library.absolute()), "-lm", "-o", str(unfinished)]
+        _run(command, GUEST if shipped else None)
+        if _STARTS_THREADS in unfinished.read_bytes():
+            _run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
 

@@ -24,6 +24,7 @@ PROGRAMS = {
     "barnes": (256, 1, 0),
     "dsmc": (4, 4, 4, 3, 2),
     "unstructured": (2, 4, 4, 6),
+    "thread-sort": (500,),
 }
 
 TOLERANCE = {"rel": 1e-9, "abs": 1e-12}
@@ -33,6 +34,7 @@ INTERFACES = ["NI2w", "CNI512Q", "CNI32Qm"]
 MACHINES = [
     *[("hpca98", interface, nodes) for nodes in (1, 4, 5) for interface in INTERFACES],
     ("isca96", "CNI512Q on io-bus", 4),
+    ("smp", "CNI512Q", 2),
 ]
 
 NOT_COMPARED = ("ns", "us", "ms", "s", "messages")

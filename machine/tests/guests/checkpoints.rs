@@ -16,6 +16,7 @@ use narthex_machine::node::Node;
 use narthex_machine::{CheckpointRequest, RunRequest, config};
 
 use crate::machines_and_interfaces;
+use crate::process_threads::{several, threads};
 use crate::support::exchange::{header, ping_pong};
 use crate::support::{DATA, Guest, alone, program, request, with};
 
@@ -101,6 +102,22 @@ fn every_interface_on_every_machine_goes_on_from_any_instant() {
     for (machine, interface) in machines_and_interfaces() {
         check(&request(machine, interface), &ping_pong(TURNS, 200));
     }
+}
+
+/// The threads meet several times, so that checkpoints find some of them there.
+#[test]
+fn threads_go_on_from_the_middle_of_a_barrier() {
+    let meet = |round: u64| {
+        format!(
+            "addi t1, s10, {}\n li t0, 1\n amoadd.d t0, t0, (t1)\n met{round}:\n ld t0, 0(t1)\n \
+             bne t0, s9, met{round}\n slli t0, s8, 8\n addi t0, t0, 1\n pause{round}:\n addi t0, t0, -1\n bnez t0, pause{round}\n",
+            64 * round
+        )
+    };
+    let rounds: String = (1..12).map(meet).collect();
+    let guest = format!("{}\n {rounds}\n exit 0", threads(3));
+    // With a second node, windows are short.
+    check(&RunRequest { nodes: Some(2), ..several("hpca98", 3) }, &guest);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod no_progress;
 mod operating_system;
 mod overflow;
 mod packets;
+mod process_threads;
 mod processes;
 mod refusals;
 mod regions;

@@ -27,6 +27,25 @@ fn a_read_is_seen_at_its_grant_and_answered_by_memory_at_its_end() {
     assert!(bench.interconnects[0].is_idle_at(Time::from_ps(210_000)));
 }
 
+/// Bytes that the system reads and writes while a block of them is on its way.
+#[test]
+fn a_block_on_its_way_is_seen_and_changed_there() {
+    let mut bench = Bench::on_one_bus();
+    bench.memory.bytes.write(BLOCK, &[3; BLOCK_BYTES]);
+    bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+    bench.ask_at(0, &[PROCESSOR]);
+    while bench.interconnects[0].peek(BLOCK).is_none() {
+        bench.step();
+    }
+    assert_eq!(bench.interconnects[0].peek(BLOCK), Some(&[3; BLOCK_BYTES][..]));
+    assert_eq!(bench.interconnects[0].peek(BLOCK + 64), None);
+    bench.interconnects[0].poke(BLOCK, &[9]);
+    bench.interconnects[0].poke(BLOCK + 64, &[8]);
+    bench.interconnects[0].poke(BLOCK - 1, &[8]);
+    bench.run();
+    assert!(bench.when(Seen::Completed(PROCESSOR, Kind::Read, false, Some(9))).is_some());
+}
+
 #[test]
 fn an_owner_supplies_instead_of_memory_and_the_home_takes_the_bytes_if_it_says_so() {
     for updates_home in [false, true] {

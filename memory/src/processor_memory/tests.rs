@@ -194,6 +194,51 @@ fn a_reservation_dies_with_its_block() {
     assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(false));
 }
 
+/// A bench whose block is reserved, and shared with another agent.
+fn reserved() -> Bench {
+    let mut bench = bench(UncachedStores::Blocking);
+    let _ = bench.port().load_reserved(DATA, 8);
+    bench.bus_turn();
+    assert_eq!(bench.port().load_reserved(DATA, 8), Outcome::Done(0));
+    assert!(bench.own.snoop(&Transaction::block(AgentId(1), Kind::Read, DATA)).shares);
+    bench
+}
+
+#[test]
+fn a_store_whose_reservation_is_lost_while_it_waits_fetches_nothing() {
+    let mut bench = reserved();
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Wait);
+    assert!(bench.own.wants(Traffic::All));
+    bench.own.snoop(&Transaction::block(AgentId(1), Kind::Upgrade, DATA));
+    assert_eq!(bench.own.issue(Traffic::All).map(|transaction| transaction.kind), None);
+    assert_eq!(bench.own.wait_reason(), None, "the processor goes on");
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(false));
+    let mut bench = reserved();
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Wait);
+    assert_eq!(bench.bus_turn(), (Kind::Upgrade, true));
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(true));
+}
+
+#[test]
+fn what_the_system_writes_ends_a_reservation() {
+    let mut bench = reserved();
+    bench.own.poke(DATA + 8, &[1]);
+    assert_eq!(bench.port().store_conditional(DATA, 8, 9), Outcome::Done(false));
+    assert_eq!(bench.port().load(DATA + 8, 1), Outcome::Done(1));
+}
+
+#[test]
+fn a_block_whose_upgrade_is_under_way_is_not_flushed() {
+    let mut bench = reserved();
+    bench.memory.write(DATA, &[7]);
+    bench.own.poke(DATA, &[7]);
+    assert_eq!(bench.port().store(DATA + 8, 1, 5), Outcome::Wait);
+    let upgrade = bench.own.issue(Traffic::All).expect("an upgrade");
+    bench.own.flush(DATA..DATA + 4096, |_, _| panic!("nothing is dirty"));
+    assert!(bench.own.complete(&upgrade, &Response::default()));
+    assert_eq!(bench.port().load(DATA, 1), Outcome::Done(7), "its bytes are there");
+}
+
 #[test]
 fn atomics_are_refused_on_device_pages_and_when_misaligned() {
     let mut bench = bench(UncachedStores::Blocking);

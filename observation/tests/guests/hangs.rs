@@ -50,6 +50,49 @@ fn too_few() -> Exchange {
     exchange("on 0 send 1 8 send 1 8 on 1 repeat 3 receive 0 end")
 }
 
+/// Two threads of each node, the second of which sleeps for ever, as the first does then.
+#[test]
+fn threads_that_all_sleep_are_named_with_the_word_that_they_wait_for() {
+    let source = "
+        li a0, 0x50f00
+        li a1, 0
+        li a2, 0
+        li a3, 0
+        li a4, 0
+        li a7, 220
+        ecall
+        li s0, 0x100000
+        beqz a0, sleep
+        addi s0, s0, 64
+    sleep:
+        mv a0, s0
+        li a1, 128
+        li a2, 0
+        li a3, 0
+        li a7, 98
+        ecall
+        j sleep";
+    let request = with(request("hpca98", "NI2w"), "machine.processors_per_node=2");
+    let request = with(request, "machine.processors_per_process=2");
+    let Failure { exit_code, message: text, document } = failure(&request, None, source);
+    assert_eq!(exit_code, Failure::NO_PROGRESS, "{text}");
+    assert_says(
+        &text,
+        &[
+            "no progress: all threads sleep (deadlock)",
+            "node 0 waits for one of its threads to wake another",
+            "all 2 threads sleep, and none is left that could wake another",
+            "node 1, thread 1000 on processor 0: in the activity 'application', asleep until another thread wakes it at 0x100040",
+            "node 1, thread 1001 on processor 1: in the activity 'application', asleep until another thread wakes it at 0x100000",
+        ],
+    );
+    let wait = &document.expect("an explanation")["hang"]["waits"][0];
+    assert_eq!(
+        (&wait["waits_for"], wait["threads"].as_array().map(Vec::len)),
+        (&"another thread".into(), Some(1))
+    );
+}
+
 #[test]
 fn a_node_that_polls_for_what_is_not_sent_waits_for_a_message() {
     for machine in MACHINES {

@@ -196,11 +196,12 @@ impl Node {
             (None, None) => Some(Vec::new()),
             _ => None,
         };
+        let block_bytes = self.block_bytes();
         let unit = &mut self.processors[index];
         unit.waiting.stage = match (ledger, sums) {
             (Some(ledger), Some(sums)) if is_same => {
-                let mut blocks: Vec<u64> =
-                    observation.used().map(|address| unit.memory.block_of(address)).collect();
+                let block_of = |address: u64| address - address % block_bytes;
+                let mut blocks: Vec<u64> = observation.used().map(block_of).collect();
                 blocks.sort_unstable();
                 blocks.dedup();
                 Stage::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))

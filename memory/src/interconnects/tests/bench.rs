@@ -198,9 +198,16 @@ impl Bench {
 
     /// Lets everything happen that is due.
     pub(super) fn run(&mut self) {
-        while let Some((now, (on, step))) = self.due.pop_before(Time::NEVER) {
+        while self.step() {}
+    }
+
+    /// Lets the next thing happen, if anything is due.
+    pub(super) fn step(&mut self) -> bool {
+        let next = self.due.pop_before(Time::NEVER);
+        if let Some((now, (on, step))) = next {
             happen(self, now, on, step);
         }
+        next.is_some()
     }
 
     /// When something was seen first.
