@@ -6,24 +6,13 @@
  * store names the address, an uncached load of the same register starts the transfer, and more
  * loads tell when it is complete, which the library waits for. The length is in the header, so each
  * packet takes one transfer. The interface takes part in coherence: nothing has to be flushed. */
-#include "messaging/driver.h"
+#include "messaging/fifo.h"
 
-static uintptr_t registers;
 static size_t dma_above;
 
 static void start(const struct narthex_information *machine) {
-    registers = machine->register_page;
+    fifo_start(machine);
     dma_above = machine->dma_above;
-}
-
-static void start_sending(const struct narthex_information *machine) {
-    start(machine);
-    send_fifo[SMALL_HEADER].start(machine);
-}
-
-static void start_receiving(const struct narthex_information *machine) {
-    start(machine);
-    receive_fifo[SMALL_HEADER].start(machine);
 }
 
 /* Moves a packet's payload from or to `memory`, which the interface reads or writes. */
@@ -37,12 +26,12 @@ static void transfer(uintptr_t engine, uintptr_t memory) {
 }
 
 static bool has_room(void) {
-    return *(volatile uint64_t *)(registers + REGISTER_STATUS) & STATUS_ROOM;
+    return load(REGISTER_STATUS) & STATUS_ROOM;
 }
 
-static void send(uint64_t header, const void *payload, size_t bytes) {
+SENDING_CODE static void send(uint64_t header, const void *payload, size_t bytes) {
     if (bytes <= dma_above) {
-        send_fifo[SMALL_HEADER].send(header, payload, bytes);
+        fifo_send(header, payload, bytes, 0);
         return;
     }
     *(volatile uint64_t *)(registers + REGISTER_SEND) = header;
@@ -50,18 +39,17 @@ static void send(uint64_t header, const void *payload, size_t bytes) {
 }
 
 static uint64_t arrived(void) {
-    return receive_fifo[SMALL_HEADER].arrived();
+    return fifo_arrived(0);
 }
 
 static void receive(void *payload, size_t bytes) {
     if (bytes <= dma_above)
-        receive_fifo[SMALL_HEADER].receive(payload, bytes);
+        fifo_receive(payload, bytes, 0);
     else
         transfer(REGISTER_RECEIVE_DMA, (uintptr_t)payload);
 }
 
 /* Without a variant for the larger header, whose extra bytes are no part of the user's memory: the
  * simulator refuses it. */
-const struct send_driver send_user_level_dma[HEADER_VARIANTS] = {{start_sending, has_room, send}};
-const struct receive_driver receive_user_level_dma[HEADER_VARIANTS] = {
-    {start_receiving, arrived, receive}};
+const struct send_driver send_user_level_dma[HEADER_VARIANTS] = {{start, has_room, send}};
+const struct receive_driver receive_user_level_dma[HEADER_VARIANTS] = {{start, arrived, receive}};

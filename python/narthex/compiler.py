@@ -322,7 +322,9 @@ def _link(
 def _includes() -> list[str]:
     """Return the flags that find the headers and keep this machine's paths out of the ELF file."""
     root = GUEST.resolve()
-    return [f"-I{root}", f"-I{root / 'messaging'}", f"-ffile-prefix-map={root}=guest"]
+    # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
+    paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
+    return [f"-I{root}", f"-I{root / 'messaging'}", *paths]
 
 
 def _relative(source: Path) -> str:

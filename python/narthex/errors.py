@@ -45,12 +45,22 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> NarthexError:
-    """Make the error for a name that does not exist, with the nearest that does."""
+NEAREST_SHOWN = 3
+"""Names that a message proposes where there are too many to list."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> NarthexError:
+    """Make the error for a name that does not exist, with the nearest that does.
+
+    The message lists all names, or, where a command is given that does, the nearest few.
+    """
     names = sorted(known)
     by_folded = {known_name.casefold(): known_name for known_name in names}
-    near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
+    most = NEAREST_SHOWN if listed_by else 1
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.5)
     message = f"there is no {kind} '{name}'"
     if near:
-        message += f"; did you mean '{by_folded[near[0]]}'?"
+        message += f"; did you mean {' or '.join(repr(by_folded[each]) for each in near)}?"
+    if listed_by:
+        return NarthexError(f"{message} ('{listed_by}' lists all {len(names)})")
     return NarthexError(f"{message} (there are: {', '.join(names) or 'none'})")

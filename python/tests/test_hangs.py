@@ -19,6 +19,10 @@ def hang(*arguments: str) -> NarthexError:
     return caught.value
 
 
+def test_a_function_of_a_header_is_named_with_its_file() -> None:
+    assert "has_room (guest/messaging/fifo.h:" in str(hang("senders"))
+
+
 def test_a_hang_names_the_function_and_the_source_line(tmp_path: Path) -> None:
     file = tmp_path / "hang.json"
     command = ["run", "hangs", "deaf", "--interface", "NI2w", "--nodes", "2", "--set"]

@@ -83,6 +83,14 @@ def test_a_second_packet_costs_at_most_60_cycles_more_than_a_message_of_one(buff
     assert both - full - small <= 60
 
 
+def test_a_short_payload_costs_over_user_level_dma_what_it_does_over_a_fifo_and_a_comparison():
+    fastest = {}
+    for interface in ("NI2w", "NI64w+Udma"):
+        result = narthex.run("roundtrip", 12, 20, 10, interface=interface, nodes=2)
+        fastest[interface] = result.value("round-trip latency, minimum")
+    assert 0 <= fastest["NI64w+Udma"] - fastest["NI2w"] <= 20
+
+
 WRONG_CALLS = [
     ("messages", "destination", "calls narthex_send for node 3: nodes are 0 to 2"),
     ("messages", "payload", "the limit of a message is 8126464"),

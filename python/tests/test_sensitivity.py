@@ -90,8 +90,10 @@ def test_what_a_user_sets_is_no_assumption_and_a_wrong_parameter_is_named(file):
     tried, _ = assumed(experiment, ["processor.store_cycles=3"], ["processor"])
     assert values_of(tried, "processor.load_use_cycles") == ["1", "4"]
     assert not values_of(tried, "processor.store_cycles")
-    with pytest.raises(NarthexError, match=r"did you mean 'flow_control\.retry_delay'"):
+    with pytest.raises(NarthexError, match=r"did you mean 'flow_control\.retry_delay'") as refused:
         assumed(experiment, [], ["flow_control.retry_dely"])
+    assert "'narthex machine show hpca98 --sources' lists all" in str(refused.value)
+    assert str(refused.value).count("flow_control.") <= 4, "not all sixty keys"
 
 
 def test_only_the_runs_that_a_parameter_concerns_are_made_with_it(file, monkeypatch):

@@ -153,7 +153,8 @@ def _chosen(
     keys = [each.key for each in every]
     for name in parameters:
         if not any(_is_at_or_below(key, name) for key in keys):
-            raise unknown(f"assumed parameter of {definition.machine}", name, keys)
+            command = f"narthex machine show {definition.machine} --sources"
+            raise unknown(f"assumed parameter of {definition.machine}", name, keys, command)
     for each in every:
         if not parameters or any(_is_at_or_below(each.key, name) for name in parameters):
             yield each
