@@ -80,7 +80,7 @@ def _named(given: Firmware, wanted: list[str], machine: str) -> dict[str, Path]:
                     f"--firmware {file} does not say which firmware of {machine} it is (it runs {runs});"
                     f" give NAME={file}"
                 )
-            name = wanted[0]  # noqa: PLW2901 - the only one
+            name = wanted[0]
         if name not in wanted and wanted:
             raise unknown("firmware", name, wanted)
         chosen[name] = Path(arguments.file("firmware", file))
