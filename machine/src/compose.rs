@@ -14,8 +14,8 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::Duration;
-use narthex_memory::home_memory::HomeMemory;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::page_frames::PageFrames;
@@ -28,7 +28,7 @@ use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
-use crate::wiring::Shape;
+use crate::wiring::{MemoryPlace, Shape};
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -125,11 +125,16 @@ impl<'a> Blueprint<'a> {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
         };
-        let further: Vec<Box<dyn Device>> = self.devices.iter().map(|device| (device.build)()).collect();
+        let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
+        let places = self.devices.iter().map(|device| &device.on);
+        let places: Vec<&[String]> =
+            places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let places: Vec<&[String]> = self.devices.iter().map(|device| &device.on[..]).collect();
         let attachment = self.interface.attachment;
         let shape = config.shape(attachment, interface.seats().len(), &places).map_err(usage)?;
+        let further = self.devices.iter().map(|device| (device.build)());
+        let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
+        let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
         let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
             .chain(further.iter().map(|device| &**device))
             .collect();
@@ -142,7 +147,7 @@ impl<'a> Blueprint<'a> {
                 let main = &mut memories[usize::from(seats.memory.0)].bytes;
                 let place = ProcessId { node: id, process: index as u8 };
                 let (processor, caches, process) = match part.runs.strip_prefix(FIRMWARE) {
-                    None => self.process(place, &interface, &further, main)?,
+                    None => self.process(place, &interface, (&further, &shape.local_memories(on)), main)?,
                     Some(firmware) => {
                         self.firmware_process(place, (name, firmware), &shape.registers(&devices, on), main)?
                     }
@@ -193,13 +198,18 @@ impl<'a> Blueprint<'a> {
     /// The memories of a node. The program is in that of the processors that run it.
     fn memories(&self, shape: &Shape) -> Vec<HomeMemory> {
         let parts = self.config.node.memories.keys().zip(&shape.memories);
-        let memory = |(name, on): (&String, &InterconnectId)| HomeMemory {
-            bytes: match on {
-                InterconnectId(0) => MainMemory::with_image(self.image.clone()),
-                _ => MainMemory::default(),
-            },
-            access_time: self.config.memory_named(name).access_time,
-            block_bytes: self.block_bytes(),
+        let memory = |(name, place): (&String, &MemoryPlace)| {
+            let config = self.config.memory_named(name);
+            let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
+            HomeMemory {
+                bytes: match is_of_programs {
+                    true => MainMemory::with_image(self.image.clone()),
+                    false => MainMemory::default(),
+                },
+                access_time: config.access_time,
+                block_bytes: self.block_bytes(),
+                busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
+            }
         };
         parts.map(memory).collect()
     }
@@ -209,14 +219,15 @@ impl<'a> Blueprint<'a> {
         &self,
         place: ProcessId,
         interface: &Interface,
-        further: &[Box<dyn Device>],
+        (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
         main: &mut MainMemory,
     ) -> Result<Running, Failure> {
         let layouts = interface.layouts(place.process);
         let mut pages = PageTable::default();
         let mut devices = self.map_devices(place, &layouts, &mut pages, main);
         let seats = further.iter().flat_map(|device| device.seats());
-        for range in seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers) {
+        let registers = seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers);
+        for range in registers.chain(memories.iter().cloned()) {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             devices.push((range, Protection::READ_WRITE));
         }
@@ -394,8 +405,15 @@ impl<'a> Blueprint<'a> {
         let invocation = self.invocation(place);
         let caches = std::slice::from_mut(memory);
         let block_bytes = self.block_bytes();
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages, block_bytes, devices: [&[], &[]], interconnects: &mut [] };
+        let mut loader = NodeMemory {
+            caches,
+            own: 0,
+            main,
+            pages,
+            block_bytes,
+            devices: [&[], &[]],
+            interconnects: &mut [],
+        };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);

@@ -78,7 +78,7 @@ impl Composition for Node {
         self.with_interface(|device, context| device.home(side, context, transaction))
     }
 
-    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
         self.main.answer(transaction)
     }
 

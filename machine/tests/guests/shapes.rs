@@ -84,7 +84,7 @@ impl DeviceDescription for SharedRegisters {
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,
-            refuses: false,
+            ..DeviceSeat::default()
         };
         self.seats.iter().map(seat).collect()
     }

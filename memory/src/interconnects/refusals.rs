@@ -96,13 +96,7 @@ impl Refusals {
     }
 
     /// An agent refuses a transaction, which has the bus from `now` to `end`.
-    pub fn refuse(
-        &mut self,
-        (now, end): (Time, Time),
-        transaction: &Transaction,
-        by: AgentId,
-        pushes: bool,
-    ) {
+    pub fn refuse(&mut self, (now, end): (Time, Time), transaction: &Transaction, by: AgentId, pushes: bool) {
         let &Transaction { agent, kind, address, .. } = transaction;
         self.statistics.refused.increment();
         self.statistics.refused_time.add(end - now);
