@@ -303,7 +303,7 @@ impl NodeShape {
                 problems.push(broken(key, message));
             }
             (Some(start), Some(size)) => {
-                let is_whole = |value: u64| value % PAGE_BYTES == 0;
+                let is_whole = |value: u64| value.is_multiple_of(PAGE_BYTES);
                 let end = start.checked_add(size).filter(|end| *end <= LAST_ADDRESS);
                 if size == 0 || !is_whole(start) || !is_whole(size) || end.is_none() {
                     let message = format!(
