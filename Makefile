@@ -84,6 +84,8 @@ mutants: setup ## Change the code of memory, fabrics and interfaces in small way
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h
 	mv target/registers.h guest/runtime/registers.h
+	cargo run --locked --quiet -p narthex-interfaces --example registers_header firmware > target/devices.h
+	mv target/devices.h guest/firmware/devices.h
 
 pages: setup ## Make the generated tables of the documentation anew.
 	$(BIN)/python -m narthex.documentation

@@ -1,27 +1,7 @@
-//! User-level traps: a program handles the accesses that its tags refuse.
-//!
-//! ```text
-//!   load  ──► refused by its block's tag
-//!                │ fault_cycles                     handler (at utvec)
-//!                └─────────────────────────────────► gets the block, sets its tag
-//!   load again ◄──────────────────────────────────── uret
-//! ```
-//!
-//! The registers are those of RISC-V's extension "N" for user-level interrupts:
-//! where the instruction is (`uepc`), what it did (`ucause`: 5 a load, 7 a store
-//! or an atomic), and to which address (`utval`: where it lies in two blocks, the
-//! first byte in the block that refuses). There is one handler, no mode and no
-//! stack of traps: a second refusal before `uret` is a mistake of the handler,
-//! which sets the tag of a block before it touches it.
-//!
-//! The processor's loop takes the trap, outside of the threaded handlers, so
-//! that instructions know nothing of it.
+//! What access tags cost a processor. The trap itself is in [`crate::traps`].
 
-use narthex_memory::port::AccessFault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::stop::{Fault, FaultKind, Unhandled};
 
 /// The largest value that is believed: more is a typing error.
 const MOST_CYCLES: u64 = 1_000;
@@ -50,51 +30,5 @@ impl AccessControl {
             .filter(|(_, cycles)| !(1..=MOST_CYCLES).contains(cycles))
             .map(|(key, cycles)| (key, format!("{cycles} is not from 1 to {MOST_CYCLES}")))
             .collect()
-    }
-}
-
-/// The registers of user-level traps.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
-pub(crate) struct TrapRegisters {
-    /// Where the handler is; zero: there is none.
-    pub utvec: u64,
-    /// For the handler's use.
-    pub uscratch: u64,
-    /// The instruction that was refused.
-    pub uepc: u64,
-    /// What it did.
-    pub ucause: u64,
-    /// To which address.
-    pub utval: u64,
-    /// The address of the refusal whose handler has not returned yet.
-    handling: Option<u64>,
-}
-
-impl TrapRegisters {
-    /// Takes the trap for an access that the instruction at `pc` made; otherwise
-    /// the fault as it ends the run. Faults of other kinds are not taken.
-    pub fn take(&mut self, fault: Fault, pc: u64) -> Result<(), Fault> {
-        let (store, ucause, block, tag) = match fault.kind {
-            FaultKind::Load(AccessFault::Tag(block, tag)) => (false, 5, block, tag),
-            FaultKind::Store(AccessFault::Tag(block, tag)) => (true, 7, block, tag),
-            _ => return Err(fault),
-        };
-        let address = fault.address.max(block);
-        let unhandled = match self.handling {
-            Some(first) => Some(Unhandled::Nested(first)),
-            None => (self.utvec == 0).then_some(Unhandled::NoHandler),
-        };
-        if let Some(why) = unhandled {
-            return Err(Fault { kind: FaultKind::Tag { store, block, tag, why }, address, ..fault });
-        }
-        (self.uepc, self.ucause, self.utval) = (pc, ucause, address);
-        self.handling = Some(address);
-        Ok(())
-    }
-
-    /// The handler returns: where to.
-    pub fn leave(&mut self) -> u64 {
-        self.handling = None;
-        self.uepc
     }
 }

@@ -35,6 +35,11 @@ pub struct Config {
     /// Added to each access for which the processor waits on a bus: from its
     /// detection to the request, and from the data to the register.
     pub blocking_access_cycles: u64,
+    /// From the first place at which the processor can stop for an interrupt to its
+    /// handler's first instruction. A core without has no interrupts, and programs
+    /// never have any: they are the firmware's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt_cycles: Option<u64>,
 }
 
 /// A processor that cannot be built.
@@ -88,6 +93,7 @@ impl Config {
             float_divide_cycles: 1,
             float_square_root_cycles: 1,
             blocking_access_cycles: 0,
+            interrupt_cycles: None,
         }
     }
 
@@ -111,8 +117,9 @@ impl Config {
     }
 
     /// Every latency with its name and its smallest value.
-    fn latencies(&self) -> [(&'static str, u64, u64); 10] {
-        [
+    fn latencies(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        let interrupt = self.interrupt_cycles.map(|cycles| ("interrupt_cycles", cycles, 1));
+        let stated = [
             ("load_use_cycles", self.load_use_cycles, 1),
             ("store_cycles", self.store_cycles, 1),
             ("branch_taken_cycles", self.branch_taken_cycles, 0),
@@ -123,7 +130,8 @@ impl Config {
             ("float_divide_cycles", self.float_divide_cycles, 1),
             ("float_square_root_cycles", self.float_square_root_cycles, 1),
             ("blocking_access_cycles", self.blocking_access_cycles, 0),
-        ]
+        ];
+        stated.into_iter().chain(interrupt)
     }
 }
 

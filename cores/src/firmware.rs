@@ -1,9 +1,10 @@
 //! Firmware: a program on a processor without an operating system.
 //!
-//! Its file is an ELF program like any other, whose segments say where it lies in
-//! the memory of its processor. It starts at the file's entry with all registers
-//! zero, sets its own stack up, and reaches devices at their addresses. There is
-//! nothing that it could call: a system call ends the run.
+//! Its file is an ELF program like any other ([`Program::parse_firmware`]), whose
+//! segments say where it lies in the memory of its processor. It starts at the file's
+//! entry with all registers zero, sets its own stack up, and reaches devices at their
+//! addresses. Devices call it by interrupts ([`crate::traps`]), for which it waits with
+//! `wfi`. There is nothing that it could call: a system call ends the run.
 
 use crate::linux::address_space::AddressSpace;
 use crate::linux::start::load;

@@ -1,4 +1,4 @@
-//! RISC-V processors that run Linux programs in user mode.
+//! RISC-V processors that run Linux programs in user mode, or firmware.
 //!
 //! A [`Processor`] executes RV64GC (I, M, A, F, D, C, Zicsr, Zifencei, Zicntr)
 //! over any [`Port`](narthex_memory::Port), and does not know whether it serves
@@ -11,9 +11,9 @@
 //! 4. `execute`: handlers that jump from one to the next;
 //! 5. [`timing`]: when instructions issue, [`Functional`] or [`InOrder`];
 //! 6. `float/`: the host's arithmetic, and integers where that is not enough;
-//! 7. `access_control`: traps that the program itself handles;
+//! 7. `traps`: refused accesses and interrupts that the program itself handles;
 //! 8. [`Processor`]: the loop around all of it;
-//! 9. [`linux`]: what a program finds around it.
+//! 9. [`linux`]: what a program finds around it, and [`firmware`], which finds nothing.
 //!
 //! [`FlatMemory`] is a port without caches; [`assemble`] makes programs for
 //! tests.
@@ -29,6 +29,7 @@ mod float;
 mod operation;
 mod processor;
 mod stop;
+pub mod traps;
 
 pub mod assemble;
 pub mod compressed;
@@ -50,3 +51,4 @@ pub use operation::FETCH_BLOCK_BYTES;
 pub use processor::Processor;
 pub use stop::{Fault, FaultKind, Stop, Unhandled};
 pub use timing::{Functional, InOrder, Timing};
+pub use traps::{INTERRUPT_LINES, Trapped};

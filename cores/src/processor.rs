@@ -5,13 +5,14 @@ use std::sync::Arc;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Time};
 use narthex_memory::Port;
 
-use crate::access_control::{AccessControl, TrapRegisters};
+use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, NO_LINE, Table, Window, fetch};
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
-use crate::stop::{Fault, Stop};
+use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
+use crate::traps::TrapRegisters;
 
 /// A RISC-V processor in user mode, with timing `T`: [`Functional`] or
 /// [`InOrder`].
@@ -56,6 +57,7 @@ impl<T: Timing> Processor<T> {
             timing,
             fcsr: 0,
             trap: TrapRegisters::default(),
+            has_interrupts: false,
             pc: 0,
             t: 0,
             count: 0,
@@ -82,11 +84,20 @@ impl<T: Timing> Processor<T> {
         self
     }
 
+    /// The same with interrupts, whose handlers begin this many cycles after the
+    /// processor stops for them; without, it knows neither their registers nor `wfi`.
+    pub fn with_interrupts(mut self, cycles: u64) -> Self {
+        self.core.has_interrupts = true;
+        self.core.timing.set_interrupt_cycles(cycles);
+        self
+    }
+
     /// Executes instructions up to the local time `until`. No access to memory
     /// is made at that time or later, except the one that the processor was
     /// resumed for. Instructions that only compute may go beyond it, up to the
     /// next taken branch; [`Functional`](crate::Functional) looks at the time
-    /// only there.
+    /// only there. An interrupt is taken at the first such place behind the instant
+    /// at which its line is asserted.
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
         self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
@@ -96,6 +107,11 @@ impl<T: Timing> Processor<T> {
             if let Some(stop) = self.stop_for(exit, port) {
                 return stop;
             }
+        }
+        if self.core.trap.is_due()
+            && let Some(stop) = self.take_interrupt_at_boundary(port)
+        {
+            return stop;
         }
         while self.core.t < self.core.until {
             let exit = self.execute(port);
@@ -146,18 +162,33 @@ impl<T: Timing> Processor<T> {
     /// time moves to the first cycle that begins at `time` or later. The next
     /// run executes the waiting instruction in any case.
     pub fn resume_at(&mut self, time: Time) {
-        self.pass(time);
+        self.pass_until(time);
         self.must_execute = true;
     }
 
     /// Lets local time pass without an instruction, to the first cycle that begins at
     /// `time` or later.
-    pub fn pass(&mut self, time: Time) {
+    pub fn pass_until(&mut self, time: Time) {
         let slot = self.clock.number_at_or_after(time) * self.core.timing.width();
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
             self.core.t = slot;
         }
+    }
+
+    /// Devices assert these interrupt lines now, by bit, and no others.
+    pub fn assert_lines(&mut self, lines: u64) {
+        self.core.trap.assert_lines(lines);
+    }
+
+    /// The interrupt lines that devices assert.
+    pub fn asserted_lines(&self) -> u64 {
+        self.core.trap.asserted_lines()
+    }
+
+    /// Whether a line is asserted that ends waiting (`wfi`).
+    pub fn has_awaited_interrupt(&self) -> bool {
+        self.core.trap.has_awaited()
     }
 
     /// Others may have changed caches and code since the last run.
@@ -201,11 +232,46 @@ impl<T: Timing> Processor<T> {
         core.exit
     }
 
+    /// Executes up to the next place at which the processor looks at the time, and
+    /// takes an interrupt there. Where it has stopped before does not matter: it may
+    /// have done so between two instructions in a row that only compute.
+    #[cold]
+    fn take_interrupt_at_boundary<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        let until = std::mem::replace(&mut self.core.until, self.core.t);
+        let mut stop = None;
+        while self.core.trap.is_due() && stop.is_none() {
+            let exit = if self.core.entering { Exit::Enabled } else { self.execute(port) };
+            stop = match exit {
+                Exit::Stop(Stop::Horizon) => self.take_interrupt(port),
+                exit => self.stop_for(exit, port),
+            };
+        }
+        self.core.until = until;
+        stop
+    }
+
+    /// Takes the interrupt that is due before the next instruction.
+    fn take_interrupt<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        let core = &mut *self.core;
+        match core.trap.take_interrupt(core.pc) {
+            Ok(()) => {
+                core.t = core.timing.interrupt(core.t);
+                self.set_pc(self.core.trap.utvec);
+                None
+            }
+            Err(line) => {
+                let (kind, pc) = (FaultKind::Interrupt(line), core.pc);
+                Some(self.explain(Fault { kind, pc, address: pc, bits: 0 }, port))
+            }
+        }
+    }
+
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
     fn stop_for<P: Port>(&mut self, exit: Exit, port: &mut P) -> Option<Stop> {
         match exit {
             Exit::Continue => None,
+            Exit::Enabled => self.take_interrupt(port),
             Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
                 Ok(()) => {
                     self.core.t = self.core.timing.trap(self.core.t);
@@ -335,6 +401,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             timing,
             fcsr,
             trap,
+            has_interrupts: _,
             pc,
             t,
             count,

@@ -5,6 +5,8 @@ use std::fmt;
 use narthex_memory::port::AccessFault;
 use narthex_memory::{Tag, TagError};
 
+use crate::traps::Trapped;
+
 /// Why `run` came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -18,6 +20,9 @@ pub enum Stop {
     /// `slti x0, x0, IMM`: a mark for the time ledger. It takes no time, is not
     /// counted as retired, and the program counter is behind it.
     Marker(u16),
+    /// `wfi`: no line is asserted for which the program waits. The program counter is
+    /// behind it; the owner says with `pass_until` when a line is.
+    WaitForInterrupt,
     /// The instruction at the program counter cannot be executed.
     Fault(Fault),
 }
@@ -60,6 +65,8 @@ pub enum FaultKind {
         /// Why no handler can.
         why: Unhandled,
     },
+    /// A device asserts this line, it is enabled, and no handler can take it.
+    Interrupt(u32),
     /// A tag cannot be changed.
     TagChange(TagError),
 }
@@ -69,8 +76,8 @@ pub enum FaultKind {
 pub enum Unhandled {
     /// None is installed.
     NoHandler,
-    /// It is at work already, for an access to this address.
-    Nested(u64),
+    /// It is at work already, for this.
+    Nested(Trapped),
 }
 
 impl fmt::Display for Unhandled {
@@ -78,7 +85,7 @@ impl fmt::Display for Unhandled {
         match self {
             Unhandled::NoHandler => f.write_str("no handler is installed (utvec is 0)"),
             Unhandled::Nested(first) => {
-                write!(f, "the handler has not returned yet (uret) from the access to {first:#x}")
+                write!(f, "the handler has not returned yet (uret) from {first}")
             }
         }
     }
@@ -103,6 +110,9 @@ impl fmt::Display for Fault {
                 let access = if store { "store to" } else { "load from" };
                 let tag = tag.as_str();
                 write!(f, "{access} {address:#x} at {pc:#x}: block {block:#x} is tagged {tag}; {why}")
+            }
+            FaultKind::Interrupt(line) => {
+                write!(f, "interrupt of line {line} before {pc:#x}: {}", Unhandled::NoHandler)
             }
             FaultKind::TagChange(why) => write!(f, "change of the tag of {address:#x} at {pc:#x}: {why}"),
         }

@@ -88,6 +88,12 @@ pub trait Timing: Send {
     /// The first slot of the handler of an access that was refused at `at`.
     fn trap(&self, at: u64) -> u64;
 
+    /// The first slot of the handler of an interrupt for which the processor stops at `at`.
+    fn interrupt(&self, at: u64) -> u64;
+
+    /// What an interrupt costs from now on.
+    fn set_interrupt_cycles(&mut self, cycles: u64);
+
     /// What access tags cost from now on.
     fn set_access_control(&mut self, costs: &AccessControl);
 
@@ -150,6 +156,13 @@ impl Timing for Functional {
         at
     }
 
+    /// Nor does an interrupt.
+    fn interrupt(&self, at: u64) -> u64 {
+        at
+    }
+
+    fn set_interrupt_cycles(&mut self, _: u64) {}
+
     fn set_access_control(&mut self, _: &AccessControl) {}
 
     #[inline(always)]
@@ -188,6 +201,9 @@ pub struct InOrder {
     tag_change_slots: u64,
     /// From the start of a refused access's cycle to its handler's first slot.
     trap_slots: u64,
+    /// From the start of the cycle in which the processor stops for an interrupt to
+    /// its handler's first slot.
+    interrupt_slots: u64,
     /// From the start of a taken branch's cycle to its target's first slot.
     redirect_slots: u64,
     /// When each [`Unit`] is free.
@@ -205,6 +221,7 @@ impl Archived for InOrder {
             store_slots: _,
             tag_change_slots: _,
             trap_slots: _,
+            interrupt_slots: _,
             redirect_slots: _,
             free,
             ready,
@@ -258,6 +275,7 @@ impl Timing for InOrder {
             store_slots: config.store_cycles * width,
             tag_change_slots: width,
             trap_slots: width,
+            interrupt_slots: width,
             redirect_slots: (1 + config.branch_taken_cycles) * width,
             free: [0; 3],
             ready: [0; 256],
@@ -298,6 +316,14 @@ impl Timing for InOrder {
 
     fn trap(&self, at: u64) -> u64 {
         self.cycle_start(at) + self.trap_slots
+    }
+
+    fn interrupt(&self, at: u64) -> u64 {
+        self.cycle_start(at) + self.interrupt_slots
+    }
+
+    fn set_interrupt_cycles(&mut self, cycles: u64) {
+        self.interrupt_slots = cycles * self.width();
     }
 
     fn set_access_control(&mut self, costs: &AccessControl) {

@@ -358,3 +358,25 @@ proptest! {
         prop_assert_eq!(end(Duration::from_ns(piece_ns)), whole);
     }
 }
+
+#[test]
+fn a_refused_access_of_an_interrupts_handler_cannot_be_handled() {
+    let source = format!(
+        "
+        jal   t0, main
+        ld    a0, 0(s1)
+    main:
+        csrrw zero, 0x005, t0
+        li    s1, {TAGGED}
+        li    t1, 0x10000
+        csrrs zero, 0x004, t1
+        csrrsi zero, 0x000, 1
+    "
+    );
+    let mut bench = Bench::<InOrder>::new(&config(1), &source);
+    bench.processor = bench.processor.with_interrupts(1);
+    bench.processor.assert_lines(1);
+    let Stop::Fault(fault) = bench.run_in(Duration::from_ns(1_000)) else { panic!("it is handled") };
+    let why = "the handler has not returned yet (uret) from the interrupt of line 0";
+    assert!(fault.to_string().ends_with(why), "{fault}");
+}

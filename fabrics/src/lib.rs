@@ -22,4 +22,4 @@ pub mod port;
 
 pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
-pub use port::{NetworkPort, ProcessPort};
+pub use port::{NetworkPort, ProcessPort, Relay};

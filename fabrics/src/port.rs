@@ -16,6 +16,10 @@
 //! comes back from the network like any other: neither its sender nor its
 //! receiver can tell (isca96, Section 1).
 
+mod relay;
+
+use std::collections::VecDeque;
+
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use crate::faults::{Faults, Lost};
@@ -23,6 +27,8 @@ use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Stati
 use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
+
+pub use relay::Relay;
 
 /// A frame on its way, with when and where it arrives.
 pub type Departure = (Time, NodeId, Frame);
@@ -32,6 +38,8 @@ pub struct NetworkPort {
     own: NodeId,
     placement: Placement,
     flow: Box<dyn FlowControl>,
+    /// What stands between it and the processes, if anything.
+    relay: Option<Relay>,
     network: Box<dyn Network>,
     faults: Faults,
     header_bytes: u64,
@@ -61,6 +69,7 @@ impl NetworkPort {
             own,
             placement,
             flow,
+            relay: None,
             network,
             faults: Faults::default(),
             header_bytes,
@@ -75,6 +84,26 @@ impl NetworkPort {
     /// The same with frames that it loses.
     pub fn with_faults(self, faults: Faults) -> Self {
         NetworkPort { faults, ..self }
+    }
+
+    /// The same with a relay that a device of the node empties.
+    pub fn with_relay(self, relay: Relay) -> Self {
+        NetworkPort { relay: Some(relay), ..self }
+    }
+
+    /// Whether packets have come to or gone from its relay since this was asked last.
+    #[inline]
+    pub fn take_relay_news(&mut self) -> bool {
+        self.relay.as_mut().is_some_and(Relay::take_news)
+    }
+
+    /// Sends a packet of one of its processes.
+    fn emit(&mut self, source: Rank, header: Header, payload: Vec<u8>) {
+        self.changes += 1;
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let packet = Packet { source, destination: header.peer(), sequence, header, payload };
+        self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
     /// A count that moves whenever its state may have changed.
@@ -153,7 +182,10 @@ impl NetworkPort {
 
     /// Whether there is room for one more packet of a process.
     pub fn has_room(&self, process: u8) -> bool {
-        self.flow.has_room(self.placement.rank(self.own, process))
+        match &self.relay {
+            None => self.flow.has_room(self.placement.rank(self.own, process)),
+            Some(relay) => relay.has_room(),
+        }
     }
 }
 
@@ -164,6 +196,7 @@ impl Archived for NetworkPort {
             own: _,
             placement: _,
             flow,
+            relay,
             network,
             faults,
             header_bytes: _,
@@ -174,6 +207,7 @@ impl Archived for NetworkPort {
             changes: _,
         } = self;
         flow.archive(archive)?;
+        archive.value(relay)?;
         network.archive(archive)?;
         archive.value(faults)?;
         archive.value(message_sizes)?;
@@ -229,42 +263,58 @@ impl ProcessPort<'_> {
 
     /// Whether a packet to `destination` may be sent now.
     pub fn can_send(&self, destination: Rank) -> bool {
-        self.port.flow.can_send(self.own, destination)
+        match &self.port.relay {
+            None => self.port.flow.can_send(self.own, destination),
+            Some(relay) => relay.has_room(),
+        }
     }
 
     /// Whether there is room for a packet to some destination.
     pub fn has_room(&self) -> bool {
-        self.port.flow.has_room(self.own)
+        match &self.port.relay {
+            None => self.port.flow.has_room(self.own),
+            Some(relay) => relay.has_room(),
+        }
     }
 
     /// Sends a packet to the process that the header names; `can_send` has said yes.
     pub fn send(&mut self, header: Header, payload: Vec<u8>) {
         let process = self.process();
         let port = &mut *self.port;
-        port.changes += 1;
         port.last_sender = process;
         port.message_sizes.record(header, port.header_bytes);
-        let sequence = port.next_sequence;
-        port.next_sequence += 1;
-        let packet = Packet { source: self.own, destination: header.peer(), sequence, header, payload };
-        let packet = Box::new(packet);
-        port.flow.send(packet, &mut port.emitted);
+        let Some(relay) = &mut port.relay else { return port.emit(self.own, header, payload) };
+        port.changes += 1;
+        let packet = Packet { source: self.own, destination: header.peer(), sequence: 0, header, payload };
+        relay.push(Box::new(packet));
+    }
+
+    /// What has arrived for this process and has not been taken.
+    fn inbox(&self) -> &VecDeque<Box<Packet>> {
+        match &self.port.relay {
+            None => self.port.flow.waiting(self.own),
+            Some(relay) => relay.waiting(self.process()),
+        }
     }
 
     /// The oldest packet that has arrived for this process and has not been taken.
     pub fn front(&self) -> Option<&Packet> {
-        self.port.flow.waiting(self.own).front().map(|packet| &**packet)
+        self.inbox().front().map(|packet| &**packet)
     }
 
     /// How many packets have arrived for this process and have not been taken.
     pub fn waiting(&self) -> usize {
-        self.port.flow.waiting(self.own).len()
+        self.inbox().len()
     }
 
     /// Takes the oldest packet that has arrived for this process and frees its buffer.
     pub fn take(&mut self) -> Option<Box<Packet>> {
+        let process = self.process();
         self.port.changes += 1;
-        self.port.flow.take(self.own, &mut self.port.emitted)
+        match &mut self.port.relay {
+            None => self.port.flow.take(self.own, &mut self.port.emitted),
+            Some(relay) => relay.take(process),
+        }
     }
 }
 

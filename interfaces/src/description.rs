@@ -9,6 +9,7 @@
 //!
 //! | asked by | a half | a device |
 //! | --- | --- | --- |
+//! | the node | | [`asserted_lines`](DeviceDescription::asserted_lines) |
 //! | the composer and the guest's library | [`layout`](HalfDescription::layout) | [`seats`](DeviceDescription::seats), [`receiver`](DeviceDescription::receiver), [`sender`](DeviceDescription::sender), [`layouts`](DeviceDescription::layouts) |
 //! | results | [`statistics`](HalfDescription::statistics) | [`statistics`](DeviceDescription::statistics) |
 //! | the hang explainer | [`queue`](HalfDescription::queue) | [`queue`](DeviceDescription::queue), [`name_of`](DeviceDescription::name_of) |
@@ -155,6 +156,8 @@ pub struct DeviceSeat {
     pub concern: Range<u64>,
     /// Whether it takes part in coherence: it snoops, is a home, or moves blocks.
     pub is_coherent: bool,
+    /// Interrupt lines from it to the processors on its interconnect that run firmware.
+    pub lines: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
     pub refuses: bool,
     /// It is the port of an engine, which moves blocks between its ports and checks itself
@@ -177,6 +180,12 @@ pub trait DeviceDescription {
     /// answers no calls.
     fn calls_name(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Which of a seat's interrupt lines it asserts now, by bit: until what they tell
+    /// of has been served. They change when a verb is called and at no other time.
+    fn asserted_lines(&self, _seat: usize) -> u64 {
+        0
     }
 
     /// The seat to which a packet for a process of the node is announced; none if

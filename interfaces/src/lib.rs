@@ -32,6 +32,7 @@ pub mod device;
 pub mod device_call;
 pub mod dma_engine;
 pub mod fifo;
+pub mod forwarder;
 pub mod half;
 pub mod information;
 pub mod interface;

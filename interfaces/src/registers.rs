@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use narthex_memory::processor_memory::block_buffers;
 use serde::{Deserialize, Serialize};
 
+use crate::forwarder;
 use crate::information;
 use crate::programming::{self, Driver, Fact, Register};
 
@@ -224,6 +225,23 @@ pub fn c_header() -> String {
     text
 }
 
+/// The C header of firmware's devices, as guest/firmware/devices.h holds it.
+pub fn firmware_header() -> String {
+    let mut text = String::from(
+        "/* The registers of devices that firmware serves. Generated from what interfaces/src declares by\n \
+         * `make headers`; do not edit. */\n\
+         #ifndef NARTHEX_FIRMWARE_DEVICES_H\n#define NARTHEX_FIRMWARE_DEVICES_H\n\n",
+    );
+    let registers =
+        forwarder::REGISTERS.map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));
+    let constants = forwarder::CONSTANTS.map(|(name, value, meaning)| (name.to_owned(), value, meaning));
+    for (name, value, meaning) in constants.into_iter().chain(registers) {
+        writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ul\n").expect("text grows");
+    }
+    text.push_str("#endif\n");
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +266,13 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest/runtime/registers.h");
         let header = std::fs::read_to_string(file).expect("the guest's header is there");
         assert_eq!(header, c_header(), "run `make headers`");
+    }
+
+    #[test]
+    fn the_header_of_firmwares_devices_is_the_generated_one() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest/firmware/devices.h");
+        let header = std::fs::read_to_string(file).expect("the header is there");
+        assert_eq!(header, firmware_header(), "run `make headers`");
     }
 
     #[test]

@@ -29,6 +29,8 @@ categories! {
         SharedMemory = "shared memory",
         /// The program has ended on this node.
         Exited = "exited",
+        /// No thread has the processor.
+        Idle = "idle",
     }
 }
 
@@ -45,8 +47,12 @@ categories! {
         Uncached = "uncached access",
         /// Waiting for the store buffer to drain.
         StoreBuffer = "store buffer",
+        /// Its thread sleeps in a system call.
+        Asleep = "asleep",
         /// In the operating system.
         SystemCall = "system call",
+        /// Waiting for an interrupt.
+        Interrupt = "interrupt",
     }
 }
 

@@ -1,20 +1,23 @@
 //! From a configuration and a program to the nodes of a machine: the one place
 //! that knows which component is built from which table.
 
+mod firmware;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, Placement};
+use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
+use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Time;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
@@ -24,11 +27,13 @@ use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::{MemoryPlace, Shape};
+
+use firmware::Firmware;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -39,14 +44,8 @@ pub struct ProcessId {
     pub process: u8,
 }
 
-/// A processor about to run, with its caches and its process.
-type Running = (Processor<InOrder>, ProcessorMemory, Process);
-
-/// A program for processors without a system.
-struct Firmware {
-    program: Arc<Program>,
-    code: Arc<Code>,
-}
+/// A processor about to run, with its caches.
+type Running = (Processor<InOrder>, ProcessorMemory);
 
 /// A device beside the network interface.
 struct FurtherDevice {
@@ -108,8 +107,19 @@ impl<'a> Blueprint<'a> {
             arguments: arguments.collect(),
             program: Arc::new(program),
             firmware: BTreeMap::new(),
-            devices: Vec::new(),
+            devices: Self::stated_devices(config),
         }
+    }
+
+    /// The devices that the machine's file states beside the network interface.
+    fn stated_devices(config: &MachineConfig) -> Vec<FurtherDevice> {
+        let packet_bytes = config.messages.packet.as_u64();
+        let (Some(parameters), Some(part)) = (&config.forwarder, config.node.devices.get(FORWARDER)) else {
+            return Vec::new();
+        };
+        let parameters = parameters.clone();
+        let build = Box::new(move || Box::new(Forwarder::new(&parameters, packet_bytes)) as Box<dyn Device>);
+        vec![FurtherDevice { on: part.on.clone(), build }]
     }
 
     /// Builds the node with this number, its program loaded.
@@ -123,6 +133,12 @@ impl<'a> Blueprint<'a> {
             NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
+            None => network,
+        };
+        let network = match &config.forwarder {
+            Some(forwarder) => {
+                network.with_relay(Relay::new(forwarder.entries as usize, placement.processes))
+            }
             None => network,
         };
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
@@ -139,40 +155,52 @@ impl<'a> Blueprint<'a> {
             .chain(further.iter().map(|device| &**device))
             .collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
-        let parts = config.processor_parts();
-        let processors =
-            parts.iter().zip(&shape.processors).enumerate().map(|(index, ((name, part), on))| {
-                let seats = shape.seats_of_processor(on);
-                let main = &mut memories[usize::from(seats.memory.0)].bytes;
-                let place = ProcessId { node: id, process: index as u8 };
-                let (processor, caches, process) = match part.runs.strip_prefix(FIRMWARE) {
-                    None => self.process(place, &interface, (&further, &shape.local_memories(on)), main)?,
-                    Some(firmware) => {
-                        self.firmware_process(place, (name, firmware), &shape.registers(&devices, on), main)?
-                    }
-                };
-                Ok((NodeProcessor::new(config.core_named(&part.core), processor, caches, seats), process))
-            });
-        let processors = processors.collect::<Result<Vec<_>, Failure>>()?;
+        let mut processors = Vec::new();
+        let mut processes: Vec<Process> = Vec::new();
+        let per_process = config.processors_per_process() as usize;
+        for ((name, part), on) in config.processor_parts().into_iter().zip(&shape.processors) {
+            let seats = shape.seats_of_processor(on);
+            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            let agent = AgentId(processors.len() as u8);
+            let latest = processes.last().filter(|latest| latest.processors.len() < per_process);
+            let started = match (part.runs.strip_prefix(FIRMWARE), latest) {
+                (None, Some(_)) => None,
+                (None, None) => {
+                    let place = ProcessId { node: id, process: processes.len() as u8 };
+                    let local = shape.local_memories(on);
+                    Some(self.process(place, agent, &interface, (&further, &local), main)?)
+                }
+                (Some(firmware), _) => {
+                    let registers = shape.registers(&devices, on);
+                    Some(self.firmware_process(agent, (name, firmware), &registers, main)?)
+                }
+            };
+            let core = config.core_named(&part.core);
+            let (processor, caches) = match started {
+                Some((running, process)) => {
+                    processes.push(process);
+                    running
+                }
+                None => self.further_processor(processes.len() as u8 - 1, agent, part),
+            };
+            let process = processes.len() - 1;
+            processes[process].processors.end = processors.len() + 1;
+            processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
+        }
         let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
+            processes,
             interconnects,
             memories,
+            lines,
             devices: devices.zip(shape.devices).collect(),
             network,
             operating_system: config.operating_system(),
-            stagger: self.shortest_arbitration(),
         }))
-    }
-
-    /// The same machine with firmware for the processors that run it by this name.
-    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
-        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
-        self
     }
 
     /// The same machine with a device beside the network interface in each node,
@@ -181,13 +209,6 @@ impl<'a> Blueprint<'a> {
         let on = on.iter().map(|&name| name.to_owned()).collect();
         self.devices.push(FurtherDevice { on, build: Box::new(build) });
         self
-    }
-
-    /// The shortest arbitration among the buses on which processors are.
-    fn shortest_arbitration(&self) -> Duration {
-        let buses = self.config.node.processors.values().map(|part| self.bus_of(part));
-        let arbitrations = buses.map(|bus| bus.clock.clock().cycles(bus.arbitration_cycles.into()));
-        arbitrations.min().expect("a node has a processor")
     }
 
     /// The bus on which the caches of a processor are.
@@ -214,14 +235,15 @@ impl<'a> Blueprint<'a> {
         parts.map(memory).collect()
     }
 
-    /// A process about to start, with its processor; what it needs is in memory.
+    /// A process about to start, with its first processor; what it needs is in memory.
     fn process(
         &self,
         place: ProcessId,
+        agent: AgentId,
         interface: &Interface,
         (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
         main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
+    ) -> Result<(Running, Process), Failure> {
         let layouts = interface.layouts(place.process);
         let mut pages = PageTable::default();
         let mut devices = self.map_devices(place, &layouts, &mut pages, main);
@@ -231,56 +253,31 @@ impl<'a> Blueprint<'a> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             devices.push((range, Protection::READ_WRITE));
         }
-        let mut memory = self.processor_memory(place.process);
-        let core = self.config.core_named(&self.config.node.host().1.core);
-        let mut processor = Processor::<InOrder>::new(core, self.code.clone())
-            .with_access_control(&self.config.access_control);
+        let (mut processor, mut memory) =
+            self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
         let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
         let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
-        let calls = calls.with_devices(names.collect());
-        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls);
-        Ok((processor, memory, process))
+        let calls = calls
+            .with_devices(names.collect())
+            .with_processors(self.config.processors_per_process() as usize);
+        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls)
+            .with_first_processor(agent.0.into());
+        Ok(((processor, memory), process))
     }
 
-    /// Firmware about to start: its segments are in memory, and the registers of
-    /// the devices beside it can be reached.
-    fn firmware_process(
-        &self,
-        place: ProcessId,
-        (part, name): (&str, &str),
-        registers: &[Range<u64>],
-        main: &mut MainMemory,
-    ) -> Result<Running, Failure> {
-        let firmware = self.firmware.get(name).ok_or_else(|| {
-            let problem = format!("runs firmware {name:?}, which is not given");
-            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
-        })?;
-        let part = &self.config.node.processors[part];
-        let core = self.config.core_named(&part.core);
-        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
-        let mut pages = PageTable::default();
-        let mut memory = self.memory_of(place.process, part).with_translation(Translation::default());
-        let block_bytes = self.block_bytes();
-        let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
-        let mut loader =
-            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
-        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
-        for range in registers {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-        }
-        processor.set_pc(started.program_counter);
-        let calls = SystemCalls::for_process(started.space, self.seed);
-        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls);
-        Ok((processor, memory, process))
+    /// A processor of a process of the program, on which nothing runs yet.
+    fn further_processor(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> Running {
+        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), self.code.clone())
+            .with_access_control(&self.config.access_control);
+        (processor, self.memory_of(process, agent, part))
     }
 
     fn placement(&self) -> Placement {
-        let processes = self.config.machine.processors_per_node as u8;
+        let processes = self.config.processes_per_node() as u8;
         Placement { nodes: self.nodes as u16, processes }
     }
 
@@ -302,19 +299,19 @@ impl<'a> Blueprint<'a> {
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
-    /// The caches and the store buffer of the processor of a program's process.
+    /// The caches and the store buffer of the processor of a program's process that
+    /// has one.
     pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
-        self.memory_of(process, self.config.node.host().1)
+        self.memory_of(process, AgentId(process), self.config.node.host().1)
     }
 
-    fn memory_of(&self, process: u8, part: &ProcessorPart) -> ProcessorMemory {
+    fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
         let config = self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
         };
         let supply_time = self.bus_of(part).cache_supply_time;
-        let agent = AgentId(process);
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
                 .with_translation(

@@ -75,7 +75,8 @@ impl Estimate {
     /// If the machine cannot have the interface.
     pub fn of(blueprint: &Blueprint<'_>) -> Result<Self, Failure> {
         let config = blueprint.config;
-        let processes = config.machine.processors_per_node;
+        let processors = u64::from(config.machine.processors_per_node);
+        let processes = u64::from(config.processes_per_node());
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => 0,
             InstructionCache::Cache(cache) => cache.host_bytes(),
@@ -86,15 +87,12 @@ impl Estimate {
         let pages = |bytes: usize| (bytes as u64).div_ceil(PAGE_BYTES) + 1;
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
         let variables: u64 = variables.map(|segment| pages(segment.bytes.len())).sum();
-        let process_bytes = config.data_cache.host_bytes()
-            + instructions
-            + queues.sum::<u64>()
-            + (variables + STARTED_PAGES) * PAGE_BYTES
-            + PROCESS_BYTES;
+        let processor_bytes = config.data_cache.host_bytes() + instructions;
+        let process_bytes = queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
             nodes: blueprint.nodes,
-            node_bytes: u64::from(processes) * process_bytes + NODE_BYTES,
+            node_bytes: processors * processor_bytes + processes * process_bytes + NODE_BYTES,
             shared_bytes: SHARED_BYTES + DECODED_BYTES * program_bytes,
         })
     }

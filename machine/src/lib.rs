@@ -33,7 +33,7 @@ use serde_json::{Value, json};
 use config::Machine;
 
 pub use narthex_cores::linux::OutputStream;
-pub use request::{CheckpointRequest, Failure, RunRequest};
+pub use request::{CheckpointRequest, Failure, FirmwareFile, RunRequest};
 pub use run::{Effort, Explanation, Finished, Monitor, Progress, run, run_monitored, simulate};
 
 /// What there is of a kind: "interfaces" or "machines".

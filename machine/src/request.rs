@@ -1,10 +1,13 @@
 //! What a run is asked to do, and what comes of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use narthex_kernel::Threads;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::sha256::sha256;
 use thiserror::Error;
 
 /// A run: which program, on which machine, over which interface.
@@ -38,9 +41,25 @@ pub struct RunRequest {
     /// computed, with the same result.
     #[serde(default)]
     pub execute_wait_loops: bool,
+    /// The firmware of processors that run some, by the names that the machine's file
+    /// gives it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub firmware: BTreeMap<String, FirmwareFile>,
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,
+}
+
+/// An ELF file with firmware. It comes with the request as a whole, so that the request
+/// can be carried out anywhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirmwareFile {
+    /// What messages call it.
+    pub file: String,
+    /// Its bytes; in hexadecimal digits where a request is text.
+    #[serde(with = "hex::serde")]
+    pub elf: Vec<u8>,
 }
 
 /// The checkpoints of a run. They never change what comes of it.
@@ -73,6 +92,11 @@ fn one() -> u32 {
 const MOST_THREADS: u32 = 1_024;
 
 impl RunRequest {
+    /// The hashes of its firmware, by name.
+    pub fn firmware_sha256(&self) -> BTreeMap<String, String> {
+        self.firmware.iter().map(|(name, given)| (name.clone(), sha256(&given.elf))).collect()
+    }
+
     /// The host threads that are asked for.
     ///
     /// # Errors

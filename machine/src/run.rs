@@ -153,7 +153,7 @@ fn nodes(
     monitor: &mut dyn Monitor,
 ) -> Result<Vec<Node>, Failure> {
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
-    let blueprint = Blueprint::new(&machine.config, interface, program, request);
+    let blueprint = Blueprint::new(&machine.config, interface, program, request).with_firmware_of(request)?;
     Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
     let mut nodes =
         (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;

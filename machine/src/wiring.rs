@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attachment, Device, DeviceSeat};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
@@ -18,7 +19,7 @@ use narthex_memory::interconnects::{
 use narthex_memory::{AgentId, Kind};
 
 use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
-use crate::node::ProcessorSeats;
+use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
 pub const MEMORY_BUS: &str = "memory bus";
@@ -253,6 +254,42 @@ impl Shape {
         let others = (0..).map(MemoryId).zip(&self.memories).filter(|&(memory, _)| memory != own);
         let beside = others.filter(|(_, place)| place.on.iter().any(|here| on.contains(here)));
         beside.filter_map(|(_, place)| place.range.clone()).collect()
+    }
+
+    /// The interrupt lines of the processors that run firmware: a seat's lines lead to
+    /// those on its interconnect. `firmware` are their numbers.
+    ///
+    /// # Errors
+    /// If a seat's lines lead to none, or there are too many.
+    pub fn lines(&self, devices: &[&dyn Device], firmware: &[usize]) -> Result<Vec<Lines>, String> {
+        let mut all: Vec<Lines> = firmware.iter().map(|&index| Lines::new(index, Vec::new())).collect();
+        let mut used = vec![0; self.interconnects.len()];
+        for (device, (described, on)) in devices.iter().zip(&self.devices).enumerate() {
+            for (seat, (described, &on)) in described.seats().iter().zip(on).enumerate() {
+                if described.lines == 0 {
+                    continue;
+                }
+                let DeviceSeat { name, .. } = described;
+                let bus = &self.interconnects[usize::from(on.0)].name;
+                let mut served =
+                    all.iter_mut().filter(|lines| self.processors[lines.processor].contains(&on)).peekable();
+                if served.peek().is_none() {
+                    return Err(format!(
+                        "{name} has interrupt lines to the {bus}, where no processor runs firmware"
+                    ));
+                }
+                let used = &mut used[usize::from(on.0)];
+                served.for_each(|lines| lines.sources.push((device, seat, *used)));
+                *used += described.lines;
+                if *used > INTERRUPT_LINES {
+                    return Err(format!(
+                        "{used} interrupt lines lead to the {bus}; a processor has {INTERRUPT_LINES}"
+                    ));
+                }
+            }
+        }
+        all.retain(|lines| !lines.sources.is_empty());
+        Ok(all)
     }
 
     fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {

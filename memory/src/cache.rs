@@ -358,6 +358,11 @@ impl Cache {
         }
     }
 
+    /// Whether it takes bytes in that pass by.
+    pub fn snarfs(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
     /// Takes in the bytes that another agent's transaction carries to the home of
     /// the block at `address`, if an empty line has lost just that block. Says
     /// whether it did.

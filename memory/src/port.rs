@@ -12,6 +12,8 @@
 //! handlers, do one compare against the set's most recently used line, and say
 //! nothing but yes or no. Everything else goes through the cold methods.
 
+use serde::{Deserialize, Serialize};
+
 use crate::access_tags::{Tag, TagError};
 
 /// What became of an access.
@@ -23,6 +25,19 @@ pub enum Outcome<T> {
     Wait,
     /// The access is not allowed.
     Fault(AccessFault),
+}
+
+/// What becomes of a block of the caches (RISC-V's Zicbom and Zicboz).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CacheBlockOperation {
+    /// Memory gets the newest bytes.
+    Clean,
+    /// The same, and no cache keeps the block.
+    Flush,
+    /// No cache keeps the block, nor what is newer than memory.
+    Invalidate,
+    /// It becomes zeros.
+    Zero,
 }
 
 /// Why an access is not allowed.
@@ -83,6 +98,21 @@ pub trait Port {
     /// write. A `store` to the same address made next, without time in
     /// between, is certain to be `Done`.
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// An operation on the block of the caches that holds `address`; of memory without
+    /// caches, on 64 bytes.
+    fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        let block = address & !63;
+        if operation != CacheBlockOperation::Zero {
+            return match self.load(block, 8) {
+                Outcome::Done(_) => Outcome::Done(()),
+                Outcome::Wait => Outcome::Wait,
+                Outcome::Fault(fault) => Outcome::Fault(fault),
+            };
+        }
+        let stores = (block..block + 64).step_by(8).map(|word| self.store(word, 8, 0));
+        stores.into_iter().find(|stored| *stored != Outcome::Done(())).unwrap_or(Outcome::Done(()))
+    }
 
     /// FENCE: done when every earlier store is visible outside.
     fn fence(&mut self) -> Outcome<()>;

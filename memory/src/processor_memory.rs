@@ -18,12 +18,14 @@
 //! bus. With a *blocking* machine the buffer is never used.
 
 pub mod block_buffers;
+mod cache_blocks;
 mod port;
 mod store_buffer;
 mod tagged_memory;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::Duration;
 
@@ -40,6 +42,7 @@ pub use port::ProcessorPort;
 pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
+use cache_blocks::BlockOperation;
 use serde::{Deserialize, Serialize};
 
 narthex_kernel::statistics! {
@@ -100,6 +103,8 @@ struct Uncached {
 enum Pending {
     /// A block is needed in the data cache with this right.
     Data { address: u64, access: Access },
+    /// The same for a store that is made only while the block is reserved.
+    Conditional { address: u64 },
     /// A block is needed in the instruction cache.
     Instructions { address: u64 },
     /// A device register is to be read.
@@ -109,6 +114,8 @@ enum Pending {
     /// A block is to be moved between a block buffer and the device's block at
     /// the address.
     Block { kind: Kind, address: u64 },
+    /// A block is to be written back or dropped.
+    CacheBlock(BlockOperation),
     /// The store buffer is to have fewer entries than this.
     Drain { below: usize },
 }
@@ -118,6 +125,7 @@ enum Pending {
 enum Issued {
     WriteBack,
     Block { address: u64, request: Request, instructions: bool },
+    CacheBlock,
     UncachedLoad,
     UncachedStore,
     BlockTransfer,
@@ -138,6 +146,8 @@ pub struct ProcessorMemory {
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
+    /// Whether invalidating a block loses what is newer than memory.
+    loses_bytes: bool,
     /// None: the process has no tagged memory.
     tags: Option<AccessTags>,
     /// None: the processor has no block buffers.
@@ -148,7 +158,7 @@ pub struct ProcessorMemory {
     issued_block: Option<Issued>,
     /// The uncached access that is under way.
     issued_uncached: Option<Issued>,
-    /// The uncached access that is over and whose instruction will be repeated.
+    /// The access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
     code_version: u64,
@@ -179,6 +189,7 @@ impl ProcessorMemory {
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
+            loses_bytes: false,
             tags: None,
             block_buffers: None,
             supply_time,
@@ -198,7 +209,8 @@ impl ProcessorMemory {
         let buffers = self.block_buffers.as_ref();
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry));
-        (self.agent, self.translation.clone(), caches, self.posted_limit, buffers, self.supply_time)
+        let rules = (self.posted_limit, self.loses_bytes);
+        (self.agent, self.translation.clone(), caches, rules, buffers, self.supply_time)
     }
 
     /// The same for a processor whose process has this translation.
@@ -217,12 +229,29 @@ impl ProcessorMemory {
     }
 
     /// Replaces bytes at an address of the node, inside a block, if the data
-    /// cache has it. Functional: the caller sees to all other copies.
+    /// cache has it; a reservation of the block is lost. Functional: the caller sees
+    /// to all other copies.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        if let Some(own) = self.translation.to_process(address)
-            && self.data.peek(own).is_some()
-        {
+        let Some(own) = self.translation.to_process(address) else { return };
+        if self.data.peek(own).is_some() {
             self.data.write(own, bytes);
+        }
+        self.reservation = self.reservation.filter(|&reserved| reserved != self.data.block_of(own));
+    }
+
+    /// Empties the data cache's lines in `range`, of the process's own addresses, and
+    /// hands those that are newer than their home to `write_back` with their place in
+    /// the node. A block whose upgrade is under way stays: its bytes do not come with it.
+    pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        let upgraded = match self.issued_block {
+            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
+                address..address + self.data.block_bytes() as u64
+            }
+            _ => range.end..range.end,
+        };
+        let translation = &self.translation;
+        for part in [range.start..upgraded.start, upgraded.end..range.end] {
+            self.data.flush(part, |block, data| write_back(translation.to_node(block), data));
         }
     }
 
@@ -301,7 +330,8 @@ impl ProcessorMemory {
     }
 
     fn wants_block(&self) -> bool {
-        matches!(self.pending, Some(Pending::Data { .. } | Pending::Instructions { .. }))
+        use Pending::{CacheBlock, Conditional, Data, Instructions};
+        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
     }
 
     fn wants_uncached(&self) -> bool {
@@ -322,7 +352,9 @@ impl ProcessorMemory {
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {
-            Pending::Data { .. } => WaitReason::DataMiss,
+            Pending::Data { .. } | Pending::Conditional { .. } | Pending::CacheBlock(_) => {
+                WaitReason::DataMiss
+            }
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
@@ -334,9 +366,12 @@ impl ProcessorMemory {
     /// The address of the access for which the processor waits, if it has one.
     pub fn pending_address(&self) -> Option<u64> {
         match self.pending? {
-            Pending::Data { address, .. } | Pending::Instructions { address } => Some(address),
+            Pending::Data { address, .. }
+            | Pending::Conditional { address }
+            | Pending::Instructions { address } => Some(address),
             Pending::UncachedLoad(access) | Pending::UncachedStore(access) => Some(access.address),
             Pending::Block { address, .. } => Some(address),
+            Pending::CacheBlock(pending) => Some(pending.address),
             Pending::Drain { .. } => None,
         }
     }
@@ -350,7 +385,9 @@ impl ProcessorMemory {
         let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
         let (issued, mut transaction) = match self.pending {
             Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
+            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
+            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending)?,
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
                 (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
             }
@@ -366,7 +403,7 @@ impl ProcessorMemory {
             }
         };
         self.overtaking = match issued {
-            Issued::WriteBack | Issued::Block { .. }
+            Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
                 if traffic == Traffic::All && !self.store_buffer.is_empty() =>
             {
                 self.overtaking + 1
@@ -403,13 +440,14 @@ impl ProcessorMemory {
                 self.pending = None;
                 true
             }
-            Issued::UncachedLoad => self.finish_uncached(response.value),
-            Issued::UncachedStore => self.finish_uncached(transaction.value),
+            Issued::CacheBlock => self.finish_access(0),
+            Issued::UncachedLoad => self.finish_access(response.value),
+            Issued::UncachedStore => self.finish_access(transaction.value),
             Issued::BlockTransfer => {
                 if let (Some(buffers), Some(block)) = (&mut self.block_buffers, &response.data) {
                     buffers.receive.copy_from_slice(block);
                 }
-                self.finish_uncached(0)
+                self.finish_access(0)
             }
             Issued::PostedStore => {
                 self.store_buffer.pop_front();
@@ -466,6 +504,11 @@ impl ProcessorMemory {
         if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
+    /// Whether its caches take bytes that pass by.
+    pub fn snarfs(&self) -> bool {
+        self.data.snarfs() || self.instructions.as_ref().is_some_and(Cache::snarfs)
+    }
+
     /// Another agent's transaction is over, whose bytes the caches may take. Says
     /// whether one did.
     pub fn snarf(&mut self, transaction: &Transaction) -> bool {
@@ -514,6 +557,17 @@ impl ProcessorMemory {
         Some((issued, Transaction::block(self.agent, kind, block)))
     }
 
+    /// The same for a store that is made only while its block is reserved. Once it is
+    /// not, the block is left to others, of whom one can then make such a store:
+    /// otherwise several could take it from each other for ever.
+    fn issue_conditional(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+        if self.reservation == Some(self.data.block_of(address)) {
+            return self.issue_block(address, Access::Store);
+        }
+        self.pending = None;
+        None
+    }
+
     /// Drops a block of the data cache; its write-back, at the process's address.
     fn give_up(&mut self, block: u64) -> Option<Transaction> {
         let data = self.data.remove(block);
@@ -541,8 +595,9 @@ impl ProcessorMemory {
         Some((issued, Transaction::block(self.agent, Kind::Read, block)))
     }
 
-    fn finish_uncached(&mut self, value: u64) -> bool {
-        let pending = self.pending.take().expect("an uncached access was pending");
+    /// The access is over, and its instruction will be repeated.
+    fn finish_access(&mut self, value: u64) -> bool {
+        let pending = self.pending.take().expect("an access was pending");
         self.finished = Some((pending, value));
         true
     }

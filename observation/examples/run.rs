@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        firmware: Default::default(),
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
             file: file.into(),
             every: std::env::var("EVERY").ok(),

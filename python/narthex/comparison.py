@@ -11,6 +11,7 @@ from narthex import _native, arguments, notation
 from narthex.arguments import Settings
 from narthex.documents import COMPARISON, Kind, Loaded
 from narthex.errors import NarthexError
+from narthex.firmware import Firmware
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
@@ -157,6 +158,7 @@ def compare(
     machine: str | Path = DEFAULT_MACHINE,
     nodes: int | None = None,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
+    firmware: Firmware = (),
     threads: int = 1,
     seed: int | None = None,
     observer: Callable[[str], Observer | None] = lambda _interface: None,
@@ -186,6 +188,7 @@ def compare(
             interface=name,
             nodes=nodes,
             set=set,
+            firmware=firmware,
             threads=threads,
             seed=seed,
             observer=observer(name),

@@ -40,6 +40,15 @@ _TARGET = (
     "-momit-leaf-frame-pointer",
 )
 _FLAGS = ("-O2", "-g", "-static")
+_FIRMWARE_FLAGS = (
+    *("-O2", "-g", "-static", "-ffreestanding", "-nostdlib", "-mcmodel=medany"),
+    *("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer"),
+)
+_FIRMWARE_TARGET = ("--target=riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+c+zicsr")
+"""Without floating point: an interrupt has fewer registers to save."""
+_FIRMWARE_MACHINE = ("-march=rv64imac_zicsr", "-mabi=lp64")
+"""The same for a compiler that CC names."""
+
 REMEDY = (
     "install the one that Narthex uses with `python -m pip install ziglang`, or set CC to a "
     "RISC-V compiler, for example CC=riscv64-linux-gnu-gcc"
@@ -55,6 +64,8 @@ class Compiler:
     cxx: tuple[str, ...]
     archiver: tuple[str, ...]
     version: str
+    firmware: tuple[str, ...] = ()
+    """The C driver for processors without a system."""
 
     def command(self, sources: Iterable[Path]) -> tuple[str, ...]:
         """Return the driver for the sources: C++ if one of them is."""
@@ -111,6 +122,80 @@ def compile_program(
 
 
 compile = compile_program  # noqa: A001 - `narthex.compile` in Python
+
+
+def compile_firmware(
+    sources: str | Path | Sequence[str | Path],
+    output: str | Path,
+    *,
+    extra_flags: Sequence[str] = (),
+    compiler: str | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Compile C sources as firmware, for a processor without a system (docs/firmware.md).
+
+    It is linked where guest/firmware/firmware.ld says, with the start-up of
+    guest/firmware/runtime, and without a C library. `extra_flags` go to the compiler.
+    """
+    paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
+    _check_sources(paths)
+    if cxx := [path for path in paths if path.suffix in CXX_SUFFIXES]:
+        raise NarthexError(f"'{cxx[0]}' is C++, which firmware has no library for; write it in C")
+    chosen = find_compiler(compiler)
+    _say(progress, f"compiling {', '.join(path.name for path in paths)}")
+    return _link_firmware(chosen, paths, Path(output), extra_flags)
+
+
+def firmware_names() -> list[str]:
+    """Return the names of the firmware that comes with Narthex."""
+    return sorted(_firmware())
+
+
+def firmware_path(
+    name: str, *, compiler: str | None = None, progress: Progress | None = None
+) -> Path:
+    """Return the ELF file of firmware that comes with Narthex, compiled if need be."""
+    firmware = _firmware()
+    if name not in firmware:
+        raise unknown("firmware", name, firmware)
+    chosen = find_compiler(compiler)
+    inputs = [*firmware[name], *_firmware_runtime(), FIRMWARE_SCRIPT, *_headers()]
+    output = cache_folder() / "firmware" / _key(chosen, inputs) / name
+    if not output.exists():
+        _say(progress, f"compiling firmware {name}")
+        _make_folder(output.parent)
+        _link_firmware(chosen, firmware[name], output, ())
+    return output
+
+
+FIRMWARE_SCRIPT = GUEST / "firmware" / "firmware.ld"
+"""Where firmware lies in its memory."""
+
+
+def _firmware() -> dict[str, list[Path]]:
+    """Map each shipped firmware to its sources: a folder each."""
+    folders = [each for each in sorted((GUEST / "firmware").iterdir()) if each.name != "runtime"]
+    found = {folder.name: _sources_in(folder) for folder in folders}
+    return {name: sources for name, sources in found.items() if sources}
+
+
+def _firmware_runtime() -> list[Path]:
+    return _sources_in(GUEST / "firmware" / "runtime")
+
+
+def _link_firmware(
+    compiler: Compiler, sources: Sequence[Path], output: Path, extra_flags: Sequence[str]
+) -> Path:
+    """Compile and link into a scratch folder, then write the firmware into its place."""
+    _make_folder(output.parent)
+    files.check_writable(output, "choose another place for the firmware")
+    with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
+        unfinished = Path(scratch) / "firmware"
+        names = [str(source.resolve()) for source in [*sources, *_firmware_runtime()]]
+        command = [*compiler.firmware, *_FIRMWARE_FLAGS, *_includes(), *extra_flags, *names]
+        _run([*command, "-T", str(FIRMWARE_SCRIPT), "-o", str(unfinished)], None)
+        files.write(output, unfinished.read_bytes(), mode=0o777)
+    return output
 
 
 def program_names() -> list[str]:
@@ -257,7 +342,11 @@ def _zig() -> Compiler:
         ) from None
     zig = (sys.executable, "-m", "ziglang")
     return Compiler(
-        (*zig, "cc", *_TARGET), (*zig, "c++", *_TARGET), (*zig, "ar"), f"ziglang {version}"
+        (*zig, "cc", *_TARGET),
+        (*zig, "c++", *_TARGET),
+        (*zig, "ar"),
+        f"ziglang {version}",
+        (*zig, "cc", *_FIRMWARE_TARGET),
     )
 
 
@@ -270,7 +359,8 @@ def _named_compiler(words: Sequence[str]) -> Compiler:
     archiver = _run([program, "-print-prog-name=ar"], None).strip() or "ar"
     flags = ["-fno-math-errno", *flags]
     c = (program, *flags)
-    return Compiler(c, (_cxx_beside(program), *flags), (archiver,), version)
+    bare = (*c, *_FIRMWARE_MACHINE)
+    return Compiler(c, (_cxx_beside(program), *flags), (archiver,), version, bare)
 
 
 def _cxx_beside(program: str) -> str:

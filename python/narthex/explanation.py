@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.documents import EXPLANATION, Kind, Loaded
+from narthex.firmware import Firmware
+from narthex.firmware import request as firmware_request
 from narthex.programs import Program, find
 from narthex.running import DEFAULT_MACHINE, Observer
 
@@ -107,6 +109,7 @@ def explain(
     *,
     machine: str | Path = DEFAULT_MACHINE,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
+    firmware: Firmware = (),
     seed: int | None = None,
     program: Program | None = None,
     observer: Observer | None = None,
@@ -125,13 +128,15 @@ def explain(
     Raises `NarthexError` when something is wrong with the arguments.
     """
     guest = program or find(PROGRAM)
-    request = {
+    request: dict[str, Any] = {
         "interface": arguments.text("interface", interface),
         "bytes": arguments.whole_number("bytes", bytes),
         "machine": arguments.text("machine", machine),
         "set": arguments.settings(set),
         "seed": arguments.whole_number_or_none("seed", seed),
     }
+    if given := firmware_request(request["machine"], request["set"], firmware):
+        request["firmware"] = given
     return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf(), observer)))
 
 

@@ -1,6 +1,6 @@
 """What decides a run, as one name: its key.
 
-A run is a function of the program's bytes, its arguments, the resolved machine,
+A run is a function of the program's bytes, its arguments, its firmware, the resolved machine,
 the interface and the simulator; nothing else decides what it returns. A hash
 of all of them says whether two runs are the same, and whether a kept one is
 the one that is asked for.
@@ -37,6 +37,8 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
         "machine": machine["machine"],
         "simulator": simulator(),
     }
+    if firmware := request.get("firmware"):
+        parts["firmware"] = {name: digest(each["elf"].encode()) for name, each in firmware.items()}
     return digest(json.dumps(parts, sort_keys=True).encode())
 
 

@@ -9,7 +9,10 @@ from typing import Any
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
+from narthex.compiler import Progress
 from narthex.errors import USAGE, NarthexError
+from narthex.firmware import Firmware
+from narthex.firmware import request as firmware_request
 from narthex.programs import Program, find
 from narthex.results import Result
 
@@ -34,6 +37,7 @@ def run(
     interface: str = DEFAULT_INTERFACE,
     nodes: int | None = None,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
+    firmware: Firmware = (),
     threads: int = 1,
     seed: int | None = None,
     checkpoint: str | Path | None = None,
@@ -55,7 +59,8 @@ def run(
     a file, `interface` a name of the taxonomy in any case, with its place where
     that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
     number of nodes, and each of `set` one of its parameters
-    ({"bus.clock": "125MHz"}); `seed` starts the random streams. The same arguments
+    ({"bus.clock": "125MHz"}); `firmware` has files for its processors that run some
+    ({"forwarder": "mine.elf"}), in place of what comes with Narthex; `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of host `threads` (1 to 1024; as
     many are used as there are processors and nodes, while that is faster), and whether the turns of
     wait loops are computed or, with `execute_wait_loops`, executed.
@@ -86,6 +91,7 @@ def run(
         interface=interface,
         nodes=nodes,
         set=set,
+        firmware=firmware,
         threads=threads,
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
@@ -105,21 +111,26 @@ def request(
     interface: str,
     nodes: int | None,
     set: Settings,  # noqa: A002 - the option's name on the command line
+    firmware: Firmware = (),
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
     execute_wait_loops: bool = False,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
+    settings = arguments.settings(set)
+    given = firmware_request(arguments.text("machine", machine), settings, firmware, progress)
     return {
         "program": program.name,
         "args": [arguments.text("an argument of the program", str(each)) for each in args],
         "machine": arguments.text("machine", machine),
         "interface": arguments.text("interface", interface),
         "nodes": arguments.whole_number_or_none("nodes", nodes),
-        "set": arguments.settings(set),
+        "set": settings,
         "threads": arguments.whole_number("threads", threads),
         "seed": arguments.whole_number_or_none("seed", seed),
+        **({"firmware": given} if given else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
     }

@@ -185,6 +185,7 @@ impl Checked<'_> {
             threads: 1,
             seed: None,
             execute_wait_loops: false,
+            firmware: Default::default(),
             checkpoint: None,
         }
     }

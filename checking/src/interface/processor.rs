@@ -172,6 +172,7 @@ impl Executor {
                     let words = format!("the program executes {LONGEST_STEP} instructions without an access");
                     return Err(Violation { property: NO_FAULT, words });
                 }
+                Stop::WaitForInterrupt => unreachable!("programs have no interrupts"),
                 Stop::Fault(fault) => {
                     return Err(Violation {
                         property: NO_FAULT,

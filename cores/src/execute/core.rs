@@ -3,7 +3,6 @@
 use narthex_kernel::Clock;
 use narthex_memory::port::{AccessFault, Outcome};
 
-use crate::access_control::TrapRegisters;
 use crate::code::{Block, CodeView};
 use crate::extensions::LEAVE;
 use crate::float::Flags;
@@ -11,12 +10,15 @@ use crate::float::host::host_fuses;
 use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
+use crate::traps::TrapRegisters;
 
 /// What an instruction that is not finished asks of the processor's loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Go on at the program counter.
     Continue,
+    /// An interrupt that a device asserts has been enabled.
+    Enabled,
     /// Tell the owner.
     Stop(Stop),
 }
@@ -83,8 +85,10 @@ pub(crate) struct Core<T> {
     pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
-    /// What handlers of refused accesses know.
+    /// What handlers of refused accesses and of interrupts know.
     pub trap: TrapRegisters,
+    /// Whether it has interrupts.
+    pub has_interrupts: bool,
     /// Where the next instruction is.
     pub pc: u64,
     /// The first slot in which it may issue.

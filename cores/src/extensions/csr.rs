@@ -1,7 +1,7 @@
 //! Zicsr and Zicntr: the registers that user mode may read and write.
 //!
 //! User mode has the floating-point flags and rounding mode, the registers of
-//! user-level traps ([`crate::access_control`]), and three counters: cycles,
+//! user-level traps ([`crate::traps`]; those of interrupts where it has any), and three counters: cycles,
 //! nanoseconds of simulated time, and retired instructions. One register is the
 //! simulator's own, in the place that the manual leaves to such: `tag`, 0x800.
 //! Written with a block's address and, in the lowest four bits, the number of a
@@ -10,7 +10,7 @@
 
 use narthex_memory::Port;
 
-use crate::execute::{Context, Core, instructions};
+use crate::execute::{Context, Core, Exit, instructions};
 use crate::operation::Operation;
 use crate::stop::FaultKind;
 use crate::timing::{Class, Timing, Unit};
@@ -18,11 +18,14 @@ use crate::timing::{Class, Timing, Unit};
 const FFLAGS: i64 = 0x001;
 const FRM: i64 = 0x002;
 const FCSR: i64 = 0x003;
+const USTATUS: i64 = 0x000;
+const UIE: i64 = 0x004;
 const UTVEC: i64 = 0x005;
 const USCRATCH: i64 = 0x040;
 const UEPC: i64 = 0x041;
 const UCAUSE: i64 = 0x042;
 const UTVAL: i64 = 0x043;
+const UIP: i64 = 0x044;
 const TAG: i64 = 0x800;
 const CYCLE: i64 = 0xc00;
 const TIME: i64 = 0xc01;
@@ -53,6 +56,9 @@ fn read<P: Port, T: Timing>(core: &mut Core<T>, port: &P, number: i64, at: u64, 
         FFLAGS => u64::from(core.fcsr & 0x1f),
         FRM => u64::from(core.fcsr >> 5),
         FCSR => u64::from(core.fcsr),
+        USTATUS if core.has_interrupts => core.trap.ustatus(),
+        UIE if core.has_interrupts => core.trap.uie(),
+        UIP if core.has_interrupts => core.trap.uip(),
         UTVEC => core.trap.utvec,
         USCRATCH => core.trap.uscratch,
         UEPC => core.trap.uepc,
@@ -75,6 +81,10 @@ fn write<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, number: i64, valu
         FFLAGS => core.set_fcsr(core.fcsr & !0x1f | value as u32 & 0x1f),
         FRM => core.set_fcsr(core.fcsr & 0x1f | (value as u32 & 7) << 5),
         FCSR => core.set_fcsr(value as u32),
+        USTATUS if core.has_interrupts => core.trap.set_ustatus(value),
+        UIE if core.has_interrupts => core.trap.set_uie(value),
+        // It shows the lines of devices.
+        UIP if core.has_interrupts => {}
         // Where instructions can be: at even addresses.
         UTVEC => core.trap.utvec = value & !1,
         USCRATCH => core.trap.uscratch = value,
@@ -130,8 +140,21 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             if immediate == TAG {
                 self.core.timing.occupy_with_tag_change(at);
             }
+            if matches!(immediate, USTATUS | UIE) && self.core.trap.is_due() {
+                return self.finish_before_interrupt(at, rd, old);
+            }
         }
         self.finish(at, rd, Class::Integer, old);
+    }
+
+    /// The end of an instruction that enables an interrupt which is asserted: the
+    /// processor's loop takes it before the next instruction.
+    fn finish_before_interrupt(self, at: u64, rd: u8, value: u64) {
+        self.core.registers[rd as usize] = value;
+        self.core.timing.produce(rd, at, Class::Integer);
+        self.core.save(self.cursor, at + 1, T::retire(self.count));
+        self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
+        self.core.exit = Exit::Enabled;
     }
 
     /// Stops here: no instruction of user mode.

@@ -5,6 +5,7 @@
 //! Where two instructions match the same bits, the first one listed wins.
 
 mod atomic;
+mod cache_blocks;
 mod csr;
 mod double;
 mod float;
@@ -43,4 +44,4 @@ macro_rules! extensions {
     };
 }
 
-extensions!(system, integer, multiply, atomic, csr, float, double);
+extensions!(system, integer, multiply, atomic, cache_blocks, csr, float, double);

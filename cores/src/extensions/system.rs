@@ -1,5 +1,5 @@
-//! Environment calls, returns from user-level traps (extension N), fences
-//! (Zifencei too) and Narthex's ledger markers.
+//! Environment calls, returns from user-level traps (extension N), waiting for
+//! interrupts, fences (Zifencei too) and Narthex's ledger markers.
 
 use narthex_memory::Port;
 
@@ -13,6 +13,7 @@ instructions! {
     "ecall" "000000000000 00000 000 00000 1110011" => |c| c.environment_call();
     "ebreak" "000000000001 00000 000 00000 1110011" => |c| c.breakpoint();
     "uret" "000000000010 00000 000 00000 1110011" => |c| c.return_from_trap();
+    "wfi" "000100000101 00000 000 00000 1110011" => |c| c.wait_for_interrupt();
     "fence" "------------ ----- 000 ----- 0001111" => |c| c.fence();
     "fence.i" "------------ ----- 001 ----- 0001111" => |c| c.fence_instructions();
 }
@@ -38,12 +39,38 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.stop_behind(Stop::SystemCall, t + 1, T::retire(count));
     }
 
-    /// Returns from the handler of a refused access, as a jump does.
+    /// Returns from the handler of a trap, as a jump does.
     #[inline(always)]
     fn return_from_trap(mut self) {
         let at = self.issue_jump(SINK, 0);
         let target = self.core.trap.leave();
+        if self.core.trap.is_due() {
+            self.core.t = self.core.timing.redirect(at);
+            self.core.count = T::retire(self.count);
+            self.core.pc = target;
+            self.core.exit = Exit::Enabled;
+            return;
+        }
         self.go_to(at, target);
+    }
+
+    /// Stops until a line is asserted that is enabled; whether interrupts are does
+    /// not matter.
+    #[inline(always)]
+    fn wait_for_interrupt(self) {
+        let (t, count) = (self.t, self.count);
+        if !self.core.has_interrupts {
+            return self.illegal(t);
+        }
+        if t >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, t, count, self.table);
+        }
+        if self.core.trap.has_awaited() {
+            return self.retire(t);
+        }
+        // The processor may take the interrupt right behind.
+        self.core.entering = true;
+        self.stop_behind(Stop::WaitForInterrupt, t + 1, T::retire(count));
     }
 
     #[inline(always)]

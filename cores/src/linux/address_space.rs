@@ -162,6 +162,11 @@ impl AddressSpace {
         Ok(())
     }
 
+    /// Whether any of it is tagged memory.
+    pub(super) fn has_shared(&self) -> bool {
+        self.regions.values().any(|region| region.purpose == Use::Shared)
+    }
+
     /// Adds a region that the machine itself has mapped for devices,
     /// so that system calls may use it as far as `protection` allows.
     pub fn reserve_device(&mut self, address: u64, length: u64, protection: Protection) {

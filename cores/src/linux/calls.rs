@@ -5,20 +5,25 @@
 //! node: output, the end of the program, a result for the report. The node
 //! carries effects out; nothing here prints or stops anything.
 //!
-//! A node has one thread, one clock (simulated time), no files but the three
-//! standard streams and its devices, and no input. Calls that only matter with more than that
-//! get the answer of a machine on which there is nothing to do. A call that is
+//! A process has a thread for each of its processors at most ([`super::threads`]),
+//! one clock (simulated time), no files but the three standard streams and its
+//! devices, and no input. Calls that only matter with more than that get the answer of
+//! a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
 
 mod answer;
+mod threads;
 
-pub use answer::{CallResult, Effect, NarthexCall, OutputStream};
+pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 
-use answer::{EAGAIN, EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, Error};
+use answer::{
+    EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, ETIMEDOUT, Error,
+};
 
 use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, STACK_BYTES, Wanted};
 use super::numbers::{name, signal_name};
+use super::threads::{PROCESS, Threads};
 use super::{GuestMemory, Protection, fill_random};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
@@ -29,8 +34,6 @@ use std::collections::BTreeSet;
 const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
-/// The only process and thread of a node.
-const PROCESS: i64 = 1000;
 /// The descriptor of the first device, behind the three streams.
 const FIRST_DEVICE: u64 = 3;
 /// The only user and group.
@@ -40,27 +43,41 @@ const USER: i64 = 1000;
 #[derive(Clone, Debug)]
 pub struct SystemCalls {
     space: AddressSpace,
+    threads: Threads,
     randomness: Stream,
     noticed: BTreeSet<u64>,
     /// The devices that the program can open, by their names.
     devices: Vec<String>,
 }
 
-/// Its memory's regions, its place in the random numbers, and what it was told.
+/// Its memory's regions, its threads, its place in the random numbers, and what it was told.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, randomness, noticed, devices: _ } = self;
+        let SystemCalls { space, threads, randomness, noticed, devices: _ } = self;
         archive.value(space)?;
+        let most = threads.most();
+        archive.value(threads)?;
+        archive.ensure(
+            threads.most() == most,
+            "a process has another number of processors than the machine's",
+        )?;
         randomness.archive(archive)?;
         archive.value(noticed)
     }
 }
 
 impl SystemCalls {
-    /// The kernel of a process that has this address space.
+    /// The kernel of a process that has this address space and one processor.
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
-        SystemCalls { space, randomness, noticed: BTreeSet::new(), devices: Vec::new() }
+        let (threads, noticed) = (Threads::on(1), BTreeSet::new());
+        SystemCalls { space, threads, randomness, noticed, devices: Vec::new() }
+    }
+
+    /// The same for a process with so many processors, of which the first thread
+    /// has the first.
+    pub fn with_processors(self, processors: usize) -> Self {
+        SystemCalls { threads: Threads::on(processors), ..self }
     }
 
     /// The process's address space.
@@ -78,8 +95,8 @@ impl SystemCalls {
         SystemCalls { devices, ..self }
     }
 
-    /// Answers call `number` (register a7) with `arguments` (a0 to a5) at
-    /// `now_ns` nanoseconds of simulated time.
+    /// Answers call `number` (register a7) of the first thread with `arguments` (a0
+    /// to a5) at `now_ns` nanoseconds of simulated time.
     pub fn handle(
         &mut self,
         number: u64,
@@ -87,8 +104,35 @@ impl SystemCalls {
         memory: &mut impl GuestMemory,
         now_ns: u64,
     ) -> CallResult {
-        let mut call = Call { calls: self, number, a: arguments, memory, now_ns };
+        self.handle_of(0, number, arguments, memory, now_ns)
+    }
+
+    /// The same for the thread at this place.
+    pub fn handle_of(
+        &mut self,
+        caller: usize,
+        number: u64,
+        arguments: [u64; 6],
+        memory: &mut impl GuestMemory,
+        now_ns: u64,
+    ) -> CallResult {
+        let mut call = Call { calls: self, caller, number, a: arguments, memory, now_ns };
         call.answer().unwrap_or_else(|error| CallResult::from(-error.0))
+    }
+
+    /// The time is over for which a thread sleeps: what its call returns.
+    pub fn time_is_over(&mut self, thread: usize) -> i64 {
+        if self.threads.time_is_over(thread) { -ETIMEDOUT.0 } else { 0 }
+    }
+
+    /// The word for which a thread sleeps, if it does.
+    pub fn awaited_word(&self, thread: usize) -> Option<u64> {
+        self.threads.awaited_word(thread)
+    }
+
+    /// The number by which the program knows a thread.
+    pub fn thread_number(&self, thread: usize) -> i64 {
+        self.threads.number(thread)
     }
 }
 
@@ -97,6 +141,8 @@ type Answer = Result<CallResult, Error>;
 /// One call while it is answered.
 struct Call<'a, M> {
     calls: &'a mut SystemCalls,
+    /// The place of the thread that calls.
+    caller: usize,
     number: u64,
     a: [u64; 6],
     memory: &'a mut M,
@@ -109,7 +155,8 @@ impl<M: GuestMemory> Call<'_, M> {
             "read" | "readv" | "pread64" => self.read_nothing(),
             "write" => self.write(),
             "writev" => self.write_vector(),
-            "exit" | "exit_group" => Ok(Effect::Exit(self.a[0] as u8).into()),
+            "exit" => self.exit_thread(),
+            "exit_group" => Ok(Effect::Exit(self.a[0] as u8).into()),
             "kill" | "tkill" => self.signal(self.a[0], self.a[1]),
             "tgkill" => self.signal(self.a[1], self.a[2]),
 
@@ -129,13 +176,21 @@ impl<M: GuestMemory> Call<'_, M> {
             "prlimit64" => self.limits(),
             "sched_getaffinity" => self.affinity(),
 
-            "getpid" | "gettid" | "set_tid_address" => Ok(PROCESS.into()),
+            "getpid" => Ok(PROCESS.into()),
+            "gettid" => Ok(self.calls.threads.number(self.caller).into()),
+            "set_tid_address" => {
+                self.calls.threads.clear_at_exit(self.caller, self.a[0]);
+                Ok(self.calls.threads.number(self.caller).into())
+            }
             "getppid" => Ok(1.into()),
             "getuid" | "geteuid" | "getgid" | "getegid" => Ok(USER.into()),
             "set_robust_list" | "sched_yield" | "sigaltstack" | "mlock" | "munlock" => done(()),
             "rt_sigaction" => self.clear(self.a[2], 24),
             "rt_sigprocmask" => self.clear(self.a[2], 8),
             "futex" => self.futex(),
+            "clone" => self.start_thread(),
+            "nanosleep" => self.sleep_for_time(),
+            "clock_nanosleep" => self.sleep_by_clock(),
 
             "fstat" => self.stream_status(self.a[0], self.a[1]),
             "newfstatat" => self.file_status(),
@@ -149,7 +204,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "readlinkat" | "faccessat" | "faccessat2" => Err(ENOENT),
 
             // C libraries ask for these at every start and do without.
-            "rseq" | "riscv_hwprobe" | "statx" | "membarrier" => Err(ENOSYS),
+            "rseq" | "riscv_hwprobe" | "statx" | "membarrier" | "clone3" => Err(ENOSYS),
 
             "narthex_report" => self.report(),
             "narthex_fail" => Ok(Effect::Narthex(NarthexCall::Fail(self.text(self.a[0])?)).into()),
@@ -209,7 +264,7 @@ impl<M: GuestMemory> Call<'_, M> {
     /// does nothing, every other ends it.
     fn signal(&self, process: u64, signal: u64) -> Answer {
         const IGNORED: [u64; 4] = [17, 18, 23, 28];
-        if ![0, PROCESS as u64].contains(&process) {
+        if process != 0 && process != PROCESS as u64 && !self.calls.threads.has(process) {
             return Err(ESRCH);
         }
         if signal == 0 || IGNORED.contains(&signal) {
@@ -324,25 +379,13 @@ impl<M: GuestMemory> Call<'_, M> {
         if self.a[3] == 0 { done(()) } else { self.put_words(self.a[3], &[limit, limit]) }
     }
 
+    /// A thread may run on any of its process's processors.
     fn affinity(&mut self) -> Answer {
         if self.a[1] < 8 {
             return Err(EINVAL);
         }
-        self.put_words(self.a[2], &[1])?;
+        self.put_words(self.a[2], &[u64::MAX >> (64 - self.calls.threads.most().min(64))])?;
         Ok(8.into())
-    }
-
-    /// There is no other thread to wait for: a wait comes back at once, as Linux
-    /// allows it to, and a wake wakes no thread.
-    fn futex(&mut self) -> Answer {
-        match self.a[1] & 0x7f {
-            0 | 9 => {
-                let value = self.bytes(self.a[0], 4)?;
-                if value == (self.a[2] as u32).to_le_bytes() { done(()) } else { Err(EAGAIN) }
-            }
-            1 | 10 => done(()),
-            _ => Err(ENOSYS),
-        }
     }
 
     // The three streams, and files that do not exist.
@@ -451,9 +494,14 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(Effect::Narthex(NarthexCall::Region { name, begin }).into())
     }
 
-    /// Makes a part of the address space tagged memory: start, length, block.
+    /// Makes a part of the address space tagged memory: start, length, block. The
+    /// tags are one processor's, so the process has one thread.
     fn share(&mut self) -> Answer {
         let [address, length, block_bytes, ..] = self.a;
+        if self.calls.threads.count() > 1 {
+            let text = "the program tags memory, but a process with several threads cannot: it gets EINVAL";
+            return Ok(self.notice(EINVAL, text.into()));
+        }
         done(self.calls.space.add_shared(self.memory, address, length, block_bytes)?)
     }
 

@@ -85,8 +85,16 @@ struct Symbol {
 impl Program {
     /// Reads and checks the program in `file`. `name` is for messages.
     pub fn parse(name: impl Into<String>, file: impl Into<Arc<[u8]>>) -> Result<Self, ElfError> {
-        let (name, file) = (name.into(), file.into());
-        match Reader::open(&file).and_then(Reader::read) {
+        Self::parse_for(check_place, name.into(), file.into())
+    }
+
+    /// The same for firmware, whose addresses are those of its own memory.
+    pub fn parse_firmware(name: impl Into<String>, file: impl Into<Arc<[u8]>>) -> Result<Self, ElfError> {
+        Self::parse_for(check_end, name.into(), file.into())
+    }
+
+    fn parse_for(check_place: PlaceCheck, name: String, file: Arc<[u8]>) -> Result<Self, ElfError> {
+        match Reader::open(&file, check_place).and_then(Reader::read) {
             Ok(Parts { segments, entry, program_headers }) => {
                 let symbols = symbols(&file);
                 Ok(Program { name, file, segments, entry, program_headers, symbols })
@@ -162,15 +170,19 @@ struct Parts {
     program_headers: ProgramHeaders,
 }
 
+/// Whether a segment, by its number, start and length, can be where it is.
+type PlaceCheck = fn(usize, u64, u64) -> Result<(), ElfProblem>;
+
 /// A file whose header is sound.
 struct Reader<'a> {
     file: &'a [u8],
+    check_place: PlaceCheck,
     header: &'a Header,
     segment_headers: &'a [SegmentHeader],
 }
 
 impl<'a> Reader<'a> {
-    fn open(file: &'a [u8]) -> Result<Self, ElfProblem> {
+    fn open(file: &'a [u8], check_place: PlaceCheck) -> Result<Self, ElfProblem> {
         check_identity(file)?;
         let header = Header::parse(file).map_err(damaged)?;
         let (count, at) = (header.e_phnum.get(LittleEndian), header.e_phoff.get(LittleEndian));
@@ -178,7 +190,7 @@ impl<'a> Reader<'a> {
         let (count, at) = (header.e_shnum.get(LittleEndian), header.e_shoff.get(LittleEndian));
         check_inside(file, "the table of section headers", at, u64::from(count) * SECTION_HEADER_BYTES)?;
         let segment_headers = header.program_headers(LittleEndian, file).map_err(damaged)?;
-        Ok(Reader { file, header, segment_headers })
+        Ok(Reader { file, check_place, header, segment_headers })
     }
 
     fn read(self) -> Result<Parts, ElfProblem> {
@@ -255,7 +267,7 @@ impl<'a> Reader<'a> {
             return Err(ElfProblem::Damaged { what });
         }
         check_inside(self.file, &format!("segment {index}"), offset, file_bytes)?;
-        check_place(index, address, memory_bytes)?;
+        (self.check_place)(index, address, memory_bytes)?;
         // Where the file has no bytes for it, its place in the file means nothing.
         let rest = self.file.get(offset as usize..).unwrap_or_default();
         let bytes = rest[..file_bytes as usize].to_vec();
@@ -351,6 +363,15 @@ fn check_place(index: usize, start: u64, bytes: u64) -> Result<(), ElfProblem> {
     let pages = page_floor(start)..page_ceiling(end);
     if overlaps(&pages, &(DEVICE_START..DEVICE_END)) {
         return Err(ElfProblem::OverlapsDevices { index, start, end });
+    }
+    Ok(())
+}
+
+/// Refuses segments of firmware behind the last address.
+fn check_end(index: usize, start: u64, bytes: u64) -> Result<(), ElfProblem> {
+    let (end, highest) = (u128::from(start) + u128::from(bytes), 1 << 62);
+    if end > u128::from(highest) {
+        return Err(ElfProblem::OutOfRange { index, start, end, lowest: 0, highest });
     }
     Ok(())
 }

@@ -7,7 +7,8 @@
 //! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
 //! 2. [`address_space`] records what the program's memory is used for;
 //! 3. [`mod@start`] puts the program, its arguments and its stack into memory;
-//! 4. [`calls`] answers its system calls ([`numbers`] names them);
+//! 4. [`calls`] answers its system calls ([`numbers`] names them), those of its
+//!    threads too (`threads`);
 //! 5. [`report`] tells its author what went wrong, with [`source`] lines.
 //!
 //! [`plain`] puts them together for one processor without caches.
@@ -25,9 +26,10 @@ pub mod plain;
 pub mod report;
 pub mod source;
 pub mod start;
+mod threads;
 
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
-pub use calls::{CallResult, Effect, NarthexCall, OutputStream, SystemCalls};
+pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
 pub use numbers::is_simulators;
 pub use plain::{End, PlainProcess};

@@ -71,12 +71,16 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
                     if let Some(end) = effect.as_ref().and_then(ended_by) {
                         return end;
                     }
+                    // No other thread could wake it: it goes on at once, as it may on Linux.
+                    if matches!(effect, Some(Effect::Sleep { .. })) {
+                        self.calls.time_is_over(0);
+                    }
                     effect.iter().for_each(&mut outside);
                 }
                 Stop::Marker(_) => {}
                 Stop::Fault(fault) => return End::Fault(fault),
                 Stop::Horizon => return End::Horizon,
-                Stop::Wait => return End::Stuck,
+                Stop::Wait | Stop::WaitForInterrupt => return End::Stuck,
             }
         }
     }

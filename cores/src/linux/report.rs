@@ -69,6 +69,9 @@ impl FaultReport<'_> {
                 Some(format!("instruction {:#010x}; {remedy}", self.fault.bits))
             }
             FaultKind::Breakpoint => Some("the program stopped itself: a failed assertion, or undefined behaviour that the compiler traps".into()),
+            FaultKind::Interrupt(_) => {
+                Some("the line is enabled in uie, and interrupts are in ustatus: store the handler's address to utvec first".into())
+            }
             FaultKind::Fetch(_)
             | FaultKind::Load(_)
             | FaultKind::Store(_)

@@ -125,6 +125,8 @@ pub(super) fn foresee<P: Port>(
     let kind = Kind::of_operation(operation);
     match kind {
         Kind::Load { bytes } if first.1 == 0 => {
+            turn.use_at(address);
+            turn.use_at(address.wrapping_add(u64::from(bytes) - 1));
             let misses = load_hit(port, address, bytes).is_none();
             Some(Effect { rd: operation.rd, growth: 0, misses })
         }
@@ -178,6 +180,7 @@ impl Observation {
     /// Notes what the word held that is stored to; false if the store does not
     /// hit a line that may be written.
     fn note_store<P: Port>(&mut self, port: &mut P, address: u64, bytes: u8) -> bool {
+        self.use_at(address);
         let word = address & !7;
         let (Some(value), Some(old)) = (port.load_hit::<8>(word), load_hit(port, address, bytes)) else {
             return false;
@@ -217,7 +220,9 @@ mod tests {
         assert_eq!(kind("sh"), Kind::Store { bytes: 2 });
         assert_eq!(kind("fsd"), Kind::Store { bytes: 8 });
         assert_eq!(kind("fence"), Kind::Nothing);
-        for name in ["ecall", "ebreak", "uret", "fence.i", "lr.d", "sc.w", "amoadd.d", "csrrw", "csrrsi"] {
+        for name in
+            ["ecall", "ebreak", "uret", "wfi", "fence.i", "lr.d", "sc.w", "amoadd.d", "csrrw", "csrrsi"]
+        {
             assert_eq!(kind(name), Kind::Unknown, "{name}");
         }
         let memory = |one: &&Instruction| matches!(Kind::of(one), Kind::Load { .. } | Kind::Store { .. });

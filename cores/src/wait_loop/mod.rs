@@ -36,6 +36,8 @@ mod grain;
 mod growth;
 mod position;
 
+use std::ops::Range;
+
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Port;
 
@@ -46,6 +48,9 @@ use effect::Effect;
 pub use grain::Grain;
 use growth::Growth;
 use position::Position;
+
+/// Bytes of the smallest block that a cache has.
+const GRANULE_BYTES: u64 = 16;
 
 /// A turn of a wait loop, as every further one will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +118,9 @@ pub struct Observation {
     growth: Growth,
     /// Words that were stored to, with what they held at the start.
     stored: Vec<(u64, u64)>,
+    /// Where it has loaded, stored and fetched since the start, rounded down to
+    /// [`GRANULE_BYTES`].
+    used: Vec<u64>,
     /// How many turns all comparisons come out the same.
     limit: u64,
     /// A counter was read, so that the period matters.
@@ -138,6 +146,7 @@ impl Observation {
             counters: None,
             growth: Growth::NONE,
             stored: Vec::new(),
+            used: Vec::new(),
             limit: u64::MAX,
             counted: false,
             waits: false,
@@ -179,6 +188,24 @@ impl Observation {
             _ => Verdict::Open,
         };
         (stop, verdict)
+    }
+
+    /// The addresses that it has used since the start; a block has one of them if any
+    /// of it was used.
+    pub fn used(&self) -> impl Iterator<Item = u64> {
+        self.used.iter().copied()
+    }
+
+    /// Whether it has used anything of a block since the start.
+    pub fn has_used(&self, block: &Range<u64>) -> bool {
+        self.used.iter().any(|address| block.contains(address))
+    }
+
+    fn use_at(&mut self, address: u64) {
+        let granule = address & !(GRANULE_BYTES - 1);
+        if !self.used.contains(&granule) {
+            self.used.push(granule);
+        }
     }
 
     /// Where the start is now that the processor has come by again: the same, or
@@ -233,6 +260,8 @@ impl Observation {
         if !fetches {
             return None;
         }
+        self.use_at(pc);
+        self.use_at(pc.wrapping_add(2));
         let operation = processor.next_operation();
         effect::foresee(self, &operation, processor.registers(), port)
     }

@@ -2,10 +2,10 @@
 
 use narthex_kernel::Time;
 
-use crate::access_control::TrapRegisters;
 use crate::operation::SINK;
 use crate::processor::Processor;
 use crate::timing::InOrder;
+use crate::traps::TrapRegisters;
 
 /// A processor's state. Two that are alike go on alike, if their registers do.
 #[derive(Clone, Debug)]

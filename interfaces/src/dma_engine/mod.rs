@@ -95,16 +95,20 @@ pub struct DmaDevice {
     register_access_time: Duration,
     /// Where the registers are at each port.
     registers: Vec<u64>,
+    /// At which ports its interrupt line leads to processors.
+    lines: Vec<bool>,
     /// What the registers of a copy hold.
     source: u64,
     destination: u64,
 }
 
 impl DmaDevice {
-    /// An idle engine, whose registers are at these addresses at its ports.
-    pub fn new(build: Build, register_access_time: Duration, registers: Vec<u64>) -> Self {
+    /// An idle engine. For each port, `ports` says where its registers are, and whether
+    /// the interrupt line leads to processors there.
+    pub fn new(build: Build, register_access_time: Duration, ports: Vec<(u64, bool)>) -> Self {
+        let (registers, lines) = ports.into_iter().unzip();
         let engine = DmaEngine::new(build);
-        DmaDevice { engine, register_access_time, registers, source: 0, destination: 0 }
+        DmaDevice { engine, register_access_time, registers, lines, source: 0, destination: 0 }
     }
 
     /// What it issues on the interconnects of its ports, and what reaches its registers.
@@ -239,12 +243,17 @@ impl DeviceDescription for DmaDevice {
             is_coherent: true,
             refuses: false,
             is_engine: true,
+            lines: u32::from(self.lines[port]),
         };
         self.registers.iter().enumerate().map(seat).collect()
     }
 
     fn seats_beside(&self, _seat: usize) -> Range<usize> {
         0..self.registers.len()
+    }
+
+    fn asserted_lines(&self, seat: usize) -> u64 {
+        u64::from(self.interrupts() && self.lines[seat])
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
@@ -276,7 +285,7 @@ impl DeviceDescription for DmaDevice {
 
 impl Archived for DmaDevice {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let DmaDevice { engine, register_access_time: _, registers: _, source, destination } = self;
+        let DmaDevice { engine, register_access_time: _, registers: _, lines: _, source, destination } = self;
         archive.value(&mut engine.state)?;
         archive.value(&mut engine.statistics)?;
         archive.value(source)?;

@@ -183,6 +183,8 @@ fn line(bytes: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use narthex_kernel::random::Stream;
     use serde_json::json;
@@ -193,6 +195,7 @@ mod tests {
             program: "em3d".into(),
             arguments: vec!["64".into()],
             binary_sha256: "12ab".into(),
+            firmware_sha256: BTreeMap::default(),
             interface: "NI2w".into(),
             machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),
         }

@@ -4,6 +4,8 @@
 //! Host threads are no part of it, nor is anything else that cannot change a
 //! result.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,6 +27,8 @@ pub struct Identity {
     pub arguments: Vec<String>,
     /// Its bytes.
     pub binary_sha256: String,
+    /// The bytes of its firmware, by name.
+    pub firmware_sha256: BTreeMap<String, String>,
     /// The interface and its place.
     pub interface: String,
     /// The machine with the run's changes, nodes and seed among them.
@@ -39,6 +43,7 @@ impl Identity {
             program: request.program.clone(),
             arguments: request.args.clone(),
             binary_sha256: sha256(elf),
+            firmware_sha256: request.firmware_sha256(),
             interface: interface.to_string(),
             machine,
         }
@@ -46,7 +51,8 @@ impl Identity {
 
     /// How a checkpoint of `self` differs from the run `asked` for, if it does.
     pub fn difference(&self, asked: &Identity) -> Option<String> {
-        let Identity { version, program, arguments, binary_sha256, interface, machine } = self;
+        let Identity { version, program, arguments, binary_sha256, firmware_sha256, interface, machine } =
+            self;
         if *version != asked.version {
             return Some(format!("it is of narthex {version}, and this is narthex {}", asked.version));
         }
@@ -61,6 +67,11 @@ impl Identity {
             return Some(format!(
                 "program '{program}' has been changed or compiled again since it was written"
             ));
+        }
+        let names = firmware_sha256.keys().chain(asked.firmware_sha256.keys());
+        let changed = |name: &&String| firmware_sha256.get(*name) != asked.firmware_sha256.get(*name);
+        if let Some(name) = names.into_iter().find(changed) {
+            return Some(format!("firmware '{name}' is another than that with which it was written"));
         }
         if *interface != asked.interface {
             return Some(format!("it is of interface {interface}; the run asks for {}", asked.interface));

@@ -75,17 +75,18 @@ impl super::MachineConfig {
     /// Why the machine cannot have it.
     pub fn build_interface(&self, chosen: &Attached) -> Result<Interface, String> {
         let attachment = chosen.attachment;
-        let processes = self.machine.processors_per_node as u8;
-        if processes > 1 && self.private_path(attachment).is_some() {
+        let (processors, processes) = (self.machine.processors_per_node, self.processes_per_node() as u8);
+        if processors > 1 && self.private_path(attachment).is_some() {
             return Err(format!(
-                "'{chosen}' has its interface on the path of one processor, which the other processes of a node \
-                 could not reach: machine.processors_per_node is {processes}; expected 1"
+                "'{chosen}' has its interface on the path of one processor, which the other processors of a node \
+                 could not reach: machine.processors_per_node is {processors}; expected 1"
             ));
         }
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             processes,
-            first_agent: AgentId(processes),
+            // Its seats follow all processors of the node.
+            first_agent: AgentId(self.processor_parts().len() as u8),
             attachment,
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),

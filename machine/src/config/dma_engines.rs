@@ -104,7 +104,11 @@ impl MachineConfig {
                 protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
                 ports: part.on.names().iter().map(port).collect(),
             };
-            let device = DmaDevice::new(build, config.register_access_time, part.registers.clone());
+            let runs_firmware =
+                |on: &str| self.node.processors.values().any(|own| own.runs != PROGRAM && own.on == on);
+            let lines = part.on.names().iter().map(|on| runs_firmware(on));
+            let ports = part.registers.iter().copied().zip(lines).collect();
+            let device = DmaDevice::new(build, config.register_access_time, ports);
             (part.on.names().to_vec(), device)
         })
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use narthex_cores as cores;
 use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
-use narthex_interfaces::{Attachment, dma_engine};
+use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::processor_memory::{self, block_buffers};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols};
@@ -66,6 +66,9 @@ pub struct MachineConfig {
     /// DMA engines of a node, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dma_engines: BTreeMap<String, dma_engine::Config>,
+    /// The forwarder between the interface and the network; where the node has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forwarder: Option<forwarder::Config>,
     /// The network between the nodes.
     pub network: networks::Config,
     /// What keeps a sender from overrunning its receiver.
@@ -92,9 +95,14 @@ pub struct General {
     /// Nodes of the parallel machine.
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
-    /// Processors of each node, 1 to 7; each runs a process of the program.
-    #[schemars(range(min = 1, max = 7))]
+    /// Processors of each node for the program; a node has 1 to 7 processes of it.
+    #[schemars(range(min = 1, max = 64))]
     pub processors_per_node: u32,
+    /// Processors of each process, on each of which it can have a thread; 1 if not
+    /// said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub processors_per_process: Option<u32>,
     /// Where the random streams of all components start.
     pub seed: u64,
     /// A run in which nothing happens for so long is stopped, and explained.
@@ -120,6 +128,10 @@ pub struct Messages {
     /// Size of a packet's header.
     pub header: Bytes,
 }
+
+/// The most processors of a node: a protocol's checks and an interconnect's agents
+/// have room for more.
+const MOST_PROCESSORS: u32 = 64;
 
 /// The smallest header: the first doubleword holds who, what and how much.
 const SMALLEST_HEADER_BYTES: u64 = 8;
@@ -153,6 +165,16 @@ impl MachineConfig {
         self.data_cache.block
     }
 
+    /// Processors of each process of the program.
+    pub fn processors_per_process(&self) -> u32 {
+        self.machine.processors_per_process.unwrap_or(1)
+    }
+
+    /// Processes of the program on each node.
+    pub fn processes_per_node(&self) -> u32 {
+        self.machine.processors_per_node / self.processors_per_process()
+    }
+
     /// The operating system of a node: one that costs nothing, if the file states none.
     pub fn operating_system(&self) -> operating_system::Config {
         self.operating_system.clone().unwrap_or_else(operating_system::Config::free)
@@ -175,6 +197,7 @@ impl MachineConfig {
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
+            ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
         ];
         let of_tables = tables.into_iter().flat_map(|(table, problems)| {
@@ -204,11 +227,27 @@ impl MachineConfig {
             problems.push(broken("machine.nodes", format!("{} is not from 1 to 4096", self.machine.nodes)));
         }
         let processors = self.machine.processors_per_node;
-        if !(1..=PROCESSES_LIMIT).contains(&processors) {
-            let message = format!("{processors} is not from 1 to {PROCESSES_LIMIT}");
+        if !(1..=MOST_PROCESSORS).contains(&processors) {
+            let message = format!("{processors} is not from 1 to {MOST_PROCESSORS}");
             problems.push(broken("machine.processors_per_node", message));
         }
-        let of_processes = self.flow_control.problems_for(processors).into_iter();
+        let of_process = self.processors_per_process();
+        if of_process == 0 || !processors.is_multiple_of(of_process) {
+            let message = format!(
+                "{of_process} does not divide the {processors} processors of a node (machine.processors_per_node)"
+            );
+            problems.push(broken("machine.processors_per_process", message));
+            return problems;
+        }
+        let processes = self.processes_per_node();
+        if !(1..=PROCESSES_LIMIT).contains(&processes) {
+            let message = format!(
+                "{processors} is not allowed: with machine.processors_per_process = {of_process} a node has \
+                 {processes} processes; expected from 1 to {PROCESSES_LIMIT}"
+            );
+            problems.push(broken("machine.processors_per_node", message));
+        }
+        let of_processes = self.flow_control.problems_for(processes).into_iter();
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));

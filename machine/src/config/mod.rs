@@ -65,14 +65,15 @@ pub use attachments::PrivatePath;
 pub use differences::Difference;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
-pub use node::{FIRMWARE, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
+pub use node::{FIRMWARE, FORWARDER, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;
 pub use without_effect::Settings;
 
 use crate::files;
-use problem::{Position, Text, did_you_mean};
+pub(crate) use problem::did_you_mean;
+use problem::{Position, Text};
 use schema::Schema;
 use tree::{Table, TreeNode};
 

@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use narthex_cores as cores;
 use narthex_interfaces::Attachment;
-use narthex_kernel::Bytes;
+use narthex_kernel::quantity::Bytes;
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{bus, main_memory};
 use schemars::JsonSchema;
@@ -57,7 +57,21 @@ pub struct NodeShape {
     pub dma_engines: BTreeMap<String, DmaEnginePart>,
     /// Its network interface.
     pub interface: InterfacePart,
+    /// Its further devices; each is named by the table of its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices: BTreeMap<String, DevicePart>,
 }
+
+/// A device beside the network interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePart {
+    /// The interconnects of its seats, one for each.
+    pub on: Vec<String>,
+}
+
+/// The table of the one device that there is beside the network interface.
+pub const FORWARDER: &str = "forwarder";
 
 /// A processor, or several that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,8 +83,8 @@ pub struct ProcessorPart {
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
-    /// What runs on it: "program", one process of the program on each of
-    /// machine.processors_per_node processors; or "firmware/NAME".
+    /// What runs on it: "program", on machine.processors_per_node processors, of
+    /// which each process has machine.processors_per_process; or "firmware/NAME".
     pub runs: String,
 }
 
@@ -95,10 +109,11 @@ pub enum InterconnectPart {
 pub struct MemoryPart {
     /// The interconnect on which it is; or two, for a memory with a range.
     pub on: Places,
-    /// Its first address, where it does not have all addresses.
+    /// Its first address, 0 if not stated, where it has a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-    /// Its size, where it has a first address.
+    /// Its size: it has these addresses and no others. Firmware whose memory it is must
+    /// fit into it, and may use all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
 }
@@ -126,8 +141,8 @@ impl Places {
 impl MemoryPart {
     /// Its addresses; none if it has all that no other part has.
     pub fn range(&self) -> Option<Range<u64>> {
-        let (start, size) = (self.start?, self.size?);
-        Some(start..start + size.as_u64())
+        let start = self.start.unwrap_or_default();
+        self.size.map(|size| start..start + size.as_u64())
     }
 
     /// Whether it is on an interconnect.
@@ -167,8 +182,39 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
+        problems.extend(self.device_problems(machine));
         if problems.is_empty() {
             problems.extend(self.reach_problems());
+        }
+        problems
+    }
+
+    fn device_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        for (name, part) in &self.devices {
+            let key = format!("node.devices.{name}");
+            match (name.as_str(), &machine.forwarder) {
+                (FORWARDER, Some(_)) => {}
+                (FORWARDER, None) => {
+                    problems.push(broken(&key, "has no parameters: the machine's file has no [forwarder]"));
+                }
+                _ => {
+                    let known = [FORWARDER.to_owned()];
+                    problems.push(broken(&key, unknown(name, "kind of device", known.iter())));
+                }
+            }
+            let on_key = format!("{key}.on");
+            match &part.on[..] {
+                [on] => problems.extend(self.unknown_interconnect(&on_key, on)),
+                more => {
+                    let message = format!("{more:?} is not allowed; a {name} has one seat");
+                    problems.push(broken(&on_key, message));
+                }
+            }
+        }
+        if machine.forwarder.is_some() && !self.devices.contains_key(FORWARDER) {
+            let message = "describes a device that the node lacks: [node.devices] has no forwarder";
+            problems.push(broken("forwarder", message));
         }
         problems
     }
@@ -298,11 +344,13 @@ impl NodeShape {
         let of_program = self.processors.values().any(|own| own.runs == PROGRAM && part.is_on(&own.on));
         match (part.start, part.size.map(Bytes::as_u64)) {
             (None, None) => {}
-            (Some(_), None) | (None, Some(_)) => {
-                let message = "has one of start and size; a memory with a range has both".to_owned();
-                problems.push(broken(key, message));
+            (Some(_), None) => {
+                let message = "is missing; a memory with a start has one";
+                problems.push(broken(&format!("{key}.size"), message));
             }
-            (Some(start), Some(size)) => {
+            (start, Some(size)) => {
+                let stated = if start.is_some() { "start" } else { "size" };
+                let start = start.unwrap_or_default();
                 let is_whole = |value: u64| value.is_multiple_of(PAGE_BYTES);
                 let end = start.checked_add(size).filter(|end| *end <= LAST_ADDRESS);
                 if size == 0 || !is_whole(start) || !is_whole(size) || end.is_none() {
@@ -310,14 +358,15 @@ impl NodeShape {
                         "start {start:#x} and size {size} are not allowed; expected multiples of {PAGE_BYTES}, a \
                          size above 0, and an end up to {LAST_ADDRESS:#x}"
                     );
-                    problems.push(broken(key, message));
+                    let wrong = if size == 0 || !is_whole(size) { "size" } else { stated };
+                    problems.push(broken(&format!("{key}.{wrong}"), message));
                 } else if of_program && (start < LOCAL_MEMORY.start || end > Some(LOCAL_MEMORY.end)) {
                     let Range { start: first, end } = LOCAL_MEMORY;
                     let message = format!(
                         "{start:#x} and {size} bytes are not from {first:#x} to {end:#x}, where the program's \
                          processes find a memory beside their own"
                     );
-                    problems.push(broken(&format!("{key}.start"), message));
+                    problems.push(broken(&format!("{key}.{stated}"), message));
                 }
             }
         }

@@ -163,7 +163,7 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 /// "; did you mean `clock`?" where one of `allowed` is close to `word`.
-pub(super) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
     let closeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
     allowed

@@ -20,8 +20,8 @@ impl Archived for Node {
             devices,
             seats: _,
             first_seats: _,
+            lines,
             network,
-            stagger: _,
             output,
             departures,
             sent_to_itself,
@@ -31,7 +31,9 @@ impl Archived for Node {
             progress,
             progressed_at,
             probe: _,
-            waiting,
+            executes_wait_loops: _,
+            skipped_instructions: _,
+            reached: _,
             operating_system: _,
             instant: _,
         } = self;
@@ -40,13 +42,15 @@ impl Archived for Node {
             "a node is archived between windows"
         );
         // What a run does about its wait loops changes nothing that it computes.
-        assert!(!waiting.is_asleep(), "a node rests before it is archived");
+        let is_asleep = |unit: &NodeProcessor| unit.waiting.is_asleep();
+        assert!(!processors.iter().any(is_asleep), "a node rests before it is archived");
         events.archive(archive)?;
         archive.each(processors)?;
         archive.each(processes)?;
         archive.each(interconnects)?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
+        lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;
         archive.value(output)?;
@@ -58,21 +62,34 @@ impl Archived for Node {
 
 impl Archived for NodeProcessor {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let NodeProcessor { processor, memory, ledger, activities, state, seats: _, blocking_access_time: _ } =
-            self;
+        let NodeProcessor {
+            processor,
+            memory,
+            ledger,
+            activities,
+            state,
+            sleeps,
+            process: _,
+            seats: _,
+            blocking_access_time: _,
+            grant_clocks: _,
+            waiting: _,
+        } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();
         archive.value(memory)?;
         archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
         archive.value(activities)?;
-        archive.value(state)
+        archive.value(state)?;
+        archive.value(sleeps)
     }
 }
 
 impl Archived for Process {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Process { program: _, personality: _, pages, calls, reports, regions, ended } = self;
+        let Process { program: _, processors: _, personality: _, pages, calls, reports, regions, ended } =
+            self;
         archive.value(pages)?;
         calls.archive(archive)?;
         archive.value(reports)?;

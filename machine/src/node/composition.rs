@@ -110,7 +110,7 @@ impl Composition for Node {
     fn comes_next(&self, now: Time) -> bool {
         let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         !self.probe.is_attached()
-            && !self.waiting.is_watching()
+            && !self.processors.iter().any(|unit| unit.waiting.is_watching_bus())
             && self.events.next_time().is_none_or(|next| next > now)
             && !self.processors.iter().any(is_woken)
     }
@@ -148,7 +148,13 @@ impl Composition for Node {
 
     fn refuse(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
         match self.seat(agent) {
-            None => self.processors[usize::from(agent.0)].memory.push(transaction).map(Refusal::Push),
+            None => {
+                let index = usize::from(agent.0);
+                if self.processors[index].waiting.is_at_it() {
+                    self.see_snoop(now, index, transaction.address);
+                }
+                self.processors[index].memory.push(transaction).map(Refusal::Push)
+            }
             Some(place) => {
                 self.with_seat(now, place, |device, context| device.refuse(place.seat, context, transaction))
             }
@@ -162,7 +168,13 @@ impl Composition for Node {
 
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
         match self.seat(agent) {
-            None => self.processors[usize::from(agent.0)].memory.snoop(transaction),
+            None => {
+                let index = usize::from(agent.0);
+                if self.processors[index].waiting.is_at_it() {
+                    self.see_snoop(now, index, transaction.address);
+                }
+                self.processors[index].memory.snoop(transaction)
+            }
             Some(place) => {
                 self.with_seat(now, place, |device, context| device.snoop(place.seat, context, transaction))
             }
@@ -183,7 +195,8 @@ impl Composition for Node {
     }
 
     fn access_memory(&mut self, memory: MemoryId, transaction: &Transaction, response: &mut Response) {
-        self.stop_watching();
+        // A loop that reads it is executed: others write it without a word to this bus.
+        self.stop_watching_buses();
         self.memories[usize::from(memory.0)].access(transaction, response);
     }
 
@@ -202,7 +215,12 @@ impl Composition for Node {
     }
 
     fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        self.processors[usize::from(agent.0)].memory.snarf(transaction)
+        let index = usize::from(agent.0);
+        if self.processors[index].waiting.is_at_it() && self.processors[index].memory.snarfs() {
+            // It changes which line of a set was used last.
+            self.disturb(self.instant.now(), index);
+        }
+        self.processors[index].memory.snarf(transaction)
     }
 
     fn complete(

@@ -10,7 +10,7 @@
 //!     Counts A           Counts B        region: B since A
 //! ```
 //!
-//! The ledger is that of the process's processor. Statistics and messages are the
+//! The ledger is that of the thread's processor. Statistics and messages are the
 //! node's. What takes time is counted where it begins: a transaction belongs to
 //! the region in which the bus was granted.
 
@@ -70,10 +70,10 @@ impl Counts {
 }
 
 impl Node {
-    /// What the process's processor and the node have counted up to `now`, the
-    /// processor's present instant.
-    pub(super) fn counts(&mut self, process: usize, now: Time) -> Counts {
-        let ledger = &mut self.processors[process].ledger;
+    /// What a processor and the node have counted up to `now`, the processor's present
+    /// instant.
+    pub(super) fn counts(&mut self, processor: usize, now: Time) -> Counts {
+        let ledger = &mut self.processors[processor].ledger;
         ledger.close(now);
         Counts {
             ledger: ledger.totals().collect(),

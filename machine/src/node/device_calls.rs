@@ -68,16 +68,16 @@ impl Node {
         place: usize,
         (request, argument): (u64, u64),
     ) -> (i64, Duration) {
-        let process = index as u8;
+        let process = self.processors[index].process as u8;
         let mut callable =
             (0..self.devices.len()).filter(|&device| self.devices[device].calls_name().is_some());
         let device = callable.nth(place).expect("the program has opened it");
         let seats = self.devices[device].seats();
         let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
-        self.stop_watching();
+        self.stop_watching_buses();
         let Node { processors, processes, memories, devices, interconnects, network, timers, faults, .. } =
             self;
-        let Process { pages, calls, .. } = &mut processes[index];
+        let Process { pages, calls, .. } = &mut processes[usize::from(process)];
         let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let (before, rest) = devices.split_at_mut(device);
         let (called, behind) = rest.split_first_mut().expect("it is one of the devices");

@@ -37,6 +37,12 @@ impl Node {
         self.announce(now, process, |device, process| device.receiver(process));
     }
 
+    /// Packets have come to or gone from the relay: there is room, or something waits.
+    pub(super) fn announce_relayed(&mut self, now: Time) {
+        self.offer_room(now);
+        (0..self.programs() as u8).for_each(|process| self.announce_packet(now, process));
+    }
+
     /// Tells the seats that a process's packets concern that there is news from
     /// the network.
     fn announce(&mut self, now: Time, process: u8, seat: impl Fn(&dyn Device, u8) -> Option<usize>) {
@@ -55,7 +61,7 @@ impl Node {
         place: SeatPlace,
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
-        self.stop_watching();
+        self.stop_watching_buses();
         let Node { devices, network, timers, faults, .. } = self;
         let network = network.of_process(place.process);
         let mut context = Context { now, network, timers, faults };
@@ -70,6 +76,7 @@ impl Node {
             self.events.schedule(at, Event::Timer(place.device, place.seat));
         }
         self.depart(now);
+        self.look_at_lines(now, place.device);
         interconnects::ask(self, now, place.on, place.agent);
         if place.is_engine {
             self.ask_beside(now, place);
@@ -97,11 +104,12 @@ impl Node {
                 self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
             }
         }
+        self.look_at_lines(now, device);
         self.depart(now);
         self.ask_beside(now, place);
         self.report_fault(now, process);
         if let Err(fault) = accessed {
-            self.fail_at(now, process.into(), &fault.0);
+            self.fail_on(now, transaction.agent.0.into(), &fault.0);
         }
     }
 
@@ -125,10 +133,11 @@ impl Node {
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
     pub(super) fn refusal(&self, place: SeatPlace, transaction: &Transaction) -> Option<String> {
-        let process = usize::from(place.process);
-        let pages = &self.processes[process].pages;
+        let process = &self.processes[usize::from(place.process)];
+        let pages = &process.pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);
-        let address = self.processors[process].memory.translation().to_process(transaction.address);
+        let address =
+            self.processors[process.processors.start].memory.translation().to_process(transaction.address);
         let check = if reads { PageTable::check_load } else { PageTable::check_store };
         let page = address.and_then(|address| check(pages, address).ok());
         if page.is_some_and(|page| page.kind == PageKind::Cachable) {

@@ -44,6 +44,11 @@ impl Instant {
         self.events += 1;
     }
 
+    /// When it is.
+    pub fn now(&self) -> Time {
+        self.at
+    }
+
     /// Whether it has had more events than there can be.
     #[inline]
     pub fn is_endless(&self) -> bool {

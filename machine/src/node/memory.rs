@@ -94,20 +94,24 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         Ok(())
     }
 
-    /// Sends home what the process's cache holds of the range, and empties its
+    /// Sends home what the process's caches hold of the range, and empties their
     /// lines. The range is the process's own: what it has in common with others
     /// stays mapped. `stays_code`: what is executable in it remains so.
     fn flush(&mut self, address: u64, length: u64, stays_code: bool) {
         let had_code = self.pages.within(address, length).any(|page| page.executable);
-        let memory = self.caches[self.own].memory();
-        let (main, translation) = (&mut *self.main, memory.translation().clone());
-        memory.forget_instructions();
-        if had_code && !stays_code {
-            memory.code_removed();
+        let own = &mut self.caches[self.own];
+        let (home, translation) = (own.home(), own.memory().translation().clone());
+        for cache in self.caches.iter_mut().filter(|cache| cache.home() == home) {
+            let memory = cache.memory();
+            if *memory.translation() != translation {
+                continue; // another process's
+            }
+            memory.forget_instructions();
+            if had_code && !stays_code {
+                memory.code_removed();
+            }
+            memory.flush(address..address + length, |place, data| self.main.write(place, data));
         }
-        memory
-            .data_cache()
-            .flush(address..address + length, |block, data| main.write(translation.to_node(block), data));
     }
 }
 
@@ -135,7 +139,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             node.main.write(here, &bytes[range.clone()]);
             node.caches().for_each(|memory| memory.poke(here, &bytes[range.clone()]));
-            node.interconnects.iter_mut().for_each(|own| own.poke(here, &bytes[range.clone()]));
+            node.interconnects.iter_mut().for_each(|on| on.poke(here, &bytes[range.clone()]));
             Ok(())
         })
     }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A node is lists of these parts; which there are and what sits where comes from
-//! the machine's file ([`crate::compose`]). Every processor runs a process of its
-//! own ([`process`]). All the rest is the node's, and its processes share it.
+//! the machine's file ([`crate::compose`]). A processor runs a thread of one process
+//! ([`process`]). All the rest is the node's, and its processes share it.
 //!
 //! Components never call each other: this is the one place that carries one's
 //! output to the next, for the interconnects as a [`Composition`]. It is a
@@ -22,9 +22,14 @@
 //!
 //! **Processors run ahead.** A processor executes without events as long as it
 //! hits in its caches, up to the instant of the node's next event: until then
-//! nothing can happen that it would see. With several processors each also stays
-//! within one bus arbitration of the slowest, because none can see another's
-//! transaction sooner.
+//! nothing can happen that it would see.
+//!
+//! With several processors none passes the first edge at which the interconnect of
+//! another could be granted to it. All accesses up to an instant, inclusive, are made
+//! before an event of that instant happens, and a system call is answered when all
+//! events and accesses up to it are over. So what happens does not depend on the order
+//! in which the host runs them, nor on which of them are computed instead
+//! ([`waiting`]).
 //!
 //! **A transaction** follows the rules of its interconnect
 //! ([`narthex_memory::interconnects`]). At its end a processor that waited for it
@@ -39,6 +44,7 @@ pub mod counts;
 mod device_calls;
 mod devices;
 mod endless;
+mod interrupts;
 pub(crate) mod memory;
 pub mod probe;
 mod process;
@@ -47,6 +53,7 @@ mod program;
 mod regions;
 mod report;
 pub mod stuck;
+mod threads;
 mod waiting;
 mod work;
 
@@ -70,9 +77,9 @@ use probe::ProbePort;
 use processor::State;
 
 use serde::{Deserialize, Serialize};
-use waiting::Waiting;
 
 pub use composition::Agent;
+pub use interrupts::Lines;
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
@@ -90,6 +97,13 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
+    /// The time is over for which a processor's thread sleeps, if it is that sleep
+    /// still.
+    SleepOver(usize, u64),
+    /// Devices assert these interrupt lines of a processor from now on.
+    Lines(usize, u64),
+    /// Packets have come to or gone from the network port's relay.
+    Relayed,
 }
 
 /// One node of the machine.
@@ -107,9 +121,9 @@ pub struct Node {
     seats: Vec<SeatPlace>,
     /// The place of each device's first seat among them.
     first_seats: Vec<usize>,
+    /// The interrupt lines of each processor that has any.
+    lines: Vec<Lines>,
     network: NetworkPort,
-    /// How far apart the processors of the node may be in time.
-    stagger: Duration,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
     /// Frames that leave for other nodes, until the outbox takes them.
@@ -126,8 +140,12 @@ pub struct Node {
     progressed_at: Time,
     /// What system calls take.
     operating_system: operating_system::Config,
-    /// What it knows about the loop in which its program waits.
-    waiting: Waiting,
+    /// Wait loops are executed too.
+    executes_wait_loops: bool,
+    /// Instructions that were computed instead of executed.
+    skipped_instructions: u64,
+    /// Everything before has happened, but for turns that can be computed.
+    reached: Time,
     /// What has happened at the present instant.
     instant: endless::Instant,
     /// What observes it.
@@ -138,9 +156,10 @@ pub struct Node {
 pub struct Parts {
     /// Its number.
     pub id: NodeId,
-    /// Its processors and what runs on them. Their numbers are those of their
-    /// agents.
-    pub processors: Vec<(NodeProcessor, Process)>,
+    /// Its processors. Their numbers are those of their agents.
+    pub processors: Vec<NodeProcessor>,
+    /// What runs on them.
+    pub processes: Vec<Process>,
     /// Its interconnects, by their numbers.
     pub interconnects: Vec<Interconnect>,
     /// Its memories, by their numbers.
@@ -150,16 +169,23 @@ pub struct Parts {
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
     /// What system calls take.
     pub operating_system: operating_system::Config,
+    /// Which devices assert which interrupt lines of its processors.
+    pub lines: Vec<Lines>,
     /// Its end of the fabric.
     pub network: NetworkPort,
-    /// How far apart its processors may be in time: no transaction is seen sooner.
-    pub stagger: Duration,
 }
 
 impl Node {
     /// A node at time zero, its processes about to execute their first instruction.
     pub fn new(parts: Parts) -> Self {
-        let (processors, processes): (Vec<_>, Vec<_>) = parts.processors.into_iter().unzip();
+        let Parts { mut processors, processes, .. } = parts;
+        for (index, unit) in processors.iter_mut().enumerate() {
+            let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
+            unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
+            if processes[unit.process].processors.start != index {
+                unit.leave_vacant();
+            }
+        }
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
         for (device, (own, on)) in parts.devices.iter().enumerate() {
             first_seats.push(seats.len());
@@ -179,9 +205,9 @@ impl Node {
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
             seats,
             first_seats,
+            lines: parts.lines,
             network: parts.network,
             operating_system: parts.operating_system,
-            stagger: parts.stagger,
             output: VecDeque::new(),
             departures: Vec::new(),
             sent_to_itself: 0,
@@ -190,7 +216,9 @@ impl Node {
             statistics: counts::Statistics::default(),
             progress: 0,
             progressed_at: Time::ZERO,
-            waiting: Waiting::default(),
+            executes_wait_loops: false,
+            skipped_instructions: 0,
+            reached: Time::ZERO,
             instant: endless::Instant::default(),
             probe: ProbePort::default(),
         }
@@ -206,27 +234,58 @@ impl Node {
         let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
         let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
         let others = active().filter(|&(index, _)| index != slowest);
-        let stagger = self.stagger;
-        let horizon = others.map(|(_, unit)| unit.processor.now().saturating_add(stagger)).min();
+        let horizon = others.map(|(_, unit)| after(unit.earliest_grant())).min();
         Some((slowest, limit.min(horizon.unwrap_or(Time::NEVER))))
+    }
+
+    /// Whether an instruction may depend on what several processors do.
+    #[inline]
+    fn is_shared(&self) -> bool {
+        self.processors.len() > 1
+    }
+
+    /// Up to when its processors have made their accesses when an event of this instant
+    /// happens.
+    #[inline]
+    fn bound(&self, event: Time) -> Time {
+        if self.is_shared() { after(event) } else { event }
+    }
+
+    /// The first processor whose thread calls the system, and when.
+    fn next_call(&self) -> Option<(Time, usize)> {
+        let calling = self.processors.iter().enumerate().filter(|(_, unit)| unit.state == State::Calling);
+        calling.map(|(index, unit)| (unit.processor.now(), index)).min()
+    }
+
+    /// The next thing that stops all processors before `until`: a system call, or
+    /// nothing if that is an event.
+    fn next_stop(&self, until: Time) -> (Time, Option<usize>) {
+        let event = self.events.next_time();
+        let call = if self.is_shared() { self.next_call() } else { None };
+        match (event, call) {
+            (Some(event), Some((call, _))) if event <= call => (event, None),
+            (_, Some((call, index))) => (call, Some(index)),
+            (event, None) => (event.unwrap_or(until), None),
+        }
     }
 
     /// Does everything that happens before `until`, but for turns of a wait loop
     /// that can be computed later.
     fn work(&mut self, until: Time) {
         loop {
-            let limit = self.events.next_time().map_or(until, |next| next.min(until));
-            if let Some(wakes_at) = self.wakes_at() {
-                let due = wakes_at.min(limit);
-                if due == until {
-                    break;
-                }
-                self.catch_up(due);
-            }
+            let (next, call) = self.next_stop(until);
+            let limit = if next < until { self.bound(next) } else { until };
+            self.wake_sleepers(next.min(until), until);
             if let Some((index, horizon)) = self.next_to_run(limit) {
                 let stop = self.run_processor(index, horizon);
                 // The run may end soon after a node that finishes: it goes on from there.
                 if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                    break;
+                }
+            } else if let Some(index) = call.filter(|_| next < until) {
+                self.catch_up_all(next);
+                self.system_call(index);
+                if self.status() != Status::Running {
                     break;
                 }
             } else if let Some((now, event)) = self.events.pop_before(until) {
@@ -236,6 +295,7 @@ impl Node {
                     break;
                 }
             } else {
+                self.reached = until;
                 break;
             }
         }
@@ -244,13 +304,13 @@ impl Node {
     /// Lets a processor execute until `until` or until it needs something: why it
     /// has stopped.
     fn run_processor(&mut self, index: usize, until: Time) -> Stop {
-        if self.waiting.is_watching() {
+        let unit = &mut self.processors[index];
+        if unit.waiting.is_watching() {
             return self.run_watched(index, until);
         }
-        let unit = &mut self.processors[index];
         unit.state = State::Running;
         let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
-        let mut port = unit.memory.port(&self.processes[index].pages, main);
+        let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
         let stop = unit.processor.run(&mut port, until);
         self.detect_loop(index, stop);
         self.handle_stop(index, stop);
@@ -262,8 +322,10 @@ impl Node {
         match stop {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
+            Stop::SystemCall if self.is_shared() => self.processors[index].state = State::Calling,
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
+            Stop::WaitForInterrupt => self.wait_for_interrupt(index),
             Stop::Fault(fault) => self.fault(index, &fault),
         }
     }
@@ -343,11 +405,14 @@ impl Node {
                 self.processors[index].memory.end_block_move();
                 self.ask_for_processor(index, now);
             }
+            Event::Lines(index, lines) => self.assert_lines(now, index, lines),
+            Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Retry => {
                 self.network.retry(now);
                 self.depart(now);
             }
+            Event::SleepOver(index, sleep) => self.end_sleep(now, index, sleep),
         }
     }
 
@@ -390,6 +455,9 @@ impl Node {
         if let Some(at) = network.departures(now, depart) {
             self.events.schedule(at, Event::Retry);
         }
+        if self.network.take_relay_news() {
+            self.events.schedule(now, Event::Relayed);
+        }
     }
 
     /// Instructions that its processors have retired.
@@ -416,19 +484,17 @@ impl Node {
     }
 }
 
+/// The first instant after this one.
+fn after(time: Time) -> Time {
+    time.saturating_add(Duration::from_ps(1))
+}
+
 impl Partition for Node {
     type Payload = Frame;
 
     fn next_time(&self) -> Option<Time> {
         let events = self.events.next_time().unwrap_or(Time::NEVER);
-        let next = match self.wakes_at() {
-            Some(wakes_at) => events.min(wakes_at),
-            None => {
-                let is_runnable = |unit: &&NodeProcessor| matches!(unit.state, State::Running | State::Woken);
-                let runnable = self.processors.iter().filter(is_runnable);
-                runnable.fold(events, |next, unit| next.min(unit.processor.now()))
-            }
-        };
+        let next = self.processors.iter().fold(events, |next, unit| next.min(unit.next_time()));
         (next < Time::NEVER).then_some(next)
     }
 
@@ -447,7 +513,12 @@ impl Partition for Node {
 
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
     fn awaits(&self) -> Option<Time> {
-        let is_awaited = |event: &Event| matches!(event, Event::Frame(_) | Event::Retry | Event::Timer(..));
+        let is_awaited = |event: &Event| {
+            matches!(
+                event,
+                Event::Frame(_) | Event::Retry | Event::Timer(..) | Event::Lines(..) | Event::SleepOver(..)
+            )
+        };
         self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
     }
 

@@ -1,7 +1,8 @@
-//! A process: the program on one of a node's processors, with what is its own.
+//! A process: the program on one or several of a node's processors, with what is its
+//! own.
 //!
-//! Every processor of a node runs one process, and all of them run the same
-//! program. A process has its own addresses (isca96, Section 2.3 translates them
+//! Every processor of a node runs a thread of one process, or none, and all processes
+//! run the same program. A process has its own addresses (isca96, Section 2.3 translates them
 //! by base and bounds), its own books of system calls, and its own end; the node
 //! has ended when all of its processes have.
 
@@ -10,15 +11,18 @@ use narthex_kernel::Time;
 use narthex_memory::pages::PageTable;
 use serde::{Deserialize, Serialize};
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::regions::Regions;
 
-/// What a process has besides its processor.
+/// What a process has besides its processors.
 #[derive(Debug)]
 pub struct Process {
     /// What runs.
     pub program: Arc<Program>,
+    /// Its processors; a thread's place is its processor's among them.
+    pub processors: Range<usize>,
     /// What is below it.
     pub personality: Personality,
     /// Which addresses it may use.
@@ -42,7 +46,12 @@ impl Process {
         calls: SystemCalls,
     ) -> Self {
         let (reports, regions) = (Vec::new(), Regions::default());
-        Process { program, personality, pages, calls, reports, regions, ended: None }
+        Process { program, processors: 0..1, personality, pages, calls, reports, regions, ended: None }
+    }
+
+    /// The same on the processor of the node with this number.
+    pub fn with_first_processor(self, first: usize) -> Self {
+        Process { processors: first..first + 1, ..self }
     }
 
     /// Whether it has ended otherwise than well, and when.

@@ -2,12 +2,13 @@
 //! interconnects.
 
 use narthex_cores::{Config, InOrder, Processor};
-use narthex_kernel::{Duration, Ledger, Time};
+use narthex_kernel::{Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::Traffic;
 use serde::{Deserialize, Serialize};
 
+use super::waiting::Waiting;
 use crate::activity::{Activities, Activity, Occupation};
 
 /// A processor with everything that is its own.
@@ -20,9 +21,17 @@ pub struct NodeProcessor {
     pub ledger: Ledger<(Activity, Occupation)>,
     pub(super) activities: Activities,
     pub(super) state: State,
+    /// How often its threads have fallen asleep.
+    pub(super) sleeps: u64,
+    /// The place among the node's of the process whose threads it runs.
+    pub(super) process: usize,
     pub(super) seats: ProcessorSeats,
     /// What it adds to an access for which it waits on a bus.
     pub(super) blocking_access_time: Duration,
+    /// The clocks at whose edges its interconnects are granted.
+    pub(super) grant_clocks: Vec<Clock>,
+    /// What is known about the loop in which its program waits.
+    pub(super) waiting: Waiting,
 }
 
 /// Where a processor sits.
@@ -64,6 +73,15 @@ pub(super) enum State {
     Woken,
     /// It waits for an interconnect.
     Waiting,
+    /// Its thread calls the system, which answers when all other processors have come
+    /// to that instant.
+    Calling,
+    /// Its thread sleeps in a system call.
+    Sleeping,
+    /// No thread has it.
+    Vacant,
+    /// It waits for an interrupt.
+    Idle,
     /// Its process has ended.
     Exited,
 }
@@ -82,9 +100,31 @@ impl NodeProcessor {
             ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
             activities: Activities::default(),
             state: State::Running,
+            sleeps: 0,
+            process: 0,
             seats,
             blocking_access_time: config.clock.clock().cycles(config.blocking_access_cycles),
+            grant_clocks: Vec::new(),
+            waiting: Waiting::default(),
         }
+    }
+
+    /// The same for threads of the process with this place among the node's.
+    pub fn of_process(self, process: usize) -> Self {
+        NodeProcessor { process, ..self }
+    }
+
+    /// It has no thread yet.
+    pub(super) fn leave_vacant(&mut self) {
+        self.state = State::Vacant;
+        self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute));
+    }
+
+    /// When a transaction could begin, at the earliest, that it asks for from now on.
+    pub(super) fn earliest_grant(&self) -> Time {
+        let now = self.processor.now();
+        let edges = self.grant_clocks.iter().map(|clock| clock.edge_at_or_after(now));
+        edges.min().unwrap_or(now)
     }
 
     /// What its ledger books now.
@@ -94,12 +134,22 @@ impl NodeProcessor {
         (Activity::ALL[activity], Occupation::ALL[occupation])
     }
 
+    /// When it does something by itself.
+    pub(super) fn next_time(&self) -> Time {
+        match (self.waiting.wakes_at(self.processor.now()), self.state) {
+            (Some(wakes_at), _) => wakes_at,
+            (None, State::Running | State::Woken | State::Calling) => self.processor.now(),
+            (None, _) => Time::NEVER,
+        }
+    }
+
     /// Whether it has anything to do before `limit`.
     pub(super) fn is_active(&self, limit: Time) -> bool {
         match self.state {
             State::Woken => true,
-            State::Running => self.processor.now() < limit,
-            State::Waiting | State::Exited => false,
+            State::Running => self.processor.now() < limit && !self.waiting.is_asleep(),
+            State::Waiting | State::Calling | State::Sleeping => false,
+            State::Vacant | State::Idle | State::Exited => false,
         }
     }
 }

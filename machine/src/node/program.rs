@@ -1,5 +1,9 @@
 //! The program on a node: its system calls, its ends, its failures.
 //!
+//! Threads of a process have a processor each, by the place that they have in the
+//! books of its system calls ([`threads`](super::threads) starts, stops and wakes
+//! them).
+//!
 //! No kernel is simulated: a system call is carried out at its beginning, and takes
 //! the time that the machine's file states ([`crate::config::operating_system`]).
 
@@ -13,6 +17,7 @@ use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
 
 use super::Node;
+use super::NodeProcessor;
 use super::memory::NodeMemory;
 use super::process::{Ended, Output, Personality, Process, Report};
 use super::processor::State;
@@ -25,8 +30,10 @@ const A0: usize = 10;
 
 impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
-        let now = self.processors[index].processor.now();
-        if self.processes[index].personality == Personality::Bare {
+        let NodeProcessor { processor, process, state, .. } = &mut self.processors[index];
+        let (now, process) = (processor.now(), *process);
+        *state = State::Running;
+        if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
         self.got_further(now);
@@ -34,7 +41,8 @@ impl Node {
         let number = processor.x(A7);
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
         let Node { processors, processes, memories, devices, interconnects, .. } = self;
-        let Process { pages, calls, .. } = &mut processes[index];
+        let Process { pages, calls, processors: own, .. } = &mut processes[process];
+        let thread = index - own.start;
         let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let mut memory = NodeMemory {
             caches: processors,
@@ -45,7 +53,7 @@ impl Node {
             devices: [devices, &[]],
             interconnects,
         };
-        let result = calls.handle(number, arguments, &mut memory, now.as_ps() / 1_000);
+        let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
         let mut value = result.value;
         let mut time = match is_simulators(number) {
             true => Duration::ZERO,
@@ -65,122 +73,157 @@ impl Node {
 
     /// The operating system works for a process.
     fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
-        if time.is_zero() || self.processors[index].state == State::Exited {
+        let state = self.processors[index].state;
+        if time.is_zero() || matches!(state, State::Exited | State::Vacant) {
             return;
         }
         self.book(index, now, Occupation::SystemCall);
         let processor = &mut self.processors[index].processor;
-        processor.pass(now + time);
+        processor.pass_until(now + time);
         let end = processor.now();
-        self.book(index, end, Occupation::Execute);
+        match state {
+            State::Sleeping => self.book_sleep(index, end),
+            _ => self.book(index, end, Occupation::Execute),
+        }
     }
 
     fn carry_out(&mut self, index: usize, now: Time, effect: Effect) {
-        let process = &mut self.processes[index];
+        let process = self.processors[index].process;
         match effect {
             Effect::Device { .. } => unreachable!("a device gives the call's value"),
             Effect::Output { stream, bytes } => self.write(index, stream, bytes),
             Effect::Notice(text) => {
-                let line = format!("narthex: {}: {text}\n", self.place(index));
+                let line = format!("narthex: {}: {text}\n", self.place(process));
                 self.write(index, OutputStream::Error, line.into_bytes());
             }
-            Effect::Exit(code) => self.end(now, index, Ended::Exited(code)),
+            Effect::Exit(code) => self.end(now, process, Ended::Exited(code)),
+            Effect::Start(thread) => self.start_thread(now, index, thread),
+            Effect::ExitThread { woken } => {
+                self.wake_threads(now, process, &woken);
+                self.end_thread(now, index);
+            }
+            Effect::Sleep { until_ns } => self.sleep(now, index, until_ns),
+            Effect::Wake(woken) => self.wake_threads(now, process, &woken),
             Effect::Killed { signal, name } => {
                 let text = format!("the program ended itself with signal {signal} ({name})");
                 self.fail(index, &text);
             }
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
-                process.reports.push(Report { name, value, unit });
+                self.processes[process].reports.push(Report { name, value, unit });
             }
             Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
                 let counts = self.counts(index, now);
-                self.processes[index].regions.begin(name, now, counts);
+                self.processes[process].regions.begin(index, name, now, counts);
             }
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
                 let counts = self.counts(index, now);
-                if !self.processes[index].regions.end(&name, now, &counts) {
-                    self.fail(index, &format!("the region {name:?} ends, but has not begun"));
+                if !self.processes[process].regions.end(index, name.clone(), now, &counts) {
+                    let by =
+                        if self.processes[process].processors.len() > 1 { " on this thread" } else { "" };
+                    self.fail(index, &format!("the region {name:?} ends, but has not begun{by}"));
                 }
             }
         }
     }
 
-    fn write(&mut self, process: usize, stream: OutputStream, bytes: Vec<u8>) {
-        let at = self.processors[process].processor.now();
+    fn write(&mut self, index: usize, stream: OutputStream, bytes: Vec<u8>) {
+        let NodeProcessor { processor, process, .. } = &self.processors[index];
+        let (at, process) = (processor.now(), *process);
         self.output.push_back(Output { at, process, stream, bytes });
     }
 
-    /// A process ends: its processor stops.
-    pub(super) fn end(&mut self, now: Time, index: usize, ended: Ended) {
+    /// A process ends: its processors stop.
+    pub(super) fn end(&mut self, now: Time, process: usize, ended: Ended) {
         // A device may still find a mistake in what the program left behind.
-        if self.processes[index].failure().is_none() {
-            self.processes[index].ended = Some((now, ended));
+        if self.processes[process].failure().is_none() {
+            self.processes[process].ended = Some((now, ended));
         }
-        let unit = &mut self.processors[index];
-        if unit.state != State::Exited {
-            unit.state = State::Exited;
-            let at = now.max(unit.ledger.booked_until());
-            self.book_as(index, at, (Activity::Exited, Occupation::Execute));
+        for index in self.processes[process].processors.clone() {
+            self.disturb(now, index);
+            let unit = &mut self.processors[index];
+            if unit.state != State::Exited {
+                unit.state = State::Exited;
+                let at = now.max(unit.ledger.booked_until());
+                self.book_as(index, at, (Activity::Exited, Occupation::Execute));
+            }
         }
     }
 
     /// A check failed, in the program or in a device that it used wrongly.
     pub(super) fn fail(&mut self, index: usize, message: &str) {
         let now = self.processors[index].processor.now();
-        self.fail_at(now, index, message);
+        self.fail_on(now, index, message);
     }
 
-    /// A check failed at an instant that is not the processor's.
-    pub(super) fn fail_at(&mut self, now: Time, index: usize, message: &str) {
+    /// A check failed at an instant that is not that of a process's processor.
+    pub(super) fn fail_at(&mut self, now: Time, process: usize, message: &str) {
+        self.fail_on(now, self.processes[process].processors.start, message);
+    }
+
+    /// The same for one of its processors.
+    pub(super) fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+        self.disturb(now, index);
         let mut text = format!("{}: {message}\n", self.who(index));
         text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
         let (integers, floats) = self.registers(index);
         let _ = write_registers(&mut text, &integers, &floats);
-        self.end(now, index, Ended::Failed(text));
+        self.end(now, self.processors[index].process, Ended::Failed(text));
     }
 
     /// An instruction cannot be executed.
     pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
-        let processor = &self.processors[index].processor;
-        let now = processor.now();
+        let NodeProcessor { processor, process, .. } = &self.processors[index];
+        let (now, process) = (processor.now(), *process);
         let (integers, floats) = self.registers(index);
         let report = FaultReport {
             who: &self.who(index),
             fault: *fault,
             integers: &integers,
             floats: &floats,
-            program: &self.processes[index].program,
-            space: self.processes[index].calls.space(),
-            owner: self.owner_of(index, fault.address),
+            program: &self.processes[process].program,
+            space: self.processes[process].calls.space(),
+            owner: self.owner_of(process, fault.address),
         };
         let text = report.to_string();
-        self.end(now, index, Ended::Failed(text));
+        self.end(now, process, Ended::Failed(text));
     }
 
     /// A process by its node and, where there are several, its number.
-    pub fn place(&self, index: usize) -> String {
+    pub fn place(&self, process: usize) -> String {
         let (node, processes) = (self.id.0, self.programs());
         match processes {
-            _ if index >= processes => format!("node {node}, firmware on processor {index}"),
+            _ if process >= processes => {
+                let processor = self.processes[process].processors.start;
+                format!("node {node}, firmware on processor {processor}")
+            }
             1 => format!("node {node}"),
-            _ => format!("node {node}, process {index} (rank {})", usize::from(node) * processes + index),
+            _ => format!("node {node}, process {process} (rank {})", usize::from(node) * processes + process),
         }
+    }
+
+    /// The thread that a processor runs, where its process can have several.
+    pub(super) fn thread_name(&self, index: usize) -> Option<String> {
+        let process = &self.processes[self.processors[index].process];
+        let number = || process.calls.thread_number(index - process.processors.start);
+        (process.processors.len() > 1).then(|| format!("thread {} on processor {index}", number()))
     }
 
     /// Who did something wrong, or waits, at the beginning of a message.
     pub(super) fn who(&self, index: usize) -> String {
-        match self.processes.len() {
-            1 => format!("{}, processor {index}", self.place(index)),
-            _ => self.place(index),
+        let place = self.place(self.processors[index].process);
+        match self.thread_name(index) {
+            Some(thread) => format!("{place}, {thread}"),
+            None if self.processes.len() == 1 => format!("{place}, processor {index}"),
+            None => place,
         }
     }
 
     /// What an address is, if it belongs to another process of the node.
-    fn owner_of(&self, index: usize, address: u64) -> Option<String> {
+    fn owner_of(&self, process: usize, address: u64) -> Option<String> {
         let owner = usize::from(Addresses::process_at(address)?);
-        (owner != index && owner < self.processes.len()).then(|| Addresses::describe(address))?
+        (owner != process && owner < self.processes.len()).then(|| Addresses::describe(address))?
     }
 
     /// Where a processor is, and the calls that led there, innermost first. It
@@ -195,7 +238,7 @@ impl Node {
         // A leaf keeps no frame: its caller is in the return address register,
         // where another function finds an address of its own once it has called.
         // The first function was not called: its return address is zero.
-        let program = self.processes[index].program.clone();
+        let program = self.processes[self.processors[index].process].program.clone();
         let function = |address| program.symbol(address).map(|(name, _)| name);
         let (here, return_address) = (processor.pc(), processor.x(1));
         if return_address != 0 && (frame < stack || function(return_address) != function(here)) {
@@ -231,13 +274,14 @@ impl Node {
     /// Two doublewords of a process's memory, where there is any.
     fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
         let mut bytes = [0; 16];
+        let process = self.processors[index].process;
         let Node { processors, processes, memories, devices, interconnects, .. } = self;
         let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let mut memory = NodeMemory {
             caches: processors,
             own: index,
             main: &mut home.bytes,
-            pages: &mut processes[index].pages,
+            pages: &mut processes[process].pages,
             block_bytes: home.block_bytes,
             devices: [devices, &[]],
             interconnects,
@@ -254,7 +298,7 @@ impl Node {
 
     /// An address with its function and source line, as far as known.
     pub(super) fn location(&self, index: usize, address: u64) -> String {
-        let program = &self.processes[index].program;
+        let program = &self.processes[self.processors[index].process].program;
         let mut text = format!("{address:#x}");
         if let Some((name, offset)) = program.symbol(address) {
             let _ = write!(text, " {name}+{offset:#x}");

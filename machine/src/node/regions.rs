@@ -12,6 +12,8 @@ use super::counts::Counts;
 pub struct Region {
     /// Its name.
     pub name: String,
+    /// The processor of the node whose thread marked it.
+    pub processor: usize,
     /// When it began.
     pub begin: Time,
     /// What was counted until then.
@@ -24,8 +26,9 @@ pub struct Region {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Regions {
     all: Vec<Region>,
-    /// Places of those that have not ended, by name; the last one ends first.
-    open: BTreeMap<String, Vec<usize>>,
+    /// Places of those that have not ended, by processor and name; the last one ends
+    /// first.
+    open: BTreeMap<(usize, String), Vec<usize>>,
 }
 
 impl Regions {
@@ -34,18 +37,20 @@ impl Regions {
         self.all.iter()
     }
 
-    /// One begins now.
-    pub fn begin(&mut self, name: String, now: Time, before: Counts) {
-        self.open.entry(name.clone()).or_default().push(self.all.len());
-        self.all.push(Region { name, begin: now, before, end: None });
+    /// One begins now, on this processor.
+    pub fn begin(&mut self, processor: usize, name: String, now: Time, before: Counts) {
+        self.open.entry((processor, name.clone())).or_default().push(self.all.len());
+        self.all.push(Region { name, processor, begin: now, before, end: None });
     }
 
-    /// The last one of this name that is open ends now; false if none is.
-    pub fn end(&mut self, name: &str, now: Time, counts: &Counts) -> bool {
-        let Some(open) = self.open.get_mut(name) else { return false };
+    /// The last one of this name that is open on the processor ends now; false if none
+    /// is.
+    pub fn end(&mut self, processor: usize, name: String, now: Time, counts: &Counts) -> bool {
+        let key = (processor, name);
+        let Some(open) = self.open.get_mut(&key) else { return false };
         let last = open.pop().and_then(|place| self.all.get_mut(place));
         if open.is_empty() {
-            self.open.remove(name);
+            self.open.remove(&key);
         }
         let Some(region) = last else { return false };
         region.end = Some((now, counts.since(&region.before)));
@@ -61,13 +66,15 @@ mod tests {
     fn of_regions_of_one_name_the_last_that_is_open_ends_first() {
         let mut regions = Regions::default();
         for (at, name) in [(1, "outer"), (2, "inner"), (3, "inner")] {
-            regions.begin(name.into(), Time::from_ps(at), Counts::default());
+            regions.begin(0, name.into(), Time::from_ps(at), Counts::default());
         }
         for (at, name, is_open) in
             [(4, "inner", true), (5, "outer", true), (6, "inner", true), (7, "inner", false)]
         {
-            assert_eq!(regions.end(name, Time::from_ps(at), &Counts::default()), is_open, "{name} at {at}");
+            let is_ended = regions.end(0, name.into(), Time::from_ps(at), &Counts::default());
+            assert_eq!(is_ended, is_open, "{name} at {at}");
         }
+        assert!(!regions.end(1, "outer".into(), Time::from_ps(8), &Counts::default()), "another thread's");
         let ends: Vec<_> =
             regions.iter().map(|region| region.end.as_ref().map(|end| end.0.as_ps())).collect();
         assert_eq!(ends, [Some(5), Some(6), Some(4)]);

@@ -14,7 +14,7 @@ use super::process::Ended;
 impl Node {
     /// Closes the ledgers: the run ends now.
     pub fn close(&mut self, now: Time) {
-        self.catch_up(now);
+        self.end_waiting();
         for unit in &mut self.processors {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
@@ -46,10 +46,9 @@ impl Node {
         let processors: Vec<Value> = self
             .processors
             .iter()
-            .zip(&self.processes)
-            .map(|(unit, process)| {
+            .map(|unit| {
                 json!({
-                    "exit_code": match process.ended {
+                    "exit_code": match self.processes[unit.process].ended {
                         Some((_, Ended::Exited(code))) => Some(code),
                         _ => None,
                     },

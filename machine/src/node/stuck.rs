@@ -29,6 +29,24 @@ pub struct Call {
     pub line: Option<u32>,
 }
 
+/// How a thread stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StuckThread {
+    /// What it is called in messages: its process, and the thread where that can have
+    /// several.
+    pub place: String,
+    /// What its program says that it is doing.
+    pub activity: Activity,
+    /// What its processor waits for, in words.
+    pub access: Option<String>,
+    /// It sleeps in a system call, until another thread wakes it or its time is over.
+    pub is_asleep: bool,
+    /// Nothing is scheduled that would answer the processor.
+    pub is_unanswered: bool,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
+}
+
 /// How a process stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckProcess {
@@ -38,20 +56,26 @@ pub struct StuckProcess {
     pub place: String,
     /// When it ended, if it has, and its exit code.
     pub ended: Option<(Time, u8)>,
-    /// What its program says that it is doing.
-    pub activity: Activity,
-    /// What its processor waits for, in words.
-    pub access: Option<String>,
-    /// Nothing is scheduled that would answer the processor.
-    pub is_unanswered: bool,
-    /// Where it is, and the calls that led there, innermost first.
-    pub calls: Vec<Call>,
+    /// Its threads: first one that does not sleep, if there is one. Of a process that
+    /// has ended, the one with which it began.
+    pub threads: Vec<StuckThread>,
     /// What its send half holds.
     pub send: QueueState,
     /// What its receive half holds.
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
+}
+
+/// How a processor stands that runs firmware.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StuckFirmware {
+    /// What it is called in messages.
+    pub place: String,
+    /// What it waits for, in words; none if it executes.
+    pub waits_for: Option<String>,
+    /// Where it is, and the calls that led there, innermost first.
+    pub calls: Vec<Call>,
 }
 
 /// A frame that is to arrive at a node, by the ends of its packet.
@@ -88,6 +112,8 @@ pub struct StuckTransaction {
 pub struct StuckNode {
     /// Its processes.
     pub processes: Vec<StuckProcess>,
+    /// Its processors that run firmware.
+    pub firmware: Vec<StuckFirmware>,
     /// Its flow control.
     pub flow: FlowState,
     /// What is to arrive here.
@@ -106,7 +132,9 @@ impl Node {
     /// How it stands; it rests at the present instant.
     pub fn stuck(&mut self) -> StuckNode {
         let processes = (0..self.programs()).map(|index| self.stuck_process(index)).collect();
+        let firmware = (self.programs()..self.processes.len()).map(|index| self.stuck_firmware(index));
         StuckNode {
+            firmware: firmware.collect(),
             processes,
             flow: self.network.state(),
             under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
@@ -131,22 +159,44 @@ impl Node {
 
     /// The process that an agent's processor runs.
     fn rank_of(&self, agent: AgentId) -> Option<Rank> {
-        let process = usize::from(agent.0);
+        let process = self.processors.get(usize::from(agent.0))?.process;
         (process < self.programs()).then(|| self.network.state().placement.rank(self.id, process as u8))
     }
 
-    fn stuck_process(&mut self, index: usize) -> StuckProcess {
+    /// Where a processor is, and the calls that led there.
+    fn calls(&mut self, index: usize) -> Vec<Call> {
         let chain = self.call_chain(index);
         // A return address is behind its call: the line is that of the byte before.
         let inside =
             |(depth, address): (usize, u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let calls =
-            chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect();
+        chain.into_iter().enumerate().map(inside).map(|address| self.call(index, address)).collect()
+    }
+
+    fn stuck_firmware(&mut self, process: usize) -> StuckFirmware {
+        let index = self.processes[process].processors.start;
+        let calls = self.calls(index);
+        let unit = &self.processors[index];
+        let waits_for = match unit.memory.wait_reason() {
+            Some(reason) => Some(self.access(index, reason)),
+            None if unit.state == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
+            None => None,
+        };
+        StuckFirmware { place: self.place(process), waits_for, calls }
+    }
+
+    fn stuck_process(&mut self, index: usize) -> StuckProcess {
         let process = index as u8;
+        let own = self.processes[index].processors.clone();
+        let has_thread = |&index: &usize| self.processors[index].state != State::Vacant;
+        let running: Vec<usize> = match self.processes[index].ended {
+            Some(_) => vec![own.start],
+            None => own.filter(has_thread).collect(),
+        };
+        let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
+        threads.sort_by_key(|thread| thread.is_asleep);
         let interface = &self.devices[0];
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
         let (send, receive) = (queue(interface.sender(process)), queue(interface.receiver(process)));
-        let unit = &self.processors[index];
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),
@@ -154,13 +204,37 @@ impl Node {
                 Ended::Exited(code) => (*at, *code),
                 Ended::Failed(_) | Ended::Endless(_) => (*at, u8::MAX),
             }),
-            activity: unit.activities.current(),
-            access: unit.memory.wait_reason().map(|reason| self.access(index, reason)),
-            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
-            calls,
+            threads,
             has_room: send.has_room(self.network.has_room(process)),
             send,
             receive,
+        }
+    }
+
+    fn stuck_thread(&mut self, index: usize) -> StuckThread {
+        let calls = self.calls(index);
+        let place = self.place(self.processors[index].process);
+        let unit = &self.processors[index];
+        let is_asleep = unit.state == State::Sleeping;
+        StuckThread {
+            place: self.thread_name(index).map_or(place.clone(), |thread| format!("{place}, {thread}")),
+            activity: unit.activities.current(),
+            access: match unit.memory.wait_reason() {
+                Some(reason) => Some(self.access(index, reason)),
+                None => is_asleep.then(|| self.sleep_in_words(index)),
+            },
+            is_asleep,
+            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
+            calls,
+        }
+    }
+
+    /// What a sleeping thread waits for.
+    fn sleep_in_words(&self, index: usize) -> String {
+        let process = &self.processes[self.processors[index].process];
+        match process.calls.awaited_word(index - process.processors.start) {
+            Some(word) => format!("asleep until another thread wakes it at {}", self.location(index, word)),
+            None => "asleep for a time".into(),
         }
     }
 
@@ -181,7 +255,7 @@ impl Node {
     }
 
     fn call(&self, index: usize, address: u64) -> Call {
-        let program = &self.processes[index].program;
+        let program = &self.processes[self.processors[index].process].program;
         let source = program.source_line(address);
         Call {
             address,
@@ -189,6 +263,17 @@ impl Node {
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }
+    }
+}
+
+/// That a processor waits for an interrupt while devices assert these lines.
+fn interrupts(asserted: u64) -> String {
+    let lines: Vec<String> =
+        (0..u64::BITS).filter(|line| asserted >> line & 1 == 1).map(|line| line.to_string()).collect();
+    match &lines[..] {
+        [] => "an interrupt, and no device asserts a line".to_owned(),
+        [line] => format!("an interrupt; line {line} is asserted, and not enabled in uie"),
+        lines => format!("an interrupt; lines {} are asserted, and not enabled in uie", lines.join(", ")),
     }
 }
 

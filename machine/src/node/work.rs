@@ -4,8 +4,8 @@ use std::hash::Hasher;
 
 use narthex_kernel::digest::Digest;
 
-use super::Node;
 use super::processor::State;
+use super::{Node, Personality};
 use crate::activity::Activity;
 
 impl Node {
@@ -13,9 +13,11 @@ impl Node {
     pub fn at_own_work(&self) -> Vec<usize> {
         let is_at_work = |&index: &usize| {
             let unit = &self.processors[index];
-            unit.state != State::Exited && unit.activities.current() == Activity::Application
+            let executes = !matches!(unit.state, State::Exited | State::Vacant | State::Sleeping);
+            let is_program = self.processes[unit.process].personality == Personality::Linux;
+            executes && is_program && unit.activities.current() == Activity::Application
         };
-        (0..self.programs()).filter(is_at_work).collect()
+        (0..self.processors.len()).filter(is_at_work).collect()
     }
 
     /// A number that is different, almost surely, when any register is.

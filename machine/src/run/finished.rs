@@ -56,7 +56,7 @@ impl Finished {
         let Finished { machine, interface, nodes, end, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
-        json!({
+        let mut document = json!({
             "schema": SCHEMA_VERSION,
             "version": env!("CARGO_PKG_VERSION"),
             "program": request.program,
@@ -73,7 +73,11 @@ impl Finished {
             "statistics": nodes[0].statistics_described(),
             "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
             "output": written.to_json(),
-        })
+        });
+        if !request.firmware.is_empty() {
+            document["firmware_sha256"] = json!(request.firmware_sha256());
+        }
+        document
     }
 }
 
@@ -107,6 +111,9 @@ fn reports_of(process: &Process) -> Vec<Value> {
 fn regions_of(process: &Process) -> Vec<Value> {
     let region = |region: &Region| {
         let mut entry = json!({ "name": region.name, "begin_ps": region.begin.as_ps(), "end_ps": null });
+        if process.processors.len() > 1 {
+            entry["processor"] = region.processor.into();
+        }
         if let (Some((end, counts)), Some(fields)) = (&region.end, entry.as_object_mut()) {
             fields.insert("end_ps".into(), end.as_ps().into());
             fields.extend(counts.to_json());

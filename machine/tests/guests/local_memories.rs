@@ -155,7 +155,11 @@ fn a_memory_without_a_range_or_ports_is_refused_on_two_interconnects() {
             "memories.extra.ports",
             "has \"single\" or \"dual\"",
         ),
-        (extra("on = \"bus\"\nstart = 0x5f100000"), "node.memories.extra", "has both"),
+        (
+            extra("on = \"bus\"\nstart = 0x5f100000"),
+            "node.memories.extra.size",
+            "a memory with a start has one",
+        ),
         (
             extra("on = \"bus\"\nstart = 0x5f100100\nsize = \"4KiB\""),
             "node.memories.extra",

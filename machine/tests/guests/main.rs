@@ -15,6 +15,8 @@ mod dma;
 mod dma_engines;
 mod example_interface;
 mod faults;
+mod firmware;
+mod interrupts;
 mod listener;
 mod local_memories;
 mod no_progress;

@@ -30,19 +30,25 @@ narthex_kernel::statistics! {
 }
 
 /// Where the registers of a seat are, and which process uses it.
-type SeatOf = (u8, u64);
+pub type SeatOf = (u8, u64);
 
-/// Sixteen registers that every seat of the device has at addresses of its own.
+/// Sixteen registers that every seat of the device has at addresses of its own. Where
+/// it has lines, the last seat has two: asserted while registers 0 and 1 are not zero.
 #[derive(Clone, Serialize, Deserialize)]
-struct SharedRegisters {
+pub struct SharedRegisters {
     seats: Vec<SeatOf>,
+    lines: u32,
     words: [u64; 16],
     statistics: Statistics,
 }
 
 impl SharedRegisters {
-    fn new(seats: &[SeatOf]) -> Self {
-        SharedRegisters { seats: seats.to_vec(), words: [0; 16], statistics: Statistics::default() }
+    pub fn new(seats: &[SeatOf]) -> Self {
+        SharedRegisters { seats: seats.to_vec(), lines: 0, words: [0; 16], statistics: Statistics::default() }
+    }
+
+    pub fn with_lines(self) -> Self {
+        SharedRegisters { lines: 2, ..self }
     }
 }
 
@@ -77,6 +83,7 @@ impl Device for SharedRegisters {
 
 impl DeviceDescription for SharedRegisters {
     fn seats(&self) -> Vec<DeviceSeat> {
+        let last = self.seats.last().map(|&(_, start)| start);
         let seat = |&(process, start): &SeatOf| DeviceSeat {
             process,
             name: format!("the shared registers at {start:#x}"),
@@ -84,9 +91,14 @@ impl DeviceDescription for SharedRegisters {
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,
+            lines: if last == Some(start) { self.lines } else { 0 },
             ..DeviceSeat::default()
         };
         self.seats.iter().map(seat).collect()
+    }
+
+    fn asserted_lines(&self, _seat: usize) -> u64 {
+        u64::from(self.words[0] != 0) + 2 * u64::from(self.words[1] != 0)
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
@@ -113,7 +125,7 @@ impl DeviceDescription for SharedRegisters {
 
 /// The 1998 machine with a second bus, on which a slower processor with a memory
 /// of its own runs firmware.
-const TWO_BUSES: &str = r#"
+pub const TWO_BUSES: &str = r#"
 base = "hpca98"
 
 [node.processors.service]
@@ -167,10 +179,10 @@ block_store = 0
 "#;
 
 /// Where the host's processes find the registers, and where the firmware does.
-const HOST_REGISTERS: [u64; 2] = [0x5e80_0000, 0x5e80_1000];
-const FIRMWARE_REGISTERS: u64 = 0x7000_0000;
+pub const HOST_REGISTERS: [u64; 2] = [0x5e80_0000, 0x5e80_1000];
+pub const FIRMWARE_REGISTERS: u64 = 0x7000_0000;
 
-fn machine(settings: &[&str]) -> Machine {
+pub fn machine(settings: &[&str]) -> Machine {
     config::load_text("two-buses.toml", TWO_BUSES)
         .and_then(|machine| machine.with_settings(settings))
         .unwrap_or_else(|error| panic!("{error}"))
@@ -179,6 +191,17 @@ fn machine(settings: &[&str]) -> Machine {
 /// Nodes on which `source` runs, with `firmware` on the service processor and
 /// shared registers on both buses.
 fn nodes(machine: &Machine, source: &str, firmware: &str, count: u32) -> Vec<Node> {
+    nodes_with(machine, source, firmware, count, SharedRegisters::new)
+}
+
+/// The same with registers that are made so.
+pub fn nodes_with(
+    machine: &Machine,
+    source: &str,
+    firmware: &str,
+    count: u32,
+    registers: fn(&[SeatOf]) -> SharedRegisters,
+) -> Vec<Node> {
     let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
     let processes = machine.config.machine.processors_per_node as u8;
     let seats: Vec<SeatOf> = (0..processes)
@@ -190,11 +213,11 @@ fn nodes(machine: &Machine, source: &str, firmware: &str, count: u32) -> Vec<Nod
     let interface = request.interface.parse().expect("an interface");
     let blueprint = Blueprint::new(&machine.config, interface, parse(source), &request)
         .with_firmware("service", parse(firmware))
-        .with_device(&on, move || Box::new(SharedRegisters::new(&seats)));
+        .with_device(&on, move || Box::new(registers(&seats)));
     (0..count).map(|number| blueprint.node(number).unwrap_or_else(|failure| panic!("{failure}"))).collect()
 }
 
-fn simulate(nodes: Vec<Node>, threads: usize) -> (Ending, Vec<Node>) {
+pub fn simulate(nodes: Vec<Node>, threads: usize) -> (Ending, Vec<Node>) {
     let mut simulation =
         Simulation::new(nodes, Duration::from_ns(40)).with_threads(Threads::Exactly(threads));
     let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
@@ -202,7 +225,7 @@ fn simulate(nodes: Vec<Node>, threads: usize) -> (Ending, Vec<Node>) {
     (ending, simulation.into_partitions())
 }
 
-fn reported(node: &Node, process: usize) -> Vec<(String, f64)> {
+pub fn reported(node: &Node, process: usize) -> Vec<(String, f64)> {
     node.processes[process].reports.iter().map(|report| (report.name.clone(), report.value)).collect()
 }
 

@@ -176,6 +176,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         threads: 1,
         seed: None,
         execute_wait_loops: false,
+        firmware: Default::default(),
         checkpoint: None,
     }
 }

@@ -20,6 +20,22 @@ impl Underway {
     pub fn unanswered(transaction: Transaction) -> Self {
         Underway { transaction, response: Response::default() }
     }
+
+    /// The bytes of the block at an address that its agent will get.
+    pub fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.response.data.as_deref().filter(|_| self.transaction.address == block)
+    }
+
+    /// Replaces bytes of what its agent, or one that snarfs, will get.
+    pub fn poke(&mut self, address: u64, bytes: &[u8]) {
+        let Underway { transaction, response } = self;
+        for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
+            let offset = address.wrapping_sub(transaction.address) as usize;
+            if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
+                target.copy_from_slice(bytes);
+            }
+        }
+    }
 }
 
 /// What comes of a transaction.

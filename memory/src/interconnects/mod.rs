@@ -274,8 +274,8 @@ pub trait Rules: Sized {
         None
     }
 
-    /// Replaces bytes of a block that are on their way, if there are any. Functional,
-    /// as [`Rules::peek`].
+    /// Replaces bytes at an address, inside a block that is on its way. Functional:
+    /// the caller sees to all other copies.
     fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
 
     /// What it holds, for a run that gets nowhere; none if that says nothing.
@@ -374,7 +374,7 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.peek(block),)* }
             }
 
-            /// Replaces bytes of a block that are on their way, if there are any.
+            /// Replaces bytes at an address, inside a block that is on its way.
             pub fn poke(&mut self, address: u64, bytes: &[u8]) {
                 match self { $(Interconnect::$name(own) => own.poke(address, bytes),)* }
             }

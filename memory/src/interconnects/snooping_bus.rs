@@ -269,11 +269,14 @@ impl Rules for SnoopingBus {
     }
 
     fn peek(&self, block: u64) -> Option<&[u8]> {
-        let push = self.refusals.as_ref()?.push.as_ref().filter(|push| push.address == block)?;
-        push.data.as_deref()
+        let pushed = || self.refusals.as_ref()?.push.as_ref().filter(|push| push.address == block)?.data.as_deref();
+        self.underway.as_ref().and_then(|underway| underway.peek(block)).or_else(pushed)
     }
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
+        if let Some(underway) = &mut self.underway {
+            underway.poke(address, bytes);
+        }
         let push = self.refusals.as_mut().and_then(|refusals| refusals.push.as_mut());
         let Some(Transaction { address: block, data: Some(data), .. }) = push else { return };
         if let Some(start) = address.checked_sub(*block).filter(|&start| start < data.len() as u64) {

@@ -4,7 +4,7 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, Outcome, Port};
+use crate::port::{AccessFault, CacheBlockOperation, Outcome, Port};
 use crate::protocols::Access;
 
 use super::block_buffers::transfer_at;
@@ -19,7 +19,7 @@ pub struct ProcessorPort<'a> {
 }
 
 impl ProcessorPort<'_> {
-    fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
+    pub(super) fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
         self.own.pending = Some(pending);
         Outcome::Wait
     }
@@ -169,7 +169,7 @@ impl ProcessorPort<'_> {
     }
 
     /// Refuses, and counts, what the tag of a block forbids.
-    fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
+    pub(super) fn check_tags(&mut self, address: u64, size: usize, needed: Tag) -> Result<(), AccessFault> {
         let refusing = self.own.tags().and_then(|tags| tags.refusing(address, size as u64, needed));
         let Some((block, tag)) = refusing else { return Ok(()) };
         match needed {
@@ -193,7 +193,7 @@ impl ProcessorPort<'_> {
     }
 
     /// The store of bytes in one block: most stores that are not fast.
-    fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
+    pub(super) fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
         let most = self.own.most_allowed(address, Self::most_fast(page));
         if self.own.data.store(address, bytes, most).is_err() {
             self.own.statistics.store_misses.increment();
@@ -333,7 +333,7 @@ impl Port for ProcessorPort<'_> {
             return Outcome::Done(false);
         }
         if self.acquire(address, size, Access::Store).is_err() {
-            return Outcome::Wait;
+            return self.wait(Pending::Conditional { address });
         }
         self.own.reservation = None;
         self.finish_store(page, address, size, value);
@@ -346,6 +346,11 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => Outcome::Fault(fault),
             Ok(_) => self.cachable_load(address, size, Access::Store),
         }
+    }
+
+    #[cold]
+    fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        ProcessorPort::operate_on_block(self, address, operation)
     }
 
     fn fence(&mut self) -> Outcome<()> {

@@ -53,13 +53,15 @@ mod life;
 mod path;
 mod rows;
 
+use std::collections::BTreeMap;
+
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
-use narthex_machine::{Failure, RunRequest};
+use narthex_machine::{Failure, FirmwareFile, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -85,6 +87,9 @@ pub struct ExplainRequest {
     /// The seed of the random streams; the machine's own if not given.
     #[serde(default)]
     pub seed: Option<u64>,
+    /// The firmware of processors that run some, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub firmware: BTreeMap<String, FirmwareFile>,
 }
 
 /// The guest whose messages are explained; its arguments are bytes, measured
@@ -114,7 +119,7 @@ pub fn explain(
     elf: &[u8],
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let ExplainRequest { machine, interface, bytes, set, seed } = request.clone();
+    let ExplainRequest { machine, interface, bytes, set, seed, firmware } = request.clone();
     if bytes > MOST_BYTES {
         let problem =
             format!("a message of {bytes} bytes is too long to be explained; at most {MOST_BYTES} are");
@@ -135,6 +140,7 @@ pub fn explain(
         threads: 1,
         seed,
         execute_wait_loops: true,
+        firmware,
         checkpoint: None,
     };
     let mut document = explain_run(&run, elf, warm_up * packets, observer)?;

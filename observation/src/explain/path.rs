@@ -107,7 +107,10 @@ pub fn ledger(segments: &[Segment]) -> Ledger<Part> {
 fn sending(activity: Activity, occupation: Occupation) -> Part {
     match (activity, occupation) {
         (Activity::WaitToSend | Activity::Buffering, _) => Part::SenderRoom,
-        (_, Occupation::Execute | Occupation::SystemCall) => Part::SenderSoftware,
+        // No program waits for an interrupt.
+        (_, Occupation::Execute | Occupation::SystemCall | Occupation::Asleep | Occupation::Interrupt) => {
+            Part::SenderSoftware
+        }
         (_, Occupation::DataMiss | Occupation::InstructionMiss) => Part::SenderBlocks,
         (_, Occupation::Uncached) => Part::SenderUncached,
         (_, Occupation::StoreBuffer) => Part::SenderStoreBuffer,

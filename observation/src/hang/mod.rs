@@ -28,7 +28,7 @@ use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use narthex_machine::Explanation;
 use narthex_machine::node::Node;
-use narthex_machine::node::stuck::{StuckNode, StuckProcess};
+use narthex_machine::node::stuck::{StuckNode, StuckProcess, StuckThread};
 use serde_json::{Value, json};
 
 use chains::Chains;
@@ -120,11 +120,22 @@ impl Hang {
             "waits_for": wait.what.as_str(),
             "detail": wait.detail,
             "links": links,
-            "activity": process.activity.as_str(),
-            "access": process.access,
-            "calls": process.calls,
+            "activity": process.threads[0].activity.as_str(),
+            "access": process.threads[0].access,
+            "calls": process.threads[0].calls,
+            "threads": process.threads.iter().skip(1).map(thread_json).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A thread of a process beside its first.
+fn thread_json(thread: &StuckThread) -> Value {
+    json!({
+        "place": thread.place,
+        "activity": thread.activity.as_str(),
+        "access": thread.access,
+        "calls": thread.calls,
+    })
 }
 
 fn node_json((number, node): (usize, &StuckNode)) -> Value {
@@ -139,7 +150,7 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
             value
         })
         .collect();
-    json!({
+    let mut document = json!({
         "node": number,
         "queues": queues,
         "flow_control": {
@@ -153,5 +164,9 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
         "lost": node.lost,
         "bridge": node.bridge,
         "refused": node.refused,
-    })
+    });
+    if !node.firmware.is_empty() {
+        document["firmware"] = json!(node.firmware);
+    }
+    document
 }

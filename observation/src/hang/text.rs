@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 
 use narthex_fabrics::Rank;
 use narthex_kernel::Time;
-use narthex_machine::node::stuck::{Call, StuckNode, StuckProcess, StuckTransaction};
+use narthex_machine::node::stuck::{
+    Call, StuckFirmware, StuckNode, StuckProcess, StuckThread, StuckTransaction,
+};
 
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
@@ -35,6 +37,8 @@ impl Hang {
             self.all_wait_for_messages()
         } else if still().all(|wait| wait.what == What::Own) {
             "whoever still runs turns in a loop that changes nothing".into()
+        } else if still().all(|wait| wait.what == What::Thread) {
+            "all threads sleep".into()
         } else {
             "nobody does anything useful".into()
         };
@@ -69,6 +73,7 @@ impl Hang {
             What::Own => "which takes no messages",
             What::Message => "which waits for a message",
             What::Memory => "whose memory does not answer",
+            What::Thread => "whose threads all sleep",
             What::Room => "which has no room to send",
         };
         format!("{} waits for {}, {why}", self.name(first), self.name(last))
@@ -89,6 +94,7 @@ impl Hang {
             (What::Room, _) => writeln!(f, "  {place} waits for room to send")?,
             (What::Message, _) => writeln!(f, "  {place} waits for a message")?,
             (What::Memory, _) => writeln!(f, "  {place} waits for an answer to its memory access")?,
+            (What::Thread, _) => writeln!(f, "  {place} waits for one of its threads to wake another")?,
             (What::Own, _) => writeln!(f, "  {place} waits for nothing that the machine knows")?,
             (What::Ended, Some((at, code))) => {
                 writeln!(f, "  {place} has ended with exit code {code} at {at}")?
@@ -96,7 +102,7 @@ impl Hang {
             (What::Ended, None) => writeln!(f, "  {place} has ended")?,
         }
         if wait.what != What::Ended {
-            writeln!(f, "    {}", whereabouts(&process.calls))?;
+            writeln!(f, "    {}", whereabouts(&process.threads[0].calls))?;
         }
         for link in &wait.links {
             writeln!(f, "    -> {}: {}", self.name(link.to), link.why)?;
@@ -107,15 +113,20 @@ impl Hang {
         Ok(())
     }
 
-    fn write_program(f: &mut fmt::Formatter<'_>, process: &StuckProcess) -> fmt::Result {
-        let StuckProcess { place, activity, access, .. } = process;
+    fn write_thread(f: &mut fmt::Formatter<'_>, thread: &StuckThread) -> fmt::Result {
+        let StuckThread { place, activity, access, calls, .. } = thread;
         let access = access.as_ref().map(|access| format!(", {access}")).unwrap_or_default();
         writeln!(f, "  {place}: in the activity '{}'{access}", activity.as_str())?;
-        for (depth, call) in process.calls.iter().enumerate() {
-            let how = if depth == 0 { "at         " } else { "called from" };
-            writeln!(f, "    {how} {}", in_full(call))?;
+        write_calls(f, calls)
+    }
+
+    fn write_firmware(f: &mut fmt::Formatter<'_>, firmware: &StuckFirmware) -> fmt::Result {
+        let StuckFirmware { place, waits_for, calls } = firmware;
+        match waits_for {
+            Some(what) => writeln!(f, "  {place}: waits for {what}")?,
+            None => writeln!(f, "  {place}: executes")?,
         }
-        Ok(())
+        write_calls(f, calls)
     }
 
     fn write_queues(f: &mut fmt::Formatter<'_>, number: usize, node: &StuckNode) -> fmt::Result {
@@ -164,9 +175,12 @@ impl fmt::Display for Hang {
         }
         self.write_rest(f)?;
         writeln!(f, "where the programs are:")?;
-        for process in processes().filter(|process| process.ended.is_none()) {
-            Self::write_program(f, process)?;
+        let threads =
+            processes().filter(|process| process.ended.is_none()).flat_map(|process| &process.threads);
+        for thread in threads {
+            Self::write_thread(f, thread)?;
         }
+        shown().flat_map(|node| &node.firmware).try_for_each(|firmware| Self::write_firmware(f, firmware))?;
         writeln!(f, "queues:")?;
         for (number, node) in shown().enumerate() {
             Self::write_queues(f, number, node)?;
@@ -174,6 +188,14 @@ impl fmt::Display for Hang {
         let under_way: usize = self.nodes.iter().map(|node| node.under_way.len()).sum();
         write!(f, "  network: {under_way} frames on their way")
     }
+}
+
+fn write_calls(f: &mut fmt::Formatter<'_>, calls: &[Call]) -> fmt::Result {
+    for (depth, call) in calls.iter().enumerate() {
+        let how = if depth == 0 { "at         " } else { "called from" };
+        writeln!(f, "    {how} {}", in_full(call))?;
+    }
+    Ok(())
 }
 
 /// Where a program is: the library's function that it called, and its own line.

@@ -16,6 +16,8 @@ pub enum What {
     Message,
     /// An answer to a memory access that will not come.
     Memory,
+    /// Another thread: all of its threads sleep.
+    Thread,
     /// Nothing that the machine knows: its program turns in a loop of its own.
     Own,
     /// Nothing: its program has ended.
@@ -29,6 +31,7 @@ impl What {
             What::Room => "room to send",
             What::Message => "a message",
             What::Memory => "a memory access",
+            What::Thread => "another thread",
             What::Own => "nothing that the machine knows",
             What::Ended => "nothing: it has ended",
         }
@@ -72,8 +75,10 @@ fn wait(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> Wait {
         What::Room => room(nodes, node, process),
         What::Message => message(nodes, process),
         What::Memory => {
-            (refusal(node, process).or_else(|| process.access.clone()).unwrap_or_default(), Vec::new())
+            let access = || process.threads[0].access.clone();
+            (refusal(node, process).or_else(access).unwrap_or_default(), Vec::new())
         }
+        What::Thread => (all_asleep(process), Vec::new()),
         What::Own | What::Ended => (untaken(node, process), Vec::new()),
     };
     Wait { who: process.rank, what, detail, links }
@@ -83,16 +88,29 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
     if process.ended.is_some() {
         return What::Ended;
     }
-    if process.is_unanswered || refusal(node, process).is_some() {
+    // A thread that executes comes first.
+    let thread = &process.threads[0];
+    if thread.is_unanswered || refusal(node, process).is_some() {
         return What::Memory;
     }
-    match process.activity {
+    if thread.is_asleep {
+        return What::Thread;
+    }
+    match thread.activity {
         Activity::WaitToSend | Activity::Buffering => What::Room,
         Activity::Application | Activity::Send if !process.has_room => What::Room,
-        Activity::Application | Activity::Send | Activity::Exited => What::Own,
+        Activity::Application | Activity::Send | Activity::Exited | Activity::Idle => What::Own,
         Activity::Poll | Activity::Receive | Activity::Synchronisation | Activity::SharedMemory => {
             What::Message
         }
+    }
+}
+
+/// That no thread is left that could wake the others.
+fn all_asleep(process: &StuckProcess) -> String {
+    match &process.threads[..] {
+        [one] => one.access.clone().unwrap_or_default(),
+        all => format!("all {} threads sleep, and none is left that could wake another", all.len()),
     }
 }
 

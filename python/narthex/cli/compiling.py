@@ -15,6 +15,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex cc ring.c -o ring",
             "narthex cc main.cpp helper.c -o program -- -O3 -DSIZE=64",
+            "narthex cc --firmware forward.c -o forward -- -Wl,--defsym=firmware_start=0x40000",
             "CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
         ),
     )(cc)
@@ -24,12 +25,17 @@ def cc(
     arguments: list[str] = typer.Argument(
         ..., metavar="SOURCES... [-- FLAGS...]", help="C and C++ files; flags for the compiler."
     ),
+    firmware: bool = typer.Option(
+        False,
+        "--firmware",
+        help="Compile firmware, for a processor without a system (docs/firmware.md).",
+    ),
     output: Path = typer.Option(..., "--output", "-o", help="The program to write."),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Compile C and C++ for the simulated processors.
 
-    The messaging library is linked in. The compiler is ziglang's, or the one
+    The messaging library is linked in; firmware has a start-up of its own instead. The compiler is ziglang's, or the one
     that the environment's CC names. Any static RISC-V ELF file runs; this is
     merely the easy way to one.
     """
@@ -40,7 +46,8 @@ def cc(
     target = JsonTarget(json_file)
     sources = [argument for argument in arguments if not argument.startswith("-")]
     flags = [argument for argument in arguments if argument.startswith("-")]
-    program = compiler.compile_program(
+    compile_ = compiler.compile_firmware if firmware else compiler.compile_program
+    program = compile_(
         sources,
         output,
         extra_flags=flags,

@@ -17,7 +17,7 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.runs import MACHINE, SEED
+from narthex.cli.runs import FIRMWARE, MACHINE, SEED
 from narthex.cli.terminal import say
 
 COLOURS = {
@@ -54,6 +54,7 @@ def explain(
     bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of payload."),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
+    firmware: list[str] = FIRMWARE,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
 ) -> None:
@@ -71,6 +72,7 @@ def explain(
             bytes_,
             machine=machine,
             set=set_,
+            firmware=firmware,
             seed=seed,
             program=guest,
             observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),

@@ -158,17 +158,19 @@ def check(
         return
     warn(told)
     suffix = f", {len(told)} settings without effect on {interface}" if told else ""
-    say(f"{name} is a machine that can be run{_lacking(found['sources'])}{suffix}")
+    say(f"{name} is a machine that can be run{_firmware(name, set_)}{suffix}")
 
 
-def _lacking(parameters: list[dict[str, Any]]) -> str:
-    """Say which firmware a run of a machine lacks, as no option gives any."""
-    runs = (each for each in parameters if str(each["value"]).startswith("firmware/"))
-    return "".join(
-        f", once {each['key']} = {each['value']!r} is given to it, which only Rust can do so far "
-        "(Blueprint::with_firmware)"
-        for each in runs
-    )
+def _firmware(name: str, settings: list[str]) -> str:
+    """Say which firmware a machine runs, and which of it a run has to be given."""
+    from narthex import compiler, firmware
+
+    wanted = firmware.names_in(name, settings)
+    shipped = compiler.firmware_names()
+    own = [f"{each} (comes with Narthex)" for each in wanted if each in shipped]
+    lacking = [f"--firmware {each}=FILE" for each in wanted if each not in shipped]
+    runs = f", with firmware {', '.join(own)}" if own else ""
+    return f"{runs}, once it is given {' and '.join(lacking)}" if lacking else runs
 
 
 @machine.command(

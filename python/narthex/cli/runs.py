@@ -84,6 +84,13 @@ RESUME = typer.Option(
     help="Go on from the checkpoint, if there is one; start at the beginning if not.",
 )
 SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
+FIRMWARE = typer.Option(
+    [],
+    "--firmware",
+    metavar="[NAME=]FILE",
+    help="Firmware (an ELF or a C file) for the processors that run NAME, instead of what comes "
+    "with Narthex; NAME may be left out where the machine has one. May be repeated.",
+)
 EXECUTE_WAIT_LOOPS = typer.Option(
     False,
     "--execute-wait-loops",
@@ -119,6 +126,7 @@ def register(app: typer.Typer) -> None:
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
+            "narthex run roundtrip 64 -m forwarder.toml -i NI2w --firmware forwarder=mine.c",
         ),
     )(run)
     app.command(
@@ -146,6 +154,7 @@ def run(
     ),
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
+    firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
     checkpoint: str | None = CHECKPOINT,
@@ -176,6 +185,8 @@ def run(
         interface=interface,
         nodes=nodes,
         set=set_,
+        firmware=firmware,
+        progress=tell,
         threads=threads,
         seed=seed,
         execute_wait_loops=execute_wait_loops,
@@ -327,6 +338,7 @@ def compare(
     machine: str = MACHINE,
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
+    firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
@@ -355,6 +367,7 @@ def compare(
             machine=machine,
             nodes=nodes,
             set=set_,
+            firmware=firmware,
             threads=threads,
             seed=seed,
             observer=lambda name: (

@@ -37,7 +37,8 @@ PANEL_TICKS = 4
 """Values at the axis of a panel, about."""
 SERIES = 12
 """Colours for curves; more curves begin again, with other points."""
-OCCUPATIONS = ("execute", "data miss", "instruction miss", "uncached access", "store buffer", "system call")
+OCCUPATIONS = ("execute", "data miss", "instruction miss", "uncached access", "store buffer",
+               "system call", "interrupt")  # fmt: skip
 
 Spec = dict[str, Any]
 

@@ -135,6 +135,8 @@ class Definition:
     """The machine's if missing."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine, as `--set` takes them."""
+    firmware: list[str] = field(default_factory=list)
+    """Files for the machine's firmware, as `--firmware` takes them, from where the sweep's is."""
     threads: int = 1
     """Of the host, for one run."""
     parameters: list[Axis] = field(default_factory=list)

@@ -158,12 +158,15 @@ def _run(
         interface=_filled(definition, "interface", point),
         nodes=point.get("nodes", definition.nodes),
         set=_settings(definition, point),
+        firmware=definition.firmware,
         threads=definition.threads,
         seed=point.get("seed", definition.seed),
     )
     name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())
     try:
-        resolved = resolve(json.dumps({**asked, "program": "", "args": [], "interface": ""}))
+        resolved = resolve(
+            json.dumps({**asked, "program": "", "args": [], "interface": "", "firmware": {}})
+        )
     except NarthexError as error:
         raise NarthexError(f"run '{name}': {error}", error.exit_code) from error
     return Run(

@@ -33,6 +33,20 @@ pub enum Effect {
     },
     /// The program ends with this code, 0 for success.
     Exit(u8),
+    /// A thread starts, with the registers of the one that calls.
+    Start(NewThread),
+    /// The thread that calls ends, which wakes those at these places.
+    ExitThread {
+        /// Threads that go on.
+        woken: Vec<usize>,
+    },
+    /// The thread that calls sleeps until another one wakes it.
+    Sleep {
+        /// When it goes on in any case, in nanoseconds of simulated time.
+        until_ns: Option<u64>,
+    },
+    /// The threads at these places go on.
+    Wake(Vec<usize>),
     /// The program ended itself by a signal, as `abort` does.
     Killed {
         /// The number.
@@ -54,6 +68,17 @@ pub enum Effect {
     /// The user should know, once, that the program asks for something that
     /// nodes do not have.
     Notice(String),
+}
+
+/// A thread that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewThread {
+    /// Its place: the number of its processor among those of its process.
+    pub place: usize,
+    /// Its stack pointer; 0 is that of the thread that starts it.
+    pub stack: u64,
+    /// What register tp holds, if not what it does for the thread that starts it.
+    pub thread_pointer: Option<u64>,
 }
 
 /// A program's output streams.
@@ -117,6 +142,7 @@ pub(super) const ENOTTY: Error = Error(25);
 pub(super) const ESPIPE: Error = Error(29);
 pub(super) const ESRCH: Error = Error(3);
 pub(super) const ENOSYS: Error = Error(38);
+pub(super) const ETIMEDOUT: Error = Error(110);
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {

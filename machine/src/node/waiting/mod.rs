@@ -1,33 +1,38 @@
-//! Waiting nodes: wait loops are computed instead of executed.
+//! Waiting processors: wait loops are computed instead of executed.
 //!
-//! A node whose only processor turns in a wait loop does the same in every turn,
-//! until a frame arrives or something that the node itself has scheduled
-//! happens. So the node watches one turn closely ([`watch`]), and if the node
-//! is the same at both its ends, it goes to sleep: it says that it has nothing to
-//! do before its next event. When that is due, [`Node::catch_up`] computes the
-//! turns that have passed by then, and the processor executes the rest of the
-//! last one as ever:
+//! A processor that turns in a wait loop does the same in every turn, until
+//! something changes that the loop looks at. So the node watches one turn closely
+//! ([`watch`]), and if the processor is the same at both its ends, it goes to sleep:
+//! it has nothing to do until it is *disturbed*, and keeps no other processor back.
+//! Then [`Node::disturb`] computes the turns that have passed by then, and the
+//! processor executes the rest of the last one as ever:
 //!
 //! ```text
 //!   executed  │ watched │ computed: time, instructions, statistics, ledger │ executed
-//!   ──────────┼────turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─ ─ ─ ─ ┼──────► event
+//!   ──────────┼────turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─turn─┼─ ─ ─ ─ ┼──────► snoop
 //! ```
 //!
-//! **Why this is exact.** What a node does next follows from its state. The
-//! processor's part is compared by [`narthex_cores::wait_loop`]. A turn that
-//! loads from device registers also takes the bus: no other agent may use it then,
-//! no half of the interface may be called otherwise, the turn takes whole cycles
-//! of every bus, and at both ends the buses are idle, and interface and
-//! bridge are in the same state ([`rest`]). An instant for which a device waits
-//! is an event of the node, which no computed turn reaches. Then the second
-//! turn is the first one again, only later, and what counters have grown by in
-//! the first they grow by in each.
+//! **What disturbs a sleeper.** A loop that looks only at its caches is disturbed by
+//! another agent's transaction on a block that it uses, by a snarfed block, by any
+//! system call of its node, which may change any memory, and by its time: after the
+//! turns that are known, a comparison with a counter comes out otherwise. A loop that
+//! loads from device registers takes the bus in each turn, so everything disturbs it:
+//! any event, and any other processor that executes.
+//!
+//! **Why this is exact.** What a processor does next follows from its state, which
+//! [`narthex_cores::wait_loop`] compares, and from the blocks that it uses, whose
+//! changes disturb it. A turn that takes the bus also needs that no other agent uses
+//! it then, that no seat of a device is called otherwise, that it takes whole cycles of
+//! every bus, and that at both ends the buses are idle, and devices and bridge are in
+//! the same state ([`rest`]). An instant for which a device waits is an event of the
+//! node, which no computed turn reaches. Then the second turn is the first one again,
+//! only later, and what counters have grown by in the first they grow by in each. The
+//! others do the same whether it sleeps or executes: see [`super`].
 //!
 //! **Which loops to watch** is a guess ([`loop_detector`]): a processor that stops twice
 //! at the same place with the same registers. A wrong guess costs host time only.
 //!
-//! Where several processors of a node run, or a probe is attached, all is
-//! executed.
+//! While a probe is attached, all is executed.
 
 mod loop_detector;
 mod rest;
@@ -46,14 +51,11 @@ use watch::Watch;
 /// that compares time sleeps no longer than this at once.
 const LONGEST_SLEEP: Duration = Duration::from_ns(10_000);
 
-/// What a node knows about its wait loop.
+/// What is known about a processor's wait loop.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// Everything is executed.
-    pub disabled: bool,
     detector: LoopDetector,
     stage: Stage,
-    skipped_instructions: u64,
 }
 
 #[derive(Debug, Default)]
@@ -70,10 +72,12 @@ enum Stage {
 /// A wait loop with known turns, at the beginning of one.
 #[derive(Debug)]
 struct Sleep {
-    /// Whose it is.
-    index: usize,
     turn: Turn,
     ledger: LedgerTurn,
+    /// The blocks that it uses.
+    blocks: Vec<u64>,
+    /// It loads from device registers.
+    takes_bus: bool,
     /// What each sum of the node's statistics grows by in a turn; empty if no
     /// device takes part, because then none does.
     sums: Vec<u64>,
@@ -85,83 +89,186 @@ impl Waiting {
         matches!(self.stage, Stage::Watching(_))
     }
 
+    /// Whether the turn that is watched takes the bus.
+    pub fn is_watching_bus(&self) -> bool {
+        matches!(&self.stage, Stage::Watching(watch) if watch.takes_bus)
+    }
+
     /// Whether turns are known that have not been computed yet.
     pub fn is_asleep(&self) -> bool {
         matches!(self.stage, Stage::Asleep(_))
     }
 
-    /// Instructions that were computed instead of executed.
-    pub fn skipped_instructions(&self) -> u64 {
-        self.skipped_instructions
+    /// Whether the turns that are known take the bus.
+    fn is_asleep_on_bus(&self) -> bool {
+        matches!(&self.stage, Stage::Asleep(sleep) if sleep.takes_bus)
+    }
+
+    /// Whether a turn is watched, or known.
+    #[inline]
+    pub fn is_at_it(&self) -> bool {
+        !matches!(self.stage, Stage::Executing)
+    }
+
+    /// When a sleeping processor, whose time is `now`, does something by itself; none
+    /// if it is not asleep.
+    #[inline]
+    pub fn wakes_at(&self, now: Time) -> Option<Time> {
+        let Stage::Asleep(sleep) = &self.stage else { return None };
+        let turn = &sleep.turn;
+        let all = Duration::from_ps(turn.duration().as_ps().saturating_mul(turn.limit()));
+        let longest = if turn.grows() { LONGEST_SLEEP.max(turn.duration()) } else { Duration::MAX };
+        Some(now.saturating_add(all.min(longest)))
     }
 }
 
 impl Node {
     /// Everything is executed from now on, wait loops too.
     pub fn execute_wait_loops(&mut self) {
-        self.waiting.disabled = true;
+        self.executes_wait_loops = true;
     }
 
     /// Instructions that were computed instead of executed.
     pub fn skipped_instructions(&self) -> u64 {
-        self.waiting.skipped_instructions()
+        self.skipped_instructions
     }
 
-    /// An event happens. While a turn is watched, only a bus's may be part of it,
-    /// if it loads from a device.
+    /// An event happens. While a turn is watched that loads from a device, only a bus's
+    /// may be part of it.
+    #[inline]
     pub(super) fn check_watched_event(&mut self, event: &Event) {
-        if let Stage::Watching(watch) = &self.waiting.stage
-            && !(watch.takes_bus && matches!(event, Event::Interconnect(..)))
-        {
-            self.stop_watching();
+        if !matches!(event, Event::Interconnect(..)) {
+            self.stop_watching_buses();
         }
     }
 
-    /// Brings a node that sleeps up to `now`, less than a turn before it, and
-    /// wakes it. Nothing else has happened there since it fell asleep.
-    pub fn catch_up(&mut self, now: Time) {
-        let Stage::Asleep(sleep) = std::mem::take(&mut self.waiting.stage) else { return };
-        let Sleep { index, turn, ledger, sums } = *sleep;
+    /// Wakes the sleepers that do something before `until`: `next` is when the node
+    /// does something next, or `until`.
+    pub(super) fn wake_sleepers(&mut self, next: Time, until: Time) {
+        // Most nodes have one processor, which does not sleep.
+        let Some(due) = self.sleepers_due(next) else { return };
+        let others_run = self.processors.iter().any(|unit| {
+            let is_runnable = matches!(unit.state, State::Running | State::Woken | State::Calling);
+            is_runnable && !unit.waiting.is_asleep()
+        });
+        for index in 0..self.processors.len() {
+            let unit = &self.processors[index];
+            let is_due =
+                unit.waiting.wakes_at(unit.processor.now()).is_some_and(|at| at <= due && at < until);
+            let bus_is_due = unit.waiting.is_asleep_on_bus() && (due < until || others_run);
+            if is_due || bus_is_due {
+                self.catch_up(index, due);
+            }
+        }
+    }
+
+    /// When the first sleeper does something, or something happens; none if none
+    /// sleeps.
+    fn sleepers_due(&self, next: Time) -> Option<Time> {
+        let wakes_at = |unit: &super::NodeProcessor| unit.waiting.wakes_at(unit.processor.now());
+        let first = self.processors.iter().filter_map(wakes_at).min()?;
+        Some(first.min(next))
+    }
+
+    /// Another agent's transaction is on the block at an address of the node. If the
+    /// processor's loop uses it, it is disturbed.
+    #[cold]
+    pub(super) fn see_snoop(&mut self, now: Time, index: usize, address: u64) {
+        let unit = &self.processors[index];
+        let Some(block) = unit.memory.translation().to_process(address) else { return };
+        let uses = match &unit.waiting.stage {
+            Stage::Executing => false,
+            Stage::Watching(watch) => watch.uses(block..block + self.block_bytes()),
+            Stage::Asleep(sleep) => sleep.takes_bus || sleep.blocks.contains(&block),
+        };
+        if uses {
+            self.disturb(now, index);
+        }
+    }
+
+    /// Something happens at `now` that a processor's wait loop may look at: the turns
+    /// before it are computed and executed, the next ones executed.
+    pub(super) fn disturb(&mut self, now: Time, index: usize) {
+        self.stop_watching(index);
+        if self.processors[index].waiting.is_asleep() {
+            self.catch_up(index, now);
+            self.execute_until(index, self.bound(now));
+        }
+    }
+
+    /// Lets a processor execute the rest of a turn, in which nothing stops it for long.
+    fn execute_until(&mut self, index: usize, until: Time) {
+        let executes = std::mem::replace(&mut self.executes_wait_loops, true);
+        while self.processors[index].is_active(until) {
+            self.run_processor(index, until);
+        }
+        self.executes_wait_loops = executes;
+    }
+
+    /// All processors have done what they do up to `now`, of which they have done all
+    /// but turns.
+    pub(super) fn catch_up_all(&mut self, now: Time) {
+        (0..self.processors.len()).for_each(|index| self.disturb(now, index));
+    }
+
+    /// Brings a processor that sleeps up to `now`, less than a turn before it, and
+    /// wakes it.
+    fn catch_up(&mut self, index: usize, now: Time) {
         let unit = &mut self.processors[index];
+        if !unit.waiting.is_asleep() {
+            return;
+        }
+        let Stage::Asleep(sleep) = std::mem::take(&mut unit.waiting.stage) else { return };
+        let Sleep { turn, ledger, sums, .. } = *sleep;
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
         unit.processor.repeat(&turn, turns);
         unit.ledger.repeat(&ledger, turns);
+        let instructions = turns * turn.instructions();
+        let retired = unit.processor.retired();
+        unit.waiting.detector.saved(turns, turn.instructions(), retired);
+        self.skipped_instructions += instructions;
+        // It may use the bus from now on.
+        self.stop_watching_buses();
         if !sums.is_empty() {
             let mut growth = sums.iter();
             self.sums(&mut |sum| *sum += turns * growth.next().expect("one for each sum"));
         }
-        let instructions = turns * turn.instructions();
-        self.waiting.skipped_instructions += instructions;
-        let retired = self.processors[index].processor.retired();
-        self.waiting.detector.saved(turns, turn.instructions(), retired);
     }
 
     /// Brings the node to `now`, the end of a window, as if everything had been
     /// executed, and forgets which loops it has watched: so it is archived.
     pub fn rest_at(&mut self, now: Time) {
-        self.catch_up(now);
-        let disabled = std::mem::replace(&mut self.waiting.disabled, true);
+        let executes = std::mem::replace(&mut self.executes_wait_loops, true);
+        for index in 0..self.processors.len() {
+            self.stop_watching(index);
+            self.catch_up(index, now);
+        }
         self.work(now);
-        self.waiting.disabled = disabled;
-        self.waiting.stage = Stage::Executing;
-        self.waiting.detector.forget();
+        self.executes_wait_loops = executes;
+        self.processors.iter_mut().for_each(|unit| unit.waiting.detector.forget());
     }
 
-    /// When a sleeping node does something by itself, but for its events; none if
-    /// it is not asleep.
-    pub(super) fn wakes_at(&self) -> Option<Time> {
-        let Stage::Asleep(sleep) = &self.waiting.stage else { return None };
-        let turn = &sleep.turn;
-        let all = Duration::from_ps(turn.duration().as_ps().saturating_mul(turn.limit()));
-        let longest = if turn.grows() { LONGEST_SLEEP.max(turn.duration()) } else { Duration::MAX };
-        Some(self.processors[sleep.index].processor.now().saturating_add(all.min(longest)))
+    /// Executes what is left of the turns up to the instant that the node has reached:
+    /// the run ends.
+    pub(super) fn end_waiting(&mut self) {
+        let reached = self.reached;
+        for index in 0..self.processors.len() {
+            if self.processors[index].waiting.is_asleep() {
+                self.catch_up(index, reached);
+                self.execute_until(index, reached);
+            }
+        }
     }
 
-    /// The only processor that has not ended its program; none if there are more.
-    fn only_processor(&self) -> Option<usize> {
-        let mut running =
-            (0..self.processors.len()).filter(|&index| self.processors[index].state != State::Exited);
-        running.next().filter(|_| running.next().is_none())
+    /// Whether no other processor does anything that a loop that takes the bus would
+    /// notice.
+    fn others_are_quiet(&self, index: usize) -> bool {
+        let is_quiet = |unit: &super::NodeProcessor| match unit.state {
+            State::Sleeping | State::Vacant | State::Idle | State::Exited => true,
+            State::Running => unit.waiting.is_asleep() && !unit.waiting.is_asleep_on_bus(),
+            State::Woken | State::Waiting | State::Calling => false,
+        };
+        self.processors.iter().enumerate().all(|(other, unit)| other == index || is_quiet(unit))
     }
 }

@@ -1,6 +1,8 @@
 //! Watching one turn of a loop: the processor executes as ever, but one
 //! instruction at a time, and what happens at the node is noted.
 
+use std::ops::Range;
+
 use narthex_cores::Stop;
 use narthex_cores::wait_loop::{Observation, Turn, Verdict};
 use narthex_kernel::{Ledger, Time};
@@ -10,8 +12,8 @@ use super::loop_detector::Candidate;
 use super::rest::Rest;
 use super::{Sleep, Stage};
 use crate::activity::{Activities, Activity, Occupation};
-use crate::node::Node;
 use crate::node::processor::State;
+use crate::node::{Node, NodeProcessor};
 
 /// A turn has this many times the instructions that it seemed to have, at most:
 /// it may have to be looked at three times.
@@ -24,7 +26,6 @@ const MOST_PASSES: u64 = 256;
 /// A turn that is watched.
 #[derive(Debug)]
 pub(super) struct Watch {
-    index: usize,
     /// It loads from device registers.
     pub takes_bus: bool,
     /// How many instructions it seems to have.
@@ -51,33 +52,43 @@ struct Start {
     rest: Option<(Rest, Vec<u64>)>,
 }
 
+impl Watch {
+    /// Whether the turn has used anything in the range.
+    pub fn uses(&self, block: Range<u64>) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.observation.has_used(&block))
+    }
+}
+
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
-        if self.waiting.disabled || matches!(stop, Stop::SystemCall | Stop::Fault(_)) {
+        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_));
+        if self.executes_wait_loops || is_call {
             return;
         }
-        // The detector knows one processor: another one's stops are not turns of its loops.
-        if self.processors.len() > 1 && self.only_processor() != Some(index) {
-            return;
-        }
-        let unit = &self.processors[index];
+        let unit = &mut self.processors[index];
         // A turn that misses its caches, or posts a store, is no turn of waiting.
         if matches!(stop, Stop::Wait) && unit.memory.wait_reason() != Some(WaitReason::Uncached) {
             return;
         }
         let loads = unit.memory.statistics.uncached_loads.get();
-        if let Some(seen) = self.waiting.detector.look(stop, &unit.processor, loads) {
+        if let Some(seen) = unit.waiting.detector.look(stop, &unit.processor, loads) {
             self.watch(index, seen);
         }
     }
 
     #[cold]
     fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
-        if !self.probe.is_attached() && self.grain(index, takes_bus).passes <= MOST_PASSES {
-            let watch = Watch { index, takes_bus, instructions, steps: 0, begun: None };
-            self.waiting.stage = Stage::Watching(Box::new(watch));
+        if self.probe.is_attached() || self.grain(index, takes_bus).passes > MOST_PASSES {
+            return;
         }
+        let is_futile = takes_bus && !self.others_are_quiet(index);
+        let unit = &mut self.processors[index];
+        if is_futile {
+            return unit.waiting.detector.in_vain(0, unit.processor.retired());
+        }
+        let watch = Watch { takes_bus, instructions, steps: 0, begun: None };
+        unit.waiting.stage = Stage::Watching(Box::new(watch));
     }
 
     /// Lets the processor that is watched execute until `until` or until it needs
@@ -91,46 +102,55 @@ impl Node {
             if let Some(stop) = stop {
                 self.handle_stop(index, stop);
             }
-            if waits && self.processors[index].memory.wait_reason() != Some(WaitReason::Uncached) {
-                self.stop_watching();
+            if waits && !self.waits_as_watched(index) {
+                self.stop_watching(index);
             }
             match verdict {
                 Verdict::Open => {}
                 Verdict::Anew => self.begin(index),
                 Verdict::Turned(turn) => self.fall_asleep(index, *turn),
-                Verdict::Futile => self.stop_watching(),
+                Verdict::Futile => self.stop_watching(index),
             }
-            if stop.is_some() || !self.waiting.is_watching() {
+            if stop.is_some() || !self.processors[index].waiting.is_watching() {
                 return stop.unwrap_or(Stop::Horizon);
             }
         }
     }
 
+    /// Whether a processor that waits does so for a device's register, in a turn that
+    /// takes the bus.
+    fn waits_as_watched(&self, index: usize) -> bool {
+        let unit = &self.processors[index];
+        unit.waiting.is_watching_bus() && unit.memory.wait_reason() == Some(WaitReason::Uncached)
+    }
+
     /// One instruction; the first may have waited, and only then the turn begins.
     fn watched_step(&mut self, index: usize, until: Time) -> (Option<Stop>, Verdict) {
-        self.processors[index].state = State::Running;
-        let begins = !self.processors[index].processor.is_resumed();
-        if begins && matches!(&self.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
+        let unit = &mut self.processors[index];
+        unit.state = State::Running;
+        let begins = !unit.processor.is_resumed();
+        if begins && matches!(&unit.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
             self.begin(index);
         }
-        let Stage::Watching(watch) = &mut self.waiting.stage else { return (None, Verdict::Open) };
+        let NodeProcessor { processor, memory, waiting, seats, process, .. } = &mut self.processors[index];
+        let Stage::Watching(watch) = &mut waiting.stage else { return (None, Verdict::Open) };
         watch.steps += 1;
-        let unit = &mut self.processors[index];
-        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
-        let mut port = unit.memory.port(&self.processes[index].pages, main);
+        let main = &self.memories[usize::from(seats.memory.0)].bytes;
+        let mut port = memory.port(&self.processes[*process].pages, main);
         match &mut watch.begun {
-            Some(begun) => begun.observation.step(&mut unit.processor, &mut port, until),
-            None => (unit.processor.step_before(&mut port, until), Verdict::Open),
+            Some(begun) => begun.observation.step(processor, &mut port, until),
+            None => (processor.step_before(&mut port, until), Verdict::Open),
         }
     }
 
     /// The turn begins here, or begins anew.
     fn begin(&mut self, index: usize) {
-        let Stage::Watching(watch) = &self.waiting.stage else { return };
-        if watch.takes_bus && !self.is_at_rest(self.processors[index].processor.now()) {
-            return self.stop_watching();
+        let unit = &mut self.processors[index];
+        if unit.waiting.is_watching_bus() && !self.is_quiet(index) {
+            return self.stop_watching(index);
         }
-        let Stage::Watching(mut watch) = std::mem::take(&mut self.waiting.stage) else { return };
+        let stage = std::mem::take(&mut self.processors[index].waiting.stage);
+        let Stage::Watching(mut watch) = stage else { return };
         let at = self.start(index, watch.takes_bus);
         match &mut watch.begun {
             Some(begun) => begun.at = at,
@@ -141,7 +161,12 @@ impl Node {
                 watch.begun = Some(Begun { observation, at });
             }
         }
-        self.waiting.stage = Stage::Watching(watch);
+        self.processors[index].waiting.stage = Stage::Watching(watch);
+    }
+
+    /// Whether nothing is under way at the node but a processor.
+    fn is_quiet(&self, index: usize) -> bool {
+        self.is_at_rest(self.processors[index].processor.now()) && self.others_are_quiet(index)
     }
 
     fn start(&mut self, index: usize, takes_bus: bool) -> Start {
@@ -153,12 +178,13 @@ impl Node {
     /// The processor is back where the turn began. If the rest of the node is as
     /// it was there, it sleeps from now on.
     fn fall_asleep(&mut self, index: usize, turn: Turn) {
-        let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) else { return };
-        let Some(Begun { at, .. }) = watch.begun else { return };
-        let end = self.start(index, watch.takes_bus);
-        let now = self.processors[index].processor.now();
+        let stage = std::mem::take(&mut self.processors[index].waiting.stage);
+        let Stage::Watching(watch) = stage else { return };
+        let (takes_bus, steps) = (watch.takes_bus, watch.steps);
+        let Some(Begun { at, observation }) = watch.begun else { return };
+        let end = self.start(index, takes_bus);
         let ledger = end.ledger.turn_since(&at.ledger, turn.duration());
-        let is_same = end.activities == at.activities && (!watch.takes_bus || self.is_at_rest(now));
+        let is_same = end.activities == at.activities && (!takes_bus || self.is_quiet(index));
         let sums = match (at.rest, end.rest) {
             (Some((before, sums)), Some((after, grown))) if before == after => {
                 Some(grown.iter().zip(sums).map(|(grown, sum)| grown - sum).collect())
@@ -166,22 +192,37 @@ impl Node {
             (None, None) => Some(Vec::new()),
             _ => None,
         };
-        self.waiting.stage = match (ledger, sums) {
+        let unit = &mut self.processors[index];
+        unit.waiting.stage = match (ledger, sums) {
             (Some(ledger), Some(sums)) if is_same => {
-                Stage::Asleep(Box::new(Sleep { index, turn, ledger, sums }))
+                let mut blocks: Vec<u64> =
+                    observation.used().map(|address| unit.memory.block_of(address)).collect();
+                blocks.sort_unstable();
+                blocks.dedup();
+                Stage::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))
             }
             _ => {
-                self.waiting.detector.in_vain(watch.steps, self.processors[index].processor.retired());
+                unit.waiting.detector.in_vain(steps, unit.processor.retired());
                 Stage::Executing
             }
         };
     }
 
-    /// What happens is no turn.
-    pub(in crate::node) fn stop_watching(&mut self) {
-        if let Stage::Watching(watch) = std::mem::take(&mut self.waiting.stage) {
-            let retired = self.processors[watch.index].processor.retired();
-            self.waiting.detector.in_vain(watch.steps, retired);
+    /// What a processor does is no turn.
+    pub(in crate::node) fn stop_watching(&mut self, index: usize) {
+        let NodeProcessor { waiting, processor, .. } = &mut self.processors[index];
+        if let Stage::Watching(watch) = &waiting.stage {
+            waiting.detector.in_vain(watch.steps, processor.retired());
+            waiting.stage = Stage::Executing;
+        }
+    }
+
+    /// What happens is no part of a turn that takes the bus.
+    pub(in crate::node) fn stop_watching_buses(&mut self) {
+        for index in 0..self.processors.len() {
+            if self.processors[index].waiting.is_watching_bus() {
+                self.stop_watching(index);
+            }
         }
     }
 }

@@ -1,0 +1,180 @@
+//! The processors that run firmware: what they run, where it lies, and which devices
+//! call them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use narthex_cores::linux::{Program, SystemCalls};
+use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_interfaces::Device;
+use narthex_memory::AgentId;
+use narthex_memory::main_memory::MainMemory;
+use narthex_memory::pages::{PageAttributes, PageTable};
+use narthex_memory::translation::Translation;
+
+use super::{Blueprint, Running};
+use crate::config::{FIRMWARE, PROGRAM, ProcessorPart, did_you_mean};
+use crate::node::memory::NodeMemory;
+use crate::node::{Lines, Personality, Process};
+use crate::request::{Failure, RunRequest};
+use crate::wiring::Shape;
+
+/// A program for processors without a system.
+pub(super) struct Firmware {
+    program: Arc<Program>,
+    code: Arc<Code>,
+}
+
+impl Blueprint<'_> {
+    /// The same machine with firmware for the processors that run it by this name.
+    pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
+        let code = Arc::new(Code::from_segments(program.code()));
+        self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
+        self
+    }
+
+    /// The same machine with the firmware that a request gives it.
+    ///
+    /// # Errors
+    /// If a file is no firmware, or nothing runs it.
+    pub fn with_firmware_of(self, request: &RunRequest) -> Result<Self, Failure> {
+        let named = |part: &ProcessorPart| part.runs.strip_prefix(FIRMWARE).map(str::to_owned);
+        let wanted: Vec<String> = self.config.node.processors.values().filter_map(named).collect();
+        let mut given = self;
+        for (name, firmware) in &request.firmware {
+            if !wanted.contains(name) {
+                let wants = match &wanted[..] {
+                    [] => "no processor of it runs firmware".to_owned(),
+                    names => format!("its processors run {}", names.join(", ")),
+                };
+                let hint = did_you_mean(name, wanted.iter().map(String::as_str));
+                let machine = &given.machine;
+                return Err(Failure::usage(format!(
+                    "firmware {name:?} is given to {machine}, and {wants}{hint}"
+                )));
+            }
+            let program = Program::parse_firmware(&firmware.file, &*firmware.elf).map_err(Failure::usage)?;
+            given = given.with_firmware(name, program);
+        }
+        Ok(given)
+    }
+
+    /// Firmware about to start: its segments are in memory, and the registers of
+    /// the devices beside it can be reached.
+    pub(super) fn firmware_process(
+        &self,
+        agent: AgentId,
+        (part, name): (&str, &str),
+        registers: &[Range<u64>],
+        main: &mut MainMemory,
+    ) -> Result<(Running, Process), Failure> {
+        let usage = |problem: String| {
+            Failure::usage(format!("{}: node.processors.{part}.runs: {problem}", self.machine))
+        };
+        let firmware = self.firmware.get(name).ok_or_else(|| {
+            usage(format!(
+                "runs firmware {name:?}, which is not given; give its file: --firmware {name}=FILE"
+            ))
+        })?;
+        let part = &self.config.node.processors[part];
+        self.check_place(part, &firmware.program, registers).map_err(usage)?;
+        let core = self.config.core_named(&part.core);
+        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
+        if let Some(cycles) = core.interrupt_cycles {
+            processor = processor.with_interrupts(cycles);
+        }
+        let mut pages = PageTable::default();
+        if let Some((_, range)) = self.memory_of_firmware(part) {
+            pages.map(range.start, range.end - range.start, PageAttributes::DATA);
+        }
+        let mut memory =
+            self.memory_of(0, agent, part).with_translation(Translation::default()).with_invalidation();
+        let block_bytes = self.block_bytes();
+        let caches = std::slice::from_mut(&mut memory);
+        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
+        let mut loader =
+            NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
+        let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
+        for range in registers {
+            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
+        }
+        processor.set_pc(started.program_counter);
+        let calls = SystemCalls::for_process(started.space, self.seed);
+        let process = Process::new(firmware.program.clone(), Personality::Bare, pages, calls)
+            .with_first_processor(agent.0.into());
+        Ok(((processor, memory), process))
+    }
+
+    /// The name and the addresses of the memory of a processor that runs firmware, if
+    /// they are stated.
+    fn memory_of_firmware(&self, part: &ProcessorPart) -> Option<(&str, Range<u64>)> {
+        let here = || self.config.node.memories.iter().filter(|(_, memory)| memory.is_on(&part.on));
+        let of_all = here().find(|(_, memory)| memory.range().is_none());
+        let (name, memory) = of_all.or_else(|| here().next())?;
+        Some((name, memory.range()?))
+    }
+
+    /// Refuses firmware that is not where its processor has memory for it.
+    fn check_place(
+        &self,
+        part: &ProcessorPart,
+        program: &Program,
+        registers: &[Range<u64>],
+    ) -> Result<(), String> {
+        let file = program.name();
+        let shares = part.on == self.config.node.host().1.on;
+        let of_programs = 0..u64::from(self.config.processes_per_node()) * Translation::SPACE_BYTES;
+        for segment in program.segments() {
+            let here = segment.address..segment.end();
+            let words = format!("'{file}' has a segment from {:#x} to {:#x}", here.start, here.end);
+            let overlaps = |other: &Range<u64>| here.start < other.end && other.start < here.end;
+            if let Some(device) = registers.iter().find(|range| overlaps(range)) {
+                return Err(format!(
+                    "{words}, where registers of a device are ({:#x} to {:#x}): link it elsewhere",
+                    device.start, device.end
+                ));
+            }
+            if shares && overlaps(&of_programs) {
+                return Err(format!(
+                    "{words}, where the node's processes are: on their bus firmware begins at {:#x} or higher",
+                    of_programs.end
+                ));
+            }
+            if let Some((name, memory)) = self.memory_of_firmware(part)
+                && (here.start < memory.start || here.end > memory.end)
+            {
+                let Range { start, end } = memory;
+                let too_large = segment.memory_bytes > end - start;
+                let why = if too_large { "is too large for" } else { "does not lie in" };
+                return Err(format!(
+                    "{words}, which {why} its memory: node.memories.{name} has {start:#x} to {end:#x} \
+                     ({} bytes); link it for that, or change the memory's start or size",
+                    end - start
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The interrupt lines of a node's processors.
+    pub(super) fn lines(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<Vec<Lines>, Failure> {
+        let parts = self.config.processor_parts();
+        let runs_firmware = |index: &usize| parts[*index].1.runs != PROGRAM;
+        let firmware: Vec<usize> = (0..parts.len()).filter(runs_firmware).collect();
+        let lines = shape.lines(devices, &firmware);
+        let lines = lines.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
+        for Lines { processor, sources, .. } in &lines {
+            let (name, part) = parts[*processor];
+            if self.config.core_named(&part.core).interrupt_cycles.is_none() {
+                let (device, seat, _) = sources[0];
+                let (device, core) = (&devices[device].seats()[seat].name, &part.core);
+                return Err(Failure::usage(format!(
+                    "{}: node.processors.{name}.core: {core:?} has no interrupt_cycles, and {device} has interrupt \
+                     lines to it: state the cycles from a line to the handler's first instruction",
+                    self.machine
+                )));
+            }
+        }
+        Ok(lines)
+    }
+}

@@ -1,0 +1,119 @@
+//! The cache-block operations of RISC-V's Zicbom and Zicboz.
+//!
+//! | instruction | what is left |
+//! | --- | --- |
+//! | `cbo.clean` | memory has the newest bytes; this cache may keep a copy |
+//! | `cbo.flush` | memory has the newest bytes; no cache has a copy |
+//! | `cbo.inval` | no cache has a copy; what was newer than memory is lost |
+//! | `cbo.zero` | the block is zeros, and this cache has it to itself |
+//!
+//! An operation is one on all caches of the bus (Zicbom: "the set of coherent caches"). So
+//! a block that others may hold is first made this cache's own, as for a store; then
+//! only this cache has to write it back. A block that it has alone takes no more than
+//! the write-back, and one that is clean nothing.
+//!
+//! Losing bytes is for those who own the machine: the `cbo.inval` of a program is a
+//! `cbo.flush`, as Linux sets it up (`envcfg.CBIE`); that of firmware is what it says.
+//! Pages that no cache holds (registers, block buffers) have nothing to be written back
+//! or dropped, and `cbo.zero` on them is refused.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
+use crate::access_tags::Tag;
+use crate::kind::Kind;
+use crate::pages::PageKind;
+use crate::port::{AccessFault, CacheBlockOperation, Outcome};
+use crate::protocols::{Access, Request, State};
+use crate::transaction::{BlockData, Transaction};
+
+/// An operation that takes a transaction, on the block that begins at the address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct BlockOperation {
+    pub address: u64,
+    pub operation: CacheBlockOperation,
+}
+
+impl ProcessorMemory {
+    /// The same for firmware, whose `cbo.inval` loses what is newer than memory.
+    pub fn with_invalidation(self) -> Self {
+        ProcessorMemory { loses_bytes: true, ..self }
+    }
+
+    /// The transaction of a pending operation; none if it needs another one by now.
+    pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<(Issued, Transaction)> {
+        let BlockOperation { address, operation } = pending;
+        let state = self.data.state(address);
+        let transaction = match operation {
+            CacheBlockOperation::Invalidate => {
+                self.give_up(address);
+                Transaction::block(self.agent, Kind::Invalidate, address)
+            }
+            _ if state != State::Modified => {
+                self.pending = None;
+                return None;
+            }
+            CacheBlockOperation::Flush => self.give_up(address)?,
+            CacheBlockOperation::Clean | CacheBlockOperation::Zero => {
+                let data = BlockData::from_bytes(self.data.peek(address)?);
+                // It stays as the only copy, equal to its home.
+                let most = self.most_allowed(address, Tag::Read);
+                self.data.fill_allowing(address, Request::Read, false, None, most);
+                Transaction::carrying(self.agent, Kind::WriteBack, address, data)
+            }
+        };
+        Some((Issued::CacheBlock, transaction))
+    }
+}
+
+impl ProcessorPort<'_> {
+    /// Carries out an operation on the block that holds `address`.
+    pub(super) fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        let address = self.own.data.block_of(address);
+        if operation == CacheBlockOperation::Zero {
+            return self.zero_block(address);
+        }
+        let Some(page) = self.pages.lookup(address) else { return Outcome::Fault(AccessFault::Unmapped) };
+        if !(page.readable || page.writable || page.executable) {
+            return Outcome::Fault(AccessFault::Protected);
+        }
+        if page.kind != PageKind::Cachable {
+            return Outcome::Done(());
+        }
+        let operation = match operation {
+            CacheBlockOperation::Invalidate if !self.own.loses_bytes => CacheBlockOperation::Flush,
+            operation => operation,
+        };
+        let pending = Pending::CacheBlock(BlockOperation { address, operation });
+        if self.own.take_finished(pending).is_some() {
+            return Outcome::Done(());
+        }
+        match (operation, self.own.data.state(address)) {
+            (CacheBlockOperation::Clean, State::Exclusive) => Outcome::Done(()),
+            (CacheBlockOperation::Flush, State::Exclusive)
+            | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {
+                self.own.give_up(address);
+                Outcome::Done(())
+            }
+            (CacheBlockOperation::Invalidate, _) | (_, State::Modified) => self.wait(pending),
+            _ => self.wait(Pending::Data { address, access: Access::Store }),
+        }
+    }
+
+    fn zero_block(&mut self, address: u64) -> Outcome<()> {
+        let bytes = self.own.data.block_bytes();
+        let page = match self.pages.check_store(address) {
+            Ok(page) if page.kind == PageKind::Cachable => page,
+            Ok(_) => return Outcome::Fault(AccessFault::Device),
+            Err(fault) => return Outcome::Fault(fault),
+        };
+        if let Err(fault) = self.check_tags(address, bytes, Tag::Write) {
+            return Outcome::Fault(fault);
+        }
+        let zeros = BlockData::zeroed(bytes);
+        self.store_in_block(page, address, &zeros)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+"""Finds the firmware that a machine's processors run.
+
+A machine's file names it: `runs = "firmware/forwarder"`. Firmware of that name comes with
+Narthex (a folder of `guest/firmware`), or the user gives a file for it: `--firmware
+NAME=FILE`, or FILE alone where the machine has only one. A file is an ELF file, or C that
+is compiled as `narthex cc --firmware` does.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from narthex import _native, arguments, compiler, files
+from narthex.arguments import Settings
+from narthex.errors import NarthexError, unknown
+
+PREFIX = "firmware/"
+"""What stands before a firmware's name in a machine's file."""
+
+LARGEST_BYTES = 16 << 20
+"""Of a file; what is larger was not meant."""
+
+Firmware = Mapping[str, arguments.Path] | Sequence[str]
+"""Files by the names of the firmware, or texts as `--firmware` takes them."""
+
+
+def names_in(machine: str, settings: Settings = ()) -> list[str]:
+    """Return the names of the firmware that a machine's processors run."""
+    found = json.loads(_native.machine_show(machine, arguments.settings(settings), False))
+    parts = found["machine"]["node"]["processors"].values()
+    runs = [_value(part["runs"]) for part in parts]
+    return sorted({each.removeprefix(PREFIX) for each in runs if each.startswith(PREFIX)})
+
+
+def _value(entry: Any) -> Any:  # noqa: ANN401 - of a document
+    return entry["value"] if isinstance(entry, dict) else entry
+
+
+def request(
+    machine: str,
+    settings: Settings,
+    given: Firmware,
+    progress: compiler.Progress | None = None,
+) -> dict[str, dict[str, str]]:
+    """Describe the firmware of a run, as the simulator reads it: what is given, then what is shipped."""
+    if not given and _has_none(machine, settings):
+        return {}
+    wanted = names_in(machine, settings)
+    chosen = _named(given, wanted, machine)
+    shipped = compiler.firmware_names()
+    for name in wanted:
+        if name not in chosen and name in shipped:
+            chosen[name] = compiler.firmware_path(name, progress=progress)
+    return {name: _contents(name, Path(file), progress) for name, file in chosen.items()}
+
+
+def _has_none(machine: str, settings: Settings) -> bool:
+    """Tell whether a machine is one of those without firmware, before it is read."""
+    presets = [entry["name"] for entry in json.loads(_native.list("machines"))]
+    changes = arguments.settings(settings)
+    return machine in presets and not any(each.startswith("node.") for each in changes)
+
+
+def _named(given: Firmware, wanted: list[str], machine: str) -> dict[str, Path]:
+    """Return the given files by the names of their firmware."""
+    pairs = (
+        given.items()
+        if isinstance(given, Mapping)
+        else map(_pair, arguments.names("firmware", given))
+    )
+    chosen: dict[str, Path] = {}
+    for name, file in pairs:
+        if not name:
+            if len(wanted) != 1:
+                runs = ", ".join(wanted) or "none"
+                raise NarthexError(
+                    f"--firmware {file} does not say which firmware of {machine} it is (it runs {runs});"
+                    f" give NAME={file}"
+                )
+            name = wanted[0]  # noqa: PLW2901 - the only one
+        if name not in wanted and wanted:
+            raise unknown("firmware", name, wanted)
+        chosen[name] = Path(arguments.file("firmware", file))
+    return chosen
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Read NAME=FILE, or FILE alone."""
+    name, equals, file = text.partition("=")
+    return (name, file) if equals and os.sep not in name else ("", text)
+
+
+def _contents(name: str, file: Path, progress: compiler.Progress | None) -> dict[str, str]:
+    if file.suffix in compiler.SOURCE_SUFFIXES:
+        with tempfile.TemporaryDirectory() as scratch:
+            output = Path(scratch) / file.stem
+            elf = compiler.compile_firmware([file], output, progress=progress).read_bytes()
+    else:
+        elf = files.read(file, f"firmware {name}", LARGEST_BYTES)
+    return {"file": str(file), "elf": elf.hex()}
