@@ -287,7 +287,7 @@ impl Composition for Move<'_> {
         unreachable!("the device has registers only")
     }
 
-    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
         let data = transaction.kind.fetches_block().then(|| BlockData::zeroed(BLOCK_BYTES));
         HomeReply { data, delay: Duration::ZERO }
     }

@@ -289,7 +289,7 @@ impl Composition for Move<'_> {
         unreachable!("the device has a register only")
     }
 
-    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
         if let Some(data) = &transaction.data {
             self.agents.memory = data.clone();
         }

@@ -142,7 +142,7 @@ impl<T: InterfaceHalf + Clone + Hash + 'static> HalfState for T {
 }
 
 /// A device's place on an interconnect, as the composer needs to know it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DeviceSeat {
     /// Which of the node's processes uses it.
     pub process: u8,
@@ -160,6 +160,10 @@ pub struct DeviceSeat {
     pub lines: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
     pub refuses: bool,
+    /// It is the port of an engine, which moves blocks between its ports and checks itself
+    /// what it reaches: what happens at one port may let another one want its interconnect,
+    /// and the pages of a process do not limit it.
+    pub is_engine: bool,
 }
 
 /// What a device of a node says of itself.

@@ -230,9 +230,8 @@ impl DeviceDescription for Interface {
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 is_coherent: !concern.is_empty(),
-                refuses: false,
                 concern,
-                lines: 0,
+                ..DeviceSeat::default()
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()

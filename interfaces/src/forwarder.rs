@@ -309,8 +309,8 @@ impl DeviceDescription for Forwarder {
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: false,
-            refuses: false,
             lines: LINES,
+            ..DeviceSeat::default()
         }]
     }
 

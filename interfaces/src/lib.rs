@@ -7,6 +7,7 @@
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
 //! | [`device`] | the trait of a device: seats on interconnects |
 //! | [`device_call`] | what a program asks of a device through the operating system |
+//! | [`dma_engine`] | a device that copies bytes between memories |
 //! | [`half`] | the trait of half an interface, and the contract above it |
 //! | [`description`] | what halves and devices say of themselves to composer, observers and checkers |
 //! | [`models`] | the models, one a file |
@@ -29,6 +30,7 @@ pub mod cachable_register;
 pub mod description;
 pub mod device;
 pub mod device_call;
+pub mod dma_engine;
 pub mod fifo;
 pub mod forwarder;
 pub mod half;

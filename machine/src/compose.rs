@@ -17,7 +17,8 @@ use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription};
-use narthex_memory::home_memory::HomeMemory;
+use narthex_kernel::Time;
+use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::page_frames::PageFrames;
@@ -30,7 +31,7 @@ use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, Proces
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
-use crate::wiring::Shape;
+use crate::wiring::{MemoryPlace, Shape};
 
 use firmware::Firmware;
 
@@ -140,11 +141,16 @@ impl<'a> Blueprint<'a> {
             }
             None => network,
         };
-        let further: Vec<Box<dyn Device>> = self.devices.iter().map(|device| (device.build)()).collect();
+        let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
+        let places = self.devices.iter().map(|device| &device.on);
+        let places: Vec<&[String]> =
+            places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let places: Vec<&[String]> = self.devices.iter().map(|device| &device.on[..]).collect();
         let attachment = self.interface.attachment;
         let shape = config.shape(attachment, interface.seats().len(), &places).map_err(usage)?;
+        let further = self.devices.iter().map(|device| (device.build)());
+        let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
+        let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
         let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
             .chain(further.iter().map(|device| &**device))
             .collect();
@@ -163,7 +169,8 @@ impl<'a> Blueprint<'a> {
                 (None, Some(_)) => None,
                 (None, None) => {
                     let place = ProcessId { node: id, process: processes.len() as u8 };
-                    Some(self.process(place, agent, &interface, &further, main)?)
+                    let local = shape.local_memories(on);
+                    Some(self.process(place, agent, &interface, (&further, &local), main)?)
                 }
                 (Some(firmware), _) => {
                     let registers = shape.registers(&devices, on);
@@ -212,13 +219,18 @@ impl<'a> Blueprint<'a> {
     /// The memories of a node. The program is in that of the processors that run it.
     fn memories(&self, shape: &Shape) -> Vec<HomeMemory> {
         let parts = self.config.node.memories.keys().zip(&shape.memories);
-        let memory = |(name, on): (&String, &InterconnectId)| HomeMemory {
-            bytes: match on {
-                InterconnectId(0) => MainMemory::with_image(self.image.clone()),
-                _ => MainMemory::default(),
-            },
-            access_time: self.config.memory_named(name).access_time,
-            block_bytes: self.block_bytes(),
+        let memory = |(name, place): (&String, &MemoryPlace)| {
+            let config = self.config.memory_named(name);
+            let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
+            HomeMemory {
+                bytes: match is_of_programs {
+                    true => MainMemory::with_image(self.image.clone()),
+                    false => MainMemory::default(),
+                },
+                access_time: config.access_time,
+                block_bytes: self.block_bytes(),
+                busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
+            }
         };
         parts.map(memory).collect()
     }
@@ -229,14 +241,15 @@ impl<'a> Blueprint<'a> {
         place: ProcessId,
         agent: AgentId,
         interface: &Interface,
-        further: &[Box<dyn Device>],
+        (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
         let layouts = interface.layouts(place.process);
         let mut pages = PageTable::default();
         let mut devices = self.map_devices(place, &layouts, &mut pages, main);
         let seats = further.iter().flat_map(|device| device.seats());
-        for range in seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers) {
+        let registers = seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers);
+        for range in registers.chain(memories.iter().cloned()) {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             devices.push((range, Protection::READ_WRITE));
         }

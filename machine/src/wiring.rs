@@ -53,11 +53,20 @@ pub struct Shape {
     /// For each processor, the interconnects on which it sits.
     pub processors: Vec<Vec<InterconnectId>>,
     /// For each memory, where it is.
-    pub memories: Vec<InterconnectId>,
+    pub memories: Vec<MemoryPlace>,
     /// For each device, where each of its seats is.
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
+}
+
+/// Where a memory is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryPlace {
+    /// The interconnects on which it is.
+    pub on: Vec<InterconnectId>,
+    /// Its addresses; none if it has all that no other part has.
+    pub range: Option<Range<u64>>,
 }
 
 /// A seat of a device with its number among the agents, and where it is.
@@ -114,7 +123,15 @@ impl MachineConfig {
         Ok(Shape {
             interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
-            memories: self.node.memories.values().map(|part| number(&part.on)).collect(),
+            memories: self
+                .node
+                .memories
+                .values()
+                .map(|part| MemoryPlace {
+                    on: part.on.names().iter().map(|on| number(on)).collect(),
+                    range: part.range(),
+                })
+                .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
         })
@@ -132,7 +149,7 @@ impl MachineConfig {
     fn used_interconnects(&self, place: &[&str]) -> Vec<&str> {
         let of_processors = self.node.processors.values().map(|part| part.on.as_str());
         let mut used: BTreeSet<&str> = of_processors.collect();
-        used.extend(self.node.memories.values().map(|part| part.on.as_str()));
+        used.extend(self.node.memories.values().flat_map(|part| part.on.names()).map(String::as_str));
         used.extend(place);
         let behind = |name: &&str| match self.node.interconnects.get(*name) {
             Some(InterconnectPart::BridgedBus { behind }) => Some(behind.as_str()),
@@ -209,19 +226,34 @@ impl Shape {
     /// Where a processor that sits on these interconnects has its caches, its path
     /// and its memory.
     pub fn seats_of_processor(&self, on: &[InterconnectId]) -> ProcessorSeats {
-        let memory =
-            self.memories.iter().position(|&memory| memory == on[0]).expect("checked with the machine");
-        let seats = ProcessorSeats::on(on[0], MemoryId(memory as u8));
+        let seats = ProcessorSeats::on(on[0], self.memory_of(on[0]));
         match on.get(1) {
             Some(&path) => seats.with_private_path(path),
             None => seats,
         }
     }
 
-    /// The registers of devices on a processor's interconnects.
+    /// The memory of the processors on an interconnect: that of all addresses, or the
+    /// first one that has some.
+    fn memory_of(&self, on: InterconnectId) -> MemoryId {
+        let here = || (0..).zip(&self.memories).filter(|(_, place)| place.on.contains(&on));
+        let of_all = here().find(|(_, place)| place.range.is_none());
+        MemoryId(of_all.or_else(|| here().next()).expect("checked with the machine").0)
+    }
+
+    /// The registers of devices on a processor's interconnects, and the memories there
+    /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
         let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
-        beside.flat_map(|placed| placed.seat.registers).collect()
+        beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+    }
+
+    /// The memories with a range on a processor's interconnects, but for its own.
+    pub fn local_memories(&self, on: &[InterconnectId]) -> Vec<Range<u64>> {
+        let own = self.memory_of(on[0]);
+        let others = (0..).map(MemoryId).zip(&self.memories).filter(|&(memory, _)| memory != own);
+        let beside = others.filter(|(_, place)| place.on.iter().any(|here| on.contains(here)));
+        beside.filter_map(|(_, place)| place.range.clone()).collect()
     }
 
     /// The interrupt lines of the processors that run firmware: a seat's lines lead to
@@ -287,10 +319,21 @@ impl Shape {
 
     /// Which part answers for each address on an interconnect.
     fn address_map(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<AddressMap, String> {
-        let mut map = match self.memories.iter().position(|&memory| memory == on) {
-            Some(memory) => AddressMap::default().with_rest(Home::Memory(MemoryId(memory as u8))),
-            None => AddressMap::default(),
+        let mut map = AddressMap::default();
+        let shared = |Overlap { range: Range { start, end }, .. }: Overlap, name: &str| {
+            format!("{name} and another part both answer for the addresses {start:#x} to {end:#x}")
         };
+        for (number, place) in (0..).zip(&self.memories).filter(|(_, place)| place.on.contains(&on)) {
+            let home = Home::Memory(MemoryId(number));
+            match &place.range {
+                None => map = map.with_rest(home),
+                Some(range) => {
+                    let name = &self.interconnects[usize::from(on.0)].name;
+                    let memory = format!("a memory on the {name}");
+                    map.add(range.clone(), home).map_err(|overlap| shared(overlap, &memory))?;
+                }
+            }
+        }
         for placed in seats {
             let home = match placed.on {
                 here if here == on => Home::Agent(placed.agent),
@@ -298,11 +341,7 @@ impl Shape {
                 _ => continue,
             };
             for range in claimed(&placed.seat) {
-                map.add(range, home).map_err(|Overlap { range, .. }| {
-                    let DeviceSeat { name, .. } = &placed.seat;
-                    let Range { start, end } = range;
-                    format!("{name} and another part both answer for the addresses {start:#x} to {end:#x}")
-                })?;
+                map.add(range, home).map_err(|overlap| shared(overlap, &placed.seat.name))?;
             }
         }
         Ok(map)

@@ -1,9 +1,27 @@
-//! A memory on an interconnect: the home of the blocks that no device claims.
+//! A memory on an interconnect: the home of the blocks that no device claims, or of a
+//! range of addresses, as a NIC's local memory is.
+//!
+//! A local memory may be on two interconnects. With two ports each of them has its own,
+//! and neither knows of the other; with one port an access waits until the one before it
+//! is over, from wherever that came.
 
-use narthex_kernel::{Archive, Archived, Damage, Duration};
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::kind::Kind;
 use crate::main_memory::MainMemory;
-use crate::transaction::{HomeReply, Transaction};
+use crate::transaction::{HomeReply, Response, Transaction};
+
+/// The ports of a memory that is on two interconnects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ports {
+    /// One for both: an access waits until the one before it is over.
+    Single,
+    /// One for each.
+    Dual,
+}
 
 /// Bytes, and how long they take.
 #[derive(Clone, Debug)]
@@ -14,25 +32,110 @@ pub struct HomeMemory {
     pub access_time: Duration,
     /// Bytes in a coherence block.
     pub block_bytes: u64,
+    /// Until when its only port is taken; none where no other interconnect shares it.
+    pub busy_until: Option<Time>,
 }
 
 impl HomeMemory {
     /// The memory's part in a transaction for which no cache supplied the bytes.
     #[inline]
-    pub fn answer(&mut self, transaction: &Transaction) -> HomeReply {
+    pub fn answer(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
         if let Some(data) = &transaction.data {
             self.bytes.write(transaction.address, data);
         }
         let fetches = transaction.kind.fetches_block();
         let data = fetches.then(|| self.bytes.read_block(transaction.address, self.block_bytes as usize));
         let moves_block = data.is_some() || transaction.data.is_some();
-        HomeReply { data, delay: if moves_block { self.access_time } else { Duration::ZERO } }
+        HomeReply { data, delay: if moves_block { self.time(now) } else { Duration::ZERO } }
+    }
+
+    /// The time of an access that begins at `now`, until its port is free included.
+    #[inline]
+    pub fn time(&mut self, now: Time) -> Duration {
+        match &mut self.busy_until {
+            None => self.access_time,
+            Some(busy_until) => {
+                *busy_until = now.max(*busy_until) + self.access_time;
+                *busy_until - now
+            }
+        }
+    }
+
+    /// Carries out an access that no cache sees, at its end.
+    pub fn access(&mut self, transaction: &Transaction, response: &mut Response) {
+        let &Transaction { kind, address, size, value, .. } = transaction;
+        let mut word = value.to_le_bytes();
+        let word = &mut word[..usize::from(size)];
+        match (kind, &transaction.data) {
+            (Kind::BlockLoad, _) => {
+                response.data = Some(self.bytes.read_block(address, self.block_bytes as usize));
+            }
+            (_, Some(data)) => self.bytes.write(address, data),
+            (Kind::UncachedLoad, _) => {
+                self.bytes.read(address, word);
+                let mut bytes = [0; 8];
+                bytes[..word.len()].copy_from_slice(word);
+                response.value = u64::from_le_bytes(bytes);
+            }
+            _ => self.bytes.write(address, word),
+        }
     }
 }
 
 impl Archived for HomeMemory {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let HomeMemory { bytes, access_time: _, block_bytes: _ } = self;
-        bytes.archive(archive)
+        let HomeMemory { bytes, access_time: _, block_bytes: _, busy_until } = self;
+        bytes.archive(archive)?;
+        archive.value(busy_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transaction::{AgentId, BlockData};
+
+    fn memory(busy_until: Option<Time>) -> HomeMemory {
+        let access_time = Duration::from_ns(10);
+        HomeMemory { bytes: MainMemory::default(), access_time, block_bytes: 64, busy_until }
+    }
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Duration::from_ns(nanoseconds)
+    }
+
+    #[test]
+    fn accesses_to_one_port_follow_each_other_and_to_two_do_not() {
+        let read = Transaction::block(AgentId(0), Kind::ReadOnce, 0x40);
+        let times = |mut memory: HomeMemory| {
+            [20, 24, 29, 60].map(|now| memory.answer(at(now), &read).delay.as_ps() / 1_000)
+        };
+        assert_eq!(times(memory(None)), [10, 10, 10, 10]);
+        assert_eq!(times(memory(Some(Time::ZERO))), [10, 16, 21, 10]);
+        let mut idle = memory(Some(at(50)));
+        let upgrade = Transaction::block(AgentId(0), Kind::Upgrade, 0x40);
+        assert_eq!(idle.answer(at(40), &upgrade).delay, Duration::ZERO, "no bytes move");
+        assert_eq!(idle.time(at(40)), Duration::from_ns(20));
+    }
+
+    #[test]
+    fn words_of_any_size_and_blocks_are_read_and_written_uncached() {
+        let mut memory = memory(None);
+        let mut access = |kind, address, size, value| {
+            let mut response = Response::default();
+            let transaction = Transaction::uncached(AgentId(0), kind, address, size, value);
+            memory.access(&transaction, &mut response);
+            (response.value, response.data.map(|block| block[..8].to_vec()))
+        };
+        access(Kind::UncachedStore, 0x40, 8, 0x8877_6655_4433_2211);
+        access(Kind::UncachedStore, 0x41, 1, 0xabcd);
+        assert_eq!(access(Kind::UncachedLoad, 0x40, 4, 0).0, 0x4433_cd11);
+        assert_eq!(access(Kind::UncachedLoad, 0x46, 2, 0).0, 0x8877);
+        let block = access(Kind::BlockLoad, 0x40, 0, 0).1;
+        assert_eq!(block, Some(vec![0x11, 0xcd, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]));
+        let data = BlockData::from_bytes(&[9; 64]);
+        let store = Transaction::carrying(AgentId(0), Kind::BlockStore, 0x80, data);
+        memory.access(&store, &mut Response::default());
+        assert_eq!(memory.bytes.read_block(0x80, 64)[63], 9);
     }
 }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::home_memory::Ports;
 use crate::page_frames::PageFrames;
 use crate::transaction::BlockData;
 use crate::translation::Translation;
@@ -29,6 +30,9 @@ type Page = [u8; PAGE_BYTES as usize];
 pub struct Config {
     /// Time from the address to the block's first bytes, beyond the bus's own cycles.
     pub access_time: Duration,
+    /// The ports of a memory that is on two interconnects; only such a one states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Ports>,
 }
 
 /// What a program's file puts into memory before the first instruction:

@@ -294,7 +294,7 @@ impl Composition for Step<'_> {
         self.with_half(half, |half, context| half.home(context, transaction))
     }
 
-    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
         let memory = &mut self.world.guest.memory;
         if let Some(data) = &transaction.data {
             memory.write_bytes(transaction.address, data);

@@ -78,8 +78,8 @@ impl Composition for Node {
         self.with_interface(|device, context| device.home(side, context, transaction))
     }
 
-    fn memory(&mut self, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.main.answer(transaction)
+    fn memory(&mut self, now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        self.main.answer(now, transaction)
     }
 
     fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {

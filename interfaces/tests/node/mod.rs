@@ -156,7 +156,12 @@ impl Node {
             placement,
             // Small, so that queue entries fall out of it now and then.
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
-            main: HomeMemory { bytes: main, access_time: Duration::ZERO, block_bytes: BLOCK_BYTES },
+            main: HomeMemory {
+                bytes: main,
+                access_time: Duration::ZERO,
+                block_bytes: BLOCK_BYTES,
+                busy_until: None,
+            },
             bus,
             steps: Vec::new(),
             requested: None,

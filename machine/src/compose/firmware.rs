@@ -108,7 +108,9 @@ impl Blueprint<'_> {
     /// The name and the addresses of the memory of a processor that runs firmware, if
     /// they are stated.
     fn memory_of_firmware(&self, part: &ProcessorPart) -> Option<(&str, Range<u64>)> {
-        let (name, memory) = self.config.node.memories.iter().find(|(_, memory)| memory.on == part.on)?;
+        let here = || self.config.node.memories.iter().filter(|(_, memory)| memory.is_on(&part.on));
+        let of_all = here().find(|(_, memory)| memory.range().is_none());
+        let (name, memory) = of_all.or_else(|| here().next())?;
         Some((name, memory.range()?))
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use narthex_cores as cores;
 use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
-use narthex_interfaces::{Attachment, forwarder};
+use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::processor_memory::{self, block_buffers, second_level};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols};
@@ -66,6 +66,9 @@ pub struct MachineConfig {
     /// Further memories of a node, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<String, main_memory::Config>,
+    /// DMA engines of a node, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dma_engines: BTreeMap<String, dma_engine::Config>,
     /// The forwarder between the interface and the network; where the node has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forwarder: Option<forwarder::Config>,
@@ -148,6 +151,7 @@ impl MachineConfig {
     pub fn problems(&self) -> Vec<Broken> {
         let mut problems = self.component_problems();
         problems.extend(self.node.problems(self));
+        problems.extend(self.dma_engine_problems());
         problems.extend(self.further_problems());
         problems.extend(self.general_problems());
         problems.extend(self.block_problems());

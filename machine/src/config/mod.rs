@@ -37,6 +37,7 @@
 
 mod attachments;
 mod differences;
+mod dma_engines;
 mod document;
 mod interfaces;
 mod machine;

@@ -38,6 +38,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MachineConfig;
+use super::dma_engines::DmaEnginePart;
 use super::problem::did_you_mean;
 
 /// What a node is made of, and what sits where.
@@ -51,6 +52,9 @@ pub struct NodeShape {
     pub interconnects: BTreeMap<String, InterconnectPart>,
     /// Its memories; each is named by the table of its parameters.
     pub memories: BTreeMap<String, MemoryPart>,
+    /// Its DMA engines; each is named by the table of its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dma_engines: BTreeMap<String, DmaEnginePart>,
     /// Its network interface.
     pub interface: InterfacePart,
     /// Its further devices; each is named by the table of its parameters.
@@ -100,54 +104,53 @@ pub enum InterconnectPart {
     PrivatePath {},
 }
 
-/// A memory: the home of all addresses that no device claims.
+/// A memory: the home of all addresses that no device claims, or of a range of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPart {
-    /// The interconnect on which it is.
-    pub on: String,
-    /// Its first address, 0 if not stated. Only firmware's memory has one.
+    /// The interconnect on which it is; or two, for a memory with a range.
+    pub on: Places,
+    /// Its first address, 0 if not stated, where it has a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-    /// Its size: firmware must fit into it, and may use all of it. Where it is not
-    /// stated, firmware has what its segments say.
+    /// Its size: it has these addresses and no others. Firmware whose memory it is must
+    /// fit into it, and may use all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
 }
 
+/// The name of an interconnect, or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Places {
+    /// One.
+    One(String),
+    /// All in the list.
+    Several(Vec<String>),
+}
+
+impl Places {
+    /// The names.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Places::One(name) => std::slice::from_ref(name),
+            Places::Several(names) => names,
+        }
+    }
+}
+
 impl MemoryPart {
-    /// The addresses that firmware may use; none where the size is not stated.
+    /// Its addresses; none if it has all that no other part has.
     pub fn range(&self) -> Option<Range<u64>> {
         let start = self.start.unwrap_or_default();
         self.size.map(|size| start..start + size.as_u64())
     }
 
-    /// The rules that its addresses break, as (key, problem) pairs.
-    fn problems(&self, of_programs: bool) -> Vec<(&'static str, String)> {
-        let mut problems = Vec::new();
-        let stated = [("start", self.start), ("size", self.size.map(Bytes::as_u64))];
-        for (key, value) in stated.into_iter().filter_map(|(key, value)| Some((key, value?))) {
-            if of_programs {
-                problems.push((key, "is for a memory of firmware; programs use all addresses".into()));
-            } else if value % PAGE_BYTES != 0 || value > LAST_ADDRESS || (key == "size" && value == 0) {
-                let least = if key == "size" { PAGE_BYTES } else { 0 };
-                problems.push((
-                    key,
-                    format!(
-                        "{value} is not allowed; expected a multiple of {PAGE_BYTES} from {least} to 2^40"
-                    ),
-                ));
-            }
-        }
-        if self.start.is_some() && self.size.is_none() {
-            problems.push(("size", "is missing; a memory with a start has one".into()));
-        }
-        problems
+    /// Whether it is on an interconnect.
+    pub fn is_on(&self, interconnect: &str) -> bool {
+        self.on.names().iter().any(|on| on == interconnect)
     }
 }
-
-/// The end of firmware's memories.
-const LAST_ADDRESS: u64 = 1 << 40;
 
 /// Where the network interface is, unless the run says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -159,13 +162,21 @@ pub struct InterfacePart {
 
 /// The table of a second-level cache.
 const SECOND_LEVEL: &str = "second_level_cache";
+
+/// Where memories are that programs see beside their own: in the device region, which
+/// is the same for all processes, behind what interfaces have of it.
+pub(super) const LOCAL_MEMORY: Range<u64> = 0x5f00_0000..0x6000_0000;
+
+/// The end of memories with a range.
+pub(super) const LAST_ADDRESS: u64 = 1 << 40;
+
 /// What runs on the processors of the program.
 pub const PROGRAM: &str = "program";
 /// What runs on a processor, before the name of a firmware.
 pub const FIRMWARE: &str = "firmware/";
 
 /// (dotted key, what is wrong and what is allowed).
-type Broken = (String, String);
+pub(super) type Broken = (String, String);
 
 impl NodeShape {
     /// The rules that the shape breaks.
@@ -237,7 +248,7 @@ impl NodeShape {
     }
 
     /// The problem with a name under `key` that no interconnect has.
-    fn unknown_interconnect(&self, key: &str, name: &str) -> Option<Broken> {
+    pub(super) fn unknown_interconnect(&self, key: &str, name: &str) -> Option<Broken> {
         (!self.interconnects.contains_key(name))
             .then(|| broken(key, unknown(name, "interconnect", self.interconnects.keys())))
     }
@@ -305,27 +316,61 @@ impl NodeShape {
                 let message = format!("has no parameters: the machine's file has no [memories.{name}]");
                 problems.push(broken(&key, message));
             }
-            let of_programs =
-                self.processors.values().any(|other| other.runs == PROGRAM && other.on == part.on);
-            problems.extend(
-                part.problems(of_programs)
-                    .into_iter()
-                    .map(|(field, message)| broken(&format!("{key}.{field}"), message)),
-            );
+            problems.extend(self.range_problems(&key, part));
+            problems.extend(port_problems(name, &key, part, machine));
             let on_key = format!("{key}.on");
-            problems.extend(self.unknown_interconnect(&on_key, &part.on));
-            if let Some(first) = homes.insert(&part.on, name) {
-                let message = format!(
-                    "{:?} has a memory at every address already: {first}; expected one for each",
-                    part.on
-                );
-                problems.push(broken(&on_key, message));
-            }
-            match self.interconnects.get(&part.on) {
-                None | Some(InterconnectPart::SnoopingBus {}) => {}
-                Some(_) => {
-                    let message = format!("{:?} is no snooping bus, and memories are on one", part.on);
+            for on in part.on.names() {
+                problems.extend(self.unknown_interconnect(&on_key, on));
+                if part.range().is_none()
+                    && let Some(first) = homes.insert(on, name)
+                {
+                    let message = format!(
+                        "{on:?} has a memory at every address already: {first}; expected one for each"
+                    );
                     problems.push(broken(&on_key, message));
+                }
+                match self.interconnects.get(on) {
+                    None | Some(InterconnectPart::SnoopingBus {}) => {}
+                    Some(_) => {
+                        let message = format!("{on:?} is no snooping bus, and memories are on one");
+                        problems.push(broken(&on_key, message));
+                    }
+                }
+            }
+        }
+        problems
+    }
+
+    /// The rules that a memory's addresses break. Those that programs see are where all
+    /// their processes find them at the same place.
+    fn range_problems(&self, key: &str, part: &MemoryPart) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        let of_program = self.processors.values().any(|own| own.runs == PROGRAM && part.is_on(&own.on));
+        match (part.start, part.size.map(Bytes::as_u64)) {
+            (None, None) => {}
+            (Some(_), None) => {
+                let message = "is missing; a memory with a start has one";
+                problems.push(broken(&format!("{key}.size"), message));
+            }
+            (start, Some(size)) => {
+                let stated = if start.is_some() { "start" } else { "size" };
+                let start = start.unwrap_or_default();
+                let is_whole = |value: u64| value.is_multiple_of(PAGE_BYTES);
+                let end = start.checked_add(size).filter(|end| *end <= LAST_ADDRESS);
+                if size == 0 || !is_whole(start) || !is_whole(size) || end.is_none() {
+                    let message = format!(
+                        "start {start:#x} and size {size} are not allowed; expected multiples of {PAGE_BYTES}, a \
+                         size above 0, and an end up to {LAST_ADDRESS:#x}"
+                    );
+                    let wrong = if size == 0 || !is_whole(size) { "size" } else { stated };
+                    problems.push(broken(&format!("{key}.{wrong}"), message));
+                } else if of_program && (start < LOCAL_MEMORY.start || end > Some(LOCAL_MEMORY.end)) {
+                    let Range { start: first, end } = LOCAL_MEMORY;
+                    let message = format!(
+                        "{start:#x} and {size} bytes are not from {first:#x} to {end:#x}, where the program's \
+                         processes find a memory beside their own"
+                    );
+                    problems.push(broken(&format!("{key}.{stated}"), message));
                 }
             }
         }
@@ -367,7 +412,10 @@ impl NodeShape {
             match self.interconnects.get(&part.on) {
                 None => problems.extend(self.unknown_interconnect(&key("on"), &part.on)),
                 Some(InterconnectPart::SnoopingBus {}) => {
-                    if !self.memories.values().any(|memory| memory.on == part.on) {
+                    let serves = |memory: &MemoryPart| {
+                        memory.is_on(&part.on) && (memory.range().is_none() || part.runs != PROGRAM)
+                    };
+                    if !self.memories.values().any(serves) {
                         let message =
                             format!("{:?} has no memory, which the processor's caches need", part.on);
                         problems.push(broken(&key("on"), message));
@@ -484,6 +532,29 @@ impl MachineConfig {
     }
 }
 
+/// The rules that the ports of a memory break.
+fn port_problems(name: &str, key: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+    let table = if name == "main_memory" { "main_memory".to_owned() } else { format!("memories.{name}") };
+    let parameters =
+        if name == "main_memory" { Some(&machine.main_memory) } else { machine.memories.get(name) };
+    let ports = parameters?.ports;
+    let (message, key) = match (part.on.names().len(), ports, part.range()) {
+        (1, None, _) | (2, Some(_), Some(_)) => return None,
+        (1, Some(_), _) => ("is for a memory on two interconnects".to_owned(), format!("{table}.ports")),
+        (2, None, Some(_)) => {
+            let message =
+                "is not stated; a memory on two interconnects has \"single\" or \"dual\"".to_owned();
+            (message, format!("{table}.ports"))
+        }
+        (2, _, None) => {
+            let message = "names two interconnects, and the memory has no start and size".to_owned();
+            (message, format!("{key}.on"))
+        }
+        (count, ..) => (format!("names {count} interconnects; expected one or two"), format!("{key}.on")),
+    };
+    Some(broken(&key, message))
+}
+
 /// What is wrong with a name that no part has, and what was probably meant.
 fn unknown<'a>(name: &str, what: &str, known: impl Iterator<Item = &'a String> + Clone) -> String {
     let names: Vec<&str> = known.map(String::as_str).collect();
@@ -491,6 +562,6 @@ fn unknown<'a>(name: &str, what: &str, known: impl Iterator<Item = &'a String> +
     format!("there is no {what} {name:?}; there are {}{hint}", names.join(", "))
 }
 
-fn broken(key: &str, message: impl Into<String>) -> Broken {
+pub(super) fn broken(key: &str, message: impl Into<String>) -> Broken {
     (key.to_owned(), message.into())
 }

@@ -17,6 +17,7 @@
 //! that stands on nothing describes a machine for all interfaces; of it, nothing
 //! is said.
 
+use narthex_interfaces::dma_engine::DmaDevice;
 use narthex_interfaces::{Attached, Attachment, without_effect};
 use narthex_memory::traffic::Traffic;
 use narthex_memory::{Kind, bridge};
@@ -92,10 +93,13 @@ impl MachineConfig {
             _ => 1,
         };
         let of_devices = issued.iter().copied().filter(|kind| !(beside && kind.is_uncached()));
+        let bus = &self.node.host().1.on;
+        let is_copied = self.node.dma_engines.values().any(|part| part.on.names().contains(bus));
+        let of_engines = is_copied.then_some(DmaDevice::TRANSACTIONS).into_iter().flatten();
         Traffic {
             processors,
             caches: processors * caches,
-            of_devices: of_devices.collect(),
+            of_devices: of_devices.chain(of_engines).collect(),
             has_caches: true,
         }
     }

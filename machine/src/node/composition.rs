@@ -33,6 +33,8 @@ pub(super) struct SeatPlace {
     pub seat: usize,
     /// The process that uses it.
     pub process: u8,
+    /// It is the port of an engine.
+    pub is_engine: bool,
 }
 
 impl Node {
@@ -138,8 +140,12 @@ impl Composition for Node {
             }
             return transaction;
         };
-        let transaction = self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
-        if let Some(problem) = self.refusal(place, &transaction) {
+        let mut transaction =
+            self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
+        if place.is_engine {
+            // An engine is built before its place among the agents is known.
+            transaction.agent = agent;
+        } else if let Some(problem) = self.refusal(place, &transaction) {
             self.fail_at(now, place.process.into(), &problem);
             return None;
         }
@@ -148,7 +154,13 @@ impl Composition for Node {
 
     fn refuse(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
         match self.seat(agent) {
-            None => self.processors[usize::from(agent.0)].memory.push(transaction).map(Refusal::Push),
+            None => {
+                let index = usize::from(agent.0);
+                if self.processors[index].waiting.is_at_it() {
+                    self.see_snoop(now, index, transaction.address);
+                }
+                self.processors[index].memory.push(transaction).map(Refusal::Push)
+            }
             Some(place) => {
                 self.with_seat(now, place, |device, context| device.refuse(place.seat, context, transaction))
             }
@@ -180,8 +192,18 @@ impl Composition for Node {
         self.with_seat(now, place, |device, context| device.home(place.seat, context, transaction))
     }
 
-    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.memories[usize::from(memory.0)].answer(transaction)
+    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        self.memories[usize::from(memory.0)].answer(now, transaction)
+    }
+
+    fn memory_access_time(&mut self, now: Time, memory: MemoryId) -> Duration {
+        self.memories[usize::from(memory.0)].time(now)
+    }
+
+    fn access_memory(&mut self, memory: MemoryId, transaction: &Transaction, response: &mut Response) {
+        // A loop that reads it is executed: others write it without a word to this bus.
+        self.stop_watching_buses();
+        self.memories[usize::from(memory.0)].access(transaction, response);
     }
 
     fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {

@@ -78,6 +78,9 @@ impl Node {
         self.depart(now);
         self.look_at_lines(now, place.device);
         interconnects::ask(self, now, place.on, place.agent);
+        if place.is_engine {
+            self.ask_beside(now, place);
+        }
         self.report_fault(now, place.process);
     }
 
@@ -103,13 +106,18 @@ impl Node {
         }
         self.look_at_lines(now, device);
         self.depart(now);
-        for seat in beside {
-            let place = self.seat_of(device, seat);
-            interconnects::ask(self, now, place.on, place.agent);
-        }
+        self.ask_beside(now, place);
         self.report_fault(now, process);
         if let Err(fault) = accessed {
             self.fail_on(now, transaction.agent.0.into(), &fault.0);
+        }
+    }
+
+    /// Asks for the interconnects of all seats beside one.
+    fn ask_beside(&mut self, now: Time, place: SeatPlace) {
+        for seat in self.devices[place.device].seats_beside(place.seat) {
+            let place = self.seat_of(place.device, seat);
+            interconnects::ask(self, now, place.on, place.agent);
         }
     }
 

@@ -192,7 +192,8 @@ impl Node {
             first_seats.push(seats.len());
             for (seat, (own, &on)) in own.seats().iter().zip(on).enumerate() {
                 let agent = AgentId((processors.len() + seats.len()) as u8);
-                seats.push(SeatPlace { agent, on, device, seat, process: own.process });
+                let (process, is_engine) = (own.process, own.is_engine);
+                seats.push(SeatPlace { agent, on, device, seat, process, is_engine });
             }
         }
         Node {

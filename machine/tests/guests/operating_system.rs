@@ -163,9 +163,7 @@ impl DeviceDescription for Registrar {
             registers: vec![REGISTERS],
             homes: Vec::new(),
             concern: 0..0,
-            is_coherent: false,
-            lines: 0,
-            refuses: false,
+            ..DeviceSeat::default()
         }]
     }
 

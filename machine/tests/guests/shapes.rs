@@ -92,7 +92,7 @@ impl DeviceDescription for SharedRegisters {
             concern: 0..0,
             is_coherent: false,
             lines: if last == Some(start) { self.lines } else { 0 },
-            refuses: false,
+            ..DeviceSeat::default()
         };
         self.seats.iter().map(seat).collect()
     }

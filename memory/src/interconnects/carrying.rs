@@ -101,7 +101,7 @@ pub(crate) fn home<C: Composition>(
     transaction: &Transaction,
 ) -> HomeReply {
     match home {
-        Home::Memory(memory) => composition.memory(memory, transaction),
+        Home::Memory(memory) => composition.memory(now, memory, transaction),
         Home::Agent(agent) => composition.home(now, agent, transaction),
         Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
     }
@@ -200,6 +200,7 @@ pub(crate) fn access<C: Composition>(
     }
     match device {
         Home::Agent(agent) => composition.access(now, agent, transaction, response),
-        Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are uncached"),
+        Home::Memory(memory) => composition.access_memory(memory, transaction, response),
+        Home::Beyond(_) => unreachable!("a bridge has no registers"),
     }
 }

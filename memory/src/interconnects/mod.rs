@@ -156,7 +156,17 @@ pub trait Composition {
     fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply;
 
     /// The same where the home is a memory.
-    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply;
+    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply;
+
+    /// The time of an uncached access to a memory that begins now.
+    fn memory_access_time(&mut self, _now: Time, _memory: MemoryId) -> Duration {
+        unreachable!("no memory is uncached")
+    }
+
+    /// Carries out an uncached access to a memory at its end.
+    fn access_memory(&mut self, _memory: MemoryId, _transaction: &Transaction, _response: &mut Response) {
+        unreachable!("no memory is uncached")
+    }
 
     /// A memory takes bytes that a cache supplied to another.
     fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData);

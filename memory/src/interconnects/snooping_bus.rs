@@ -209,6 +209,9 @@ impl Rules for SnoopingBus {
             Home::Agent(device) if transaction.kind.is_uncached() => {
                 Answer::after(composition.access_time(device, transaction.kind))
             }
+            Home::Memory(memory) if transaction.kind.is_uncached() => {
+                Answer::after(composition.memory_access_time(now, memory))
+            }
             home => block_transaction(composition, now, &[on], home, &transaction),
         };
         Self::occupy(composition, now, on, transaction, answer);

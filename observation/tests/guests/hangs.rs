@@ -1,13 +1,27 @@
 //! A run that makes no progress ends with exit code 3 and says who waits
 //! for whom.
 
-use narthex_machine::{Failure, RunRequest};
+use std::hash::Hasher;
+use std::ops::ControlFlow;
+
+use narthex_cores::linux::Program;
+use narthex_interfaces::address_names::AddressName;
+use narthex_interfaces::{Context, Device, DeviceDescription, DeviceSeat, QueueState, RegisterFault};
+use narthex_kernel::simulation::{Ending, Limits, Simulation};
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_machine::compose::Blueprint;
+use narthex_machine::node::Node;
+use narthex_machine::{Failure, RunRequest, config};
+use narthex_memory::interconnects::Refusal;
+use narthex_memory::{Kind, Response, Transaction};
+use narthex_observation::hang::Hang;
 use serde_json::Value;
 
 use crate::failure;
 use crate::support::exchange::{Exchange, both_ways, exchange};
 use crate::support::machines::{INTERFACES, MACHINES, machines_and_interfaces};
-use crate::support::{request, with};
+use crate::support::{program, request, with};
 
 /// The failure of a run that gets stuck, found out soon after all queues are full.
 fn stuck(request: RunRequest, guest: &Exchange) -> Failure {
@@ -274,4 +288,101 @@ fn the_document_has_the_explanation_for_tools() {
     assert!(failure.message.contains(hang["summary"].as_str().unwrap()));
     assert!(document["simulated_ps"] == hang["at_ps"] && hang["since_ps"].as_u64() > Some(0));
     assert!(document["nodes"].as_array().is_some_and(|nodes: &Vec<Value>| nodes.len() == 2));
+}
+
+/// A device that refuses every access to its registers.
+#[derive(Clone)]
+struct Refusing;
+
+impl Archived for Refusing {
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Result<(), Damage> {
+        Ok(())
+    }
+}
+
+impl Device for Refusing {
+    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+        Duration::ZERO
+    }
+
+    fn access(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _transaction: &Transaction,
+        _response: &mut Response,
+    ) -> Result<(), RegisterFault> {
+        unreachable!("every access is refused")
+    }
+
+    fn refuse(
+        &mut self,
+        _seat: usize,
+        _context: &mut Context<'_>,
+        _transaction: &Transaction,
+    ) -> Option<Refusal> {
+        Some(Refusal::Retry)
+    }
+}
+
+impl DeviceDescription for Refusing {
+    fn seats(&self) -> Vec<DeviceSeat> {
+        let name = "the serviced space".to_owned();
+        let registers = std::iter::once(0x5f80_0000..0x5f80_1000).collect();
+        vec![DeviceSeat { name, registers, refuses: true, ..DeviceSeat::default() }]
+    }
+
+    fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
+        (0x5f80_0000..0x5f80_1000).contains(&address).then(|| AddressName::whole("serviced space"))
+    }
+
+    fn hash_state(&self, _seat: usize, _hasher: &mut dyn Hasher) {}
+
+    fn statistics(&self) -> Vec<&dyn StatisticSet> {
+        Vec::new()
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        Vec::new()
+    }
+
+    fn queue(&self, _seat: usize) -> QueueState {
+        QueueState::of("serviced space", 0, None)
+    }
+}
+
+fn refused_for_ever(settings: &[&str]) -> Result<Vec<Node>, String> {
+    let machine = config::load("hpca98").and_then(|machine| machine.with_settings(settings));
+    let machine = machine.map_err(|error| error.to_string())?;
+    let elf = program("li s0, 0x5f800000\n ld t0, 8(s0)\n exit 0");
+    let guest = Program::parse("guest", elf).expect("a sound program");
+    let interface = "NI2w".parse().expect("an interface");
+    let request = request("hpca98", "NI2w");
+    let blueprint = Blueprint::new(&machine.config, interface, guest, &request)
+        .with_device(&["bus"], || Box::new(Refusing));
+    let node = blueprint.node(0).map_err(|failure| failure.to_string())?;
+    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
+    let limits = Limits { patience: Duration::from_ns(20_000), ..Limits::default() };
+    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
+    assert!(matches!(ending, Ending::NoProgress(_)), "{ending:?}");
+    Ok(simulation.into_partitions())
+}
+
+#[test]
+fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_named() {
+    let mut nodes = refused_for_ever(&["bus.retry_cycles=3"]).expect("it is wired");
+    let text = Hang::of(&mut nodes, Time::from_ps(20_000_000)).explanation();
+    assert_says(
+        &text.text,
+        &[
+            "the serviced space refuses processor 0, which loads serviced space",
+            "again and again (livelock)",
+            "waits for an answer to its memory access",
+            "times by the serviced space, and is tried again",
+        ],
+    );
+    assert_eq!(text.document["nodes"][0]["refused"][0]["by"], "the serviced space");
+    assert!(text.document["nodes"][0]["refused"][0]["times"].as_u64() > Some(1_000));
+    let refused = refused_for_ever(&[]).map(drop).expect_err("it does not say what a refusal takes");
+    assert_says(&refused, &["the serviced space may refuse", "does not state retry_cycles"]);
 }

@@ -142,6 +142,7 @@ impl Bench {
                 bytes: MainMemory::default(),
                 access_time: Duration::from_ns(100),
                 block_bytes: BLOCK_BYTES as u64,
+                busy_until: None,
             },
             agents: vec![agent(BUS), agent(BUS), agent(of_device)],
             due: EventQueue::new(),
@@ -260,9 +261,9 @@ impl Composition for Bench {
         HomeReply { data, delay: Duration::from_ns(30) }
     }
 
-    fn memory(&mut self, memory: MemoryId, transaction: &Transaction) -> HomeReply {
+    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
         assert_eq!(memory, MEMORY);
-        self.memory.answer(transaction)
+        self.memory.answer(now, transaction)
     }
 
     fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
