@@ -89,7 +89,11 @@ static PROGRAMMING: Programming = Programming {
     constants: &[("DMA_BUSY", DMA_BUSY, "SEND_DMA and RECEIVE_DMA: the transfer is under way.")],
     facts: &[DMA_ABOVE],
     // The FIFO's registers have no place for the rest of a larger header, and the user's memory neither.
-    requirements: &[Requirement::PlainHeader, Requirement::ContiguousFrames, Requirement::OneProcess(NOT_SHARED)],
+    requirements: &[
+        Requirement::PlainHeader,
+        Requirement::ContiguousFrames,
+        Requirement::OneProcess(NOT_SHARED),
+    ],
 };
 
 /// The parameters of a FIFO interface with user-level DMA.

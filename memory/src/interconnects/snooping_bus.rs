@@ -24,11 +24,11 @@ use narthex_kernel::{Archive, Clock, Damage, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
+use super::refusals::{Refusal, Refusals, Refused};
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
     Step, Underway, block_transaction, complete, snarf,
 };
-use super::refusals::{Refusal, Refusals, Refused};
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
@@ -269,7 +269,8 @@ impl Rules for SnoopingBus {
     }
 
     fn peek(&self, block: u64) -> Option<&[u8]> {
-        let pushed = || self.refusals.as_ref()?.push.as_ref().filter(|push| push.address == block)?.data.as_deref();
+        let pushed =
+            || self.refusals.as_ref()?.push.as_ref().filter(|push| push.address == block)?.data.as_deref();
         self.underway.as_ref().and_then(|underway| underway.peek(block)).or_else(pushed)
     }
 
@@ -354,7 +355,10 @@ impl SnoopingBus {
         if transaction.kind.is_uncached() {
             let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
             let asked = bus.seats.refuses(device);
-            return asked.then(|| composition.refuse(now, device, transaction)).flatten().map(|why| (device, why));
+            return asked
+                .then(|| composition.refuse(now, device, transaction))
+                .flatten()
+                .map(|why| (device, why));
         }
         let mut next = 0;
         while let Some((place, agent)) = Self::of(composition, on).seats.refusing(next, transaction) {
