@@ -27,7 +27,8 @@ def run(source, tmp_path, nodes):
 
 
 def test_every_example_is_tested():
-    sources = {path.name for path in (GUEST / "examples").iterdir()} - {"README.md"}
+    # The forwarder is a machine, which test_firmware.py runs.
+    sources = {path.name for path in (GUEST / "examples").iterdir()} - {"README.md", "forwarder.toml"}
     assert sources == set(PRINTED)
 
 

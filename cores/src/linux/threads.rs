@@ -96,7 +96,7 @@ impl Threads {
     /// A thread ends: the word that is to become zero. None: it was the last one,
     /// and its process ends with the code of the first.
     pub fn exit(&mut self, place: usize, code: u8) -> Result<u64, u8> {
-        if place == 0 {
+        if self.number(place) == PROCESS {
             self.exit_code = Some(code);
         }
         let thread = self.places[place].take();

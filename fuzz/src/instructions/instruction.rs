@@ -153,13 +153,15 @@ pub fn opcode_of(pattern: &Pattern) -> u32 {
 }
 
 /// The instructions of four bytes with one of these major opcodes, but for system
-/// calls and the like, and hints, which may mean something to a simulator.
+/// calls and the like, hints, which may mean something to a simulator, and operations on
+/// cache blocks, which the reference's processor has not.
 pub fn family(opcodes: &[u32]) -> Vec<&'static Pattern> {
     let may_stop = |pattern: &Pattern| {
         [opcode::OP_IMM, opcode::SYSTEM].contains(&opcode_of(pattern)) && pattern.rd.is_none()
     };
+    let has_reference = |pattern: &Pattern| !pattern.name.starts_with("cbo.") && !may_stop(pattern);
     let all = instructions().iter();
-    all.filter(|pattern| opcodes.contains(&opcode_of(pattern)) && !may_stop(pattern)).collect()
+    all.filter(|pattern| opcodes.contains(&opcode_of(pattern)) && has_reference(pattern)).collect()
 }
 
 /// The instructions of two bytes that stand for one of which `is_wanted` holds,

@@ -123,10 +123,10 @@ fn streams_look_like_pipes_and_have_no_terminal() {
 #[test]
 fn an_unknown_call_is_named_once() {
     let mut process = Process::new();
-    let first = process.call(220, &[]);
-    let text = "system call 220 (clone) is not simulated: the program gets ENOSYS".to_string();
+    let first = process.call(260, &[]);
+    let text = "system call 260 (wait4) is not simulated: the program gets ENOSYS".to_string();
     assert_eq!(first, CallResult { value: -38, effect: Some(Effect::Notice(text)), pages: 0 });
-    assert_eq!(process.call(220, &[]), CallResult::from(-38));
+    assert_eq!(process.call(260, &[]), CallResult::from(-38));
     assert!(
         matches!(process.call(7777, &[]).effect, Some(Effect::Notice(text)) if text.contains("7777 (unknown)"))
     );
