@@ -415,4 +415,4 @@ def test_check_says_how_a_machine_is_given_its_firmware(tmp_path):
     (tmp_path / "service.toml").write_text(example, encoding="utf-8")
     done = narthex("machine", "check", "service.toml", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stdout == "service.toml is a machine that can be run, once it is given --firmware NAME=FILE\n"
+    assert "can be run, once it is given --firmware NAME=FILE" in done.stdout

@@ -28,7 +28,10 @@ def run(source, tmp_path, nodes):
 
 def test_every_example_is_tested():
     # The forwarder is a machine, which test_firmware.py runs.
-    sources = {path.name for path in (GUEST / "examples").iterdir()} - {"README.md", "forwarder.toml"}
+    sources = {path.name for path in (GUEST / "examples").iterdir()} - {
+        "README.md",
+        "forwarder.toml",
+    }
     assert sources == set(PRINTED)
 
 
