@@ -281,6 +281,7 @@ impl<T: Timing> Processor<T> {
     }
 
     /// Takes the interrupt that is due before the next instruction.
+    #[cold]
     fn take_interrupt<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
         let core = &mut *self.core;
         match core.trap.take_interrupt(core.pc) {
@@ -298,6 +299,7 @@ impl<T: Timing> Processor<T> {
 
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
+    #[inline]
     fn stop_for<P: Port>(&mut self, exit: Exit, port: &mut P) -> Option<Stop> {
         match exit {
             Exit::Continue => None,

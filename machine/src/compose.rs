@@ -24,6 +24,7 @@ use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::page_frames::PageFrames;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
+use narthex_memory::third_level::ThirdLevel;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
@@ -230,9 +231,17 @@ impl<'a> Blueprint<'a> {
                 access_time: config.access_time,
                 block_bytes: self.block_bytes(),
                 busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
+                third_level: self.third_level(name),
             }
         };
         parts.map(memory).collect()
+    }
+
+    /// The cache in front of a memory, if it has one.
+    fn third_level(&self, memory: &str) -> Option<Box<ThirdLevel>> {
+        self.config.node.memories[memory].cache.as_ref()?;
+        let config = self.config.third_level_cache.as_ref().expect("checked with the machine");
+        Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
     }
 
     /// A process about to start, with its first processor; what it needs is in memory.

@@ -307,6 +307,7 @@ impl Bus {
 
     /// The granted agent's transaction occupies the bus from now on, `delay`
     /// longer than its kind's cycles. Returns when [`Bus::release`] is due.
+    #[inline(always)]
     pub fn occupy(&mut self, now: Time, kind: Kind, delay: Duration) -> Time {
         let cycles = self.occupancy_cycles[kind.index()] + self.clock.cycles_that_cover(delay);
         let end = self.clock.after(now, cycles);
@@ -335,6 +336,7 @@ impl Bus {
         self.next_grant(now)
     }
 
+    #[inline]
     fn next_grant(&mut self, now: Time) -> Option<Time> {
         if self.busy || self.waiting.is_empty() {
             return None;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
+use crate::third_level::ThirdLevel;
 use crate::transaction::{HomeReply, Response, Transaction};
 
 /// The ports of a memory that is on two interconnects.
@@ -34,6 +35,8 @@ pub struct HomeMemory {
     pub block_bytes: u64,
     /// Until when its only port is taken; none where no other interconnect shares it.
     pub busy_until: Option<Time>,
+    /// The cache in front of it.
+    pub third_level: Option<Box<ThirdLevel>>,
 }
 
 impl HomeMemory {
@@ -46,7 +49,22 @@ impl HomeMemory {
         let fetches = transaction.kind.fetches_block();
         let data = fetches.then(|| self.bytes.read_block(transaction.address, self.block_bytes as usize));
         let moves_block = data.is_some() || transaction.data.is_some();
-        HomeReply { data, delay: if moves_block { self.time(now) } else { Duration::ZERO } }
+        let delay = match &self.third_level {
+            _ if !moves_block => Duration::ZERO,
+            None => self.time(now),
+            Some(_) => self.time_through_cache(now, transaction),
+        };
+        HomeReply { data, delay }
+    }
+
+    /// The time of a transaction on a block that meets the cache first.
+    #[inline(never)]
+    fn time_through_cache(&mut self, now: Time, transaction: &Transaction) -> Duration {
+        let Some(cache) = &mut self.third_level else { return self.time(now) };
+        match transaction.data {
+            Some(_) => cache.write(now, transaction.address, self.access_time),
+            None => cache.read(now, transaction.address, self.access_time),
+        }
     }
 
     /// The time of an access that begins at `now`, until its port is free included.
@@ -84,9 +102,13 @@ impl HomeMemory {
 
 impl Archived for HomeMemory {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let HomeMemory { bytes, access_time: _, block_bytes: _, busy_until } = self;
+        let HomeMemory { bytes, access_time: _, block_bytes: _, busy_until, third_level } = self;
         bytes.archive(archive)?;
-        archive.value(busy_until)
+        archive.value(busy_until)?;
+        let Some(cache) = third_level else { return Ok(()) };
+        let fixed = cache.fixed();
+        archive.value(cache)?;
+        archive.ensure(cache.fixed() == fixed, "a third-level cache is another one than the machine's")
     }
 }
 
@@ -97,7 +119,13 @@ mod tests {
 
     fn memory(busy_until: Option<Time>) -> HomeMemory {
         let access_time = Duration::from_ns(10);
-        HomeMemory { bytes: MainMemory::default(), access_time, block_bytes: 64, busy_until }
+        HomeMemory {
+            bytes: MainMemory::default(),
+            access_time,
+            block_bytes: 64,
+            busy_until,
+            third_level: None,
+        }
     }
 
     fn at(nanoseconds: u64) -> Time {

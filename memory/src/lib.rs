@@ -23,6 +23,7 @@
 //! | [`interconnects`] | what carries transactions between agents: one kind a file |
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`home_memory`] | a memory on an interconnect |
+//! | [`third_level`] | a cache in front of a memory |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
 //! | [`page_frames`] | in which frame each page of a process is |
@@ -46,6 +47,7 @@ pub mod pages;
 pub mod port;
 pub mod processor_memory;
 pub mod protocols;
+pub mod third_level;
 pub mod traffic;
 pub mod transaction;
 pub mod translation;

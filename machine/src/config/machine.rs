@@ -9,7 +9,7 @@ use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::processor_memory::{self, block_buffers, second_level};
-use narthex_memory::{bridge, bus, cache, main_memory, protocols};
+use narthex_memory::{bridge, bus, cache, main_memory, protocols, third_level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct MachineConfig {
     /// The processor's second-level cache, below its data and instruction caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_level_cache: Option<second_level::Config>,
+    /// The cache in front of a memory, which all that use it share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub third_level_cache: Option<third_level::Config>,
     /// The processor's store buffer.
     pub store_buffer: processor_memory::StoreBufferConfig,
     /// The processor's block buffers.
@@ -176,6 +179,10 @@ impl MachineConfig {
         }
     }
 
+    fn third_level_problems(&self) -> Vec<(&'static str, String)> {
+        self.third_level_cache.as_ref().map_or_else(Vec::new, |third| third.problems(self.block()))
+    }
+
     /// The rules that the second level breaks below the caches above it.
     fn second_level_problems(&self) -> Vec<(&'static str, String)> {
         let Some(second) = &self.second_level_cache else { return Vec::new() };
@@ -217,6 +224,7 @@ impl MachineConfig {
             ("data_cache", self.data_cache.problems()),
             ("instruction_cache", instruction_cache),
             ("second_level_cache", self.second_level_problems()),
+            ("third_level_cache", self.third_level_problems()),
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),

@@ -117,6 +117,9 @@ pub struct MemoryPart {
     /// fit into it, and may use all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
+    /// The table of the cache in front of it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
 }
 
 /// The name of an interconnect, or a list of them.
@@ -160,6 +163,8 @@ pub struct InterfacePart {
     pub on: Vec<String>,
 }
 
+/// The table of a cache in front of a memory.
+const THIRD_LEVEL: &str = "third_level_cache";
 /// The table of a second-level cache.
 const SECOND_LEVEL: &str = "second_level_cache";
 
@@ -308,7 +313,7 @@ impl NodeShape {
     }
 
     fn memory_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
-        let mut problems = Vec::new();
+        let mut problems = Vec::from_iter(self.idle_cache_problem(machine));
         let mut homes: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, part) in &self.memories {
             let key = format!("node.memories.{name}");
@@ -318,6 +323,7 @@ impl NodeShape {
             }
             problems.extend(self.range_problems(&key, part));
             problems.extend(port_problems(name, &key, part, machine));
+            problems.extend(cache_problem(&key, part, machine));
             let on_key = format!("{key}.on");
             for on in part.on.names() {
                 problems.extend(self.unknown_interconnect(&on_key, on));
@@ -339,6 +345,15 @@ impl NodeShape {
             }
         }
         problems
+    }
+
+    /// A table of a cache that is in front of no memory.
+    fn idle_cache_problem(&self, machine: &MachineConfig) -> Option<Broken> {
+        let is_idle = machine.third_level_cache.is_some()
+            && self.memories.values().all(|memory| memory.cache.is_none());
+        let message = "describes a cache that is in front of no memory: no memory of [node.memories] has \
+                       cache = \"third_level_cache\"";
+        is_idle.then(|| broken(THIRD_LEVEL, message))
     }
 
     /// The rules that a memory's addresses break. Those that programs see are where all
@@ -530,6 +545,24 @@ impl MachineConfig {
             _ => None,
         }
     }
+}
+
+/// The rule that the cache in front of a memory breaks.
+fn cache_problem(key: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+    let name = part.cache.as_ref()?;
+    let message = if name != THIRD_LEVEL {
+        format!(
+            "there is no cache {name:?} for a memory; there is {THIRD_LEVEL}{}",
+            did_you_mean(name, [THIRD_LEVEL])
+        )
+    } else if machine.third_level_cache.is_none() {
+        format!("has no parameters: the machine's file has no [{THIRD_LEVEL}]")
+    } else if part.range().is_some() {
+        "a memory with a range of addresses has no cache: processors reach it uncached".into()
+    } else {
+        return None;
+    };
+    Some(broken(&format!("{key}.cache"), message))
 }
 
 /// The rules that the ports of a memory break.

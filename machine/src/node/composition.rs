@@ -192,6 +192,7 @@ impl Composition for Node {
         self.with_seat(now, place, |device, context| device.home(place.seat, context, transaction))
     }
 
+    #[inline(always)]
     fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
         self.memories[usize::from(memory.0)].answer(now, transaction)
     }

@@ -120,6 +120,8 @@ impl Node {
         sets.extend(misses.map(|set| ("", set as &dyn StatisticSet)));
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
+        let third = self.memories.iter().filter_map(|memory| memory.third_level.as_ref());
+        sets.extend(third.map(|cache| ("", &cache.statistics as &dyn StatisticSet)));
         let of_devices = self.devices.iter().flat_map(|device| device.statistics());
         sets.extend(of_devices.map(|set| ("", set)));
         sets.extend(others.iter().flat_map(Interconnect::statistics));

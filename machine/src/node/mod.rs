@@ -304,6 +304,7 @@ impl Node {
 
     /// Lets a processor execute until `until` or until it needs something: why it
     /// has stopped.
+    #[inline(always)]
     fn run_processor(&mut self, index: usize, until: Time) -> Stop {
         let unit = &mut self.processors[index];
         if unit.waiting.is_watching() {
@@ -360,7 +361,13 @@ impl Node {
 
     /// Loads of a processor that were under way have their values at `at`; if it needs
     /// one of them, it goes on then. Says whether there were any.
+    #[inline]
     fn deliver_loads(&mut self, index: usize, at: Time) -> bool {
+        self.processors[index].memory.has_miss_registers() && self.deliver_arrivals(index, at)
+    }
+
+    #[inline(never)]
+    fn deliver_arrivals(&mut self, index: usize, at: Time) -> bool {
         let NodeProcessor { processor, memory, state, .. } = &mut self.processors[index];
         let mut any = false;
         while let Some(Arrival { register, value }) = memory.next_arrival() {
@@ -377,6 +384,7 @@ impl Node {
     }
 
     /// A processor's access is done; it repeats it at `now`.
+    #[inline]
     fn wake(&mut self, index: usize, now: Time) {
         let unit = &mut self.processors[index];
         unit.state = State::Woken;

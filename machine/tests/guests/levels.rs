@@ -139,6 +139,66 @@ fn statistics_tell_what_each_level_served() {
     assert!(one_level["nodes"][0]["statistics"].get("second_level_hits").is_none());
 }
 
+/// The machine of one level with a third in front of its memory: a direct-mapped cache of
+/// 1 KiB above 16 KiB in 28 ns.
+fn with_third_level(name: &str, more: &str) -> RunRequest {
+    let text = format!(
+        "base = \"hpca98\"\n[data_cache]\nsize = \"1KiB\"\n[node.memories.main_memory]\n\
+         cache = \"third_level_cache\"\n[third_level_cache]\nsize = \"16KiB\"\nassociativity = 4\n\
+         access_time = \"28ns\"\n{more}"
+    );
+    let path = std::env::temp_dir().join(format!("narthex-{}-third-{name}.toml", std::process::id()));
+    std::fs::write(&path, text).expect("room for a file");
+    RunRequest { machine: path.display().to_string(), nodes: Some(1), ..fixed_hpca98("NI2w") }
+}
+
+#[test]
+fn a_third_level_serves_what_its_memory_has_served_before() {
+    use crate::timing::{assert_costs, measure};
+    let third = with_third_level("times", "");
+    // 4 bus cycles, the third level's 28 ns, and memory's 120 ns where it lacks the block.
+    assert_costs(&third, 4, "", "ld a0, 0(s2)", 16 + 28 + 120);
+    let evicted = "addi s2, s2, 64\n ld a0, 0(s2)\n ld a0, 1024(s2)";
+    assert_costs(&third, 4, evicted, "ld a0, 0(s2)", 16 + 28);
+    // A dirty victim goes there first.
+    let dirty = "addi s2, s2, 64\n ld a0, 1024(s2)\n sd a0, 0(s2)";
+    assert_costs(&third, 4, dirty, "ld a0, 1024(s2)", 2 * (16 + 28));
+    let (_, document) = measure(&third, dirty, "ld a0, 1024(s2)", 0);
+    let counted =
+        ["third_level_hits", "third_level_misses", "third_level_written", "third_level_written_back"];
+    // Besides both there are the stack, the information page and the block of the edge.
+    assert_eq!(counted.map(|name| statistic(&document, 0, name)), [1, 5, 1, 0]);
+}
+
+#[test]
+fn a_third_level_changes_no_byte_and_rests_in_a_checkpoint() {
+    let third = RunRequest { nodes: Some(2), ..with_third_level("messages", "") };
+    let run = |threads| run_guest(&RunRequest { threads, ..third.clone() }, &ping_pong(20, 200)).unwrap();
+    assert_eq!(run(1), run(2));
+    checkpoints::check(&third, &ping_pong(10, 64));
+    wait_loops::compared(&third, &ping_pong(20, 56));
+}
+
+#[test]
+fn a_third_level_in_front_of_nothing_is_refused_with_file_and_key() {
+    let refused = |name: &str, more: &str, setting: &str| {
+        failure(&with(with_third_level(name, more), setting), "exit 0").to_string()
+    };
+    assert!(
+        refused("word", "", "node.memories.main_memory.cache=third_level")
+            .contains("did you mean `third_level_cache`")
+    );
+    assert!(
+        refused("size", "", "third_level_cache.size=100B")
+            .contains("third_level_cache.size: 100B is not a power of two")
+    );
+    let local = "[node.memories.sram]\non = \"bus\"\nstart = 0x5f000000\nsize = \"64KiB\"\ncache = \
+                 \"third_level_cache\"\n[memories.sram]\naccess_time = \"8ns\"";
+    assert!(
+        refused("local", local, "machine.seed=1").contains("a memory with a range of addresses has no cache")
+    );
+}
+
 #[test]
 fn levels_that_do_not_fit_are_refused_with_file_and_key() {
     for (setting, key, reason) in [

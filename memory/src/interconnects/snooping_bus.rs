@@ -112,6 +112,7 @@ impl SnoopingBus {
     }
 
     /// A transaction has the bus until the kind's cycles and `delay` are over.
+    #[inline(always)]
     fn occupy<C: Composition>(
         composition: &mut C,
         now: Time,

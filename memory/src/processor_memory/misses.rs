@@ -157,6 +157,12 @@ impl ProcessorMemory {
         self.misses.as_ref().is_some_and(|misses| misses.any_waiting())
     }
 
+    /// Whether the processor may go on while a load is under way.
+    #[inline]
+    pub fn has_miss_registers(&self) -> bool {
+        self.misses.is_some()
+    }
+
     /// A load that was under way and is over, each once.
     pub fn next_arrival(&mut self) -> Option<Arrival> {
         let misses = self.misses.as_mut()?;
@@ -227,8 +233,15 @@ impl ProcessorMemory {
     }
 
     /// Loads end whose block is in the caches by now.
+    #[inline]
     pub(super) fn end_loads(&mut self) {
-        let Some(mut misses) = self.misses.take() else { return };
+        if let Some(misses) = self.misses.take() {
+            self.end_loads_in(misses);
+        }
+    }
+
+    #[inline(never)]
+    fn end_loads_in(&mut self, mut misses: Box<MissRegisters>) {
         for place in 0..misses.count() {
             let Register::Waiting { address, size, claimed, .. } = misses.registers[place] else { continue };
             let mut bytes = [0; 8];

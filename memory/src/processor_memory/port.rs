@@ -239,6 +239,7 @@ impl ProcessorPort<'_> {
     }
 
     /// The store of bytes in one block: most stores that are not fast.
+    #[inline(always)]
     pub(super) fn store_in_block(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
         let filling = self.own.filling(address);
         let most = match filling {

@@ -330,6 +330,7 @@ impl ProcessorMemory {
     /// The transaction for the pending miss: first the write-back of a dirty
     /// victim, then the block, as the line's state asks for by now. None: the
     /// access needs nothing any more.
+    #[inline(always)]
     fn issue_block(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
         if self.second.is_some() {
             return self.issue_from_second_level(address, access);
@@ -347,6 +348,7 @@ impl ProcessorMemory {
     }
 
     /// The transaction for a block of the cache that the interconnect sees.
+    #[inline(always)]
     fn request(&self, block: u64, request: Request) -> (Issued, Transaction) {
         let kind = match request {
             Request::Read => Kind::Read,
@@ -440,6 +442,7 @@ impl ProcessorMemory {
     }
 
     /// Empties a line for `block`; the write-back that it takes, if any.
+    #[inline(always)]
     fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
         let (victim, data) = self.data.make_room(block)?;
         Some((Issued::WriteBack, self.given_up(victim, data)?))

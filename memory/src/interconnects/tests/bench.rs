@@ -143,6 +143,7 @@ impl Bench {
                 access_time: Duration::from_ns(100),
                 block_bytes: BLOCK_BYTES as u64,
                 busy_until: None,
+                third_level: None,
             },
             agents: vec![agent(BUS), agent(BUS), agent(of_device)],
             due: EventQueue::new(),

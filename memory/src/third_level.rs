@@ -1,0 +1,219 @@
+//! A third-level cache: in front of a memory, shared by all that miss into it.
+//!
+//! ```text
+//!   second levels, devices ──── interconnect ──── third level ──── memory
+//!                                                 access_time      access_time
+//! ```
+//!
+//! It is on the memory's side of the interconnect, so a block is in one place here, and
+//! nothing here takes part in coherence: what the caches above hold is none of its
+//! business, and it is neither inclusive nor exclusive of them. It keeps which blocks it
+//! has and which of them the memory lacks; the bytes of both are kept once, with the
+//! memory.
+//!
+//! **Time.** A block that is here takes `access_time`. One that is not takes that and then
+//! the memory's. A block that is written comes here and goes no further. A dirty block
+//! that is replaced goes to the memory behind the read that replaces it, through a buffer:
+//! it delays no one but the next access of the memory.
+
+use narthex_kernel::quantity::Bytes;
+use narthex_kernel::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of a third-level cache. Its blocks are the node's coherence blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bytes that the cache holds; a power of two.
+    pub size: Bytes,
+    /// Lines in a set, 1 (direct-mapped) to 16; a power of two. The least recently used
+    /// one is replaced.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
+    pub associativity: u32,
+    /// Time from the address to the block's first bytes, beyond the bus's own cycles.
+    pub access_time: Duration,
+}
+
+impl Config {
+    /// The rules that the parameters break with blocks of this size, as (key, what is
+    /// wrong) pairs.
+    pub fn problems(&self, block: Bytes) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let (size, ways) = (self.size.as_u64(), self.associativity);
+        if !ways.is_power_of_two() || ways > 16 {
+            problems.push(("associativity", format!("{ways} is not 1, 2, 4, 8 or 16")));
+        }
+        let least = block.as_u64().saturating_mul(u64::from(ways)).saturating_mul(2);
+        if !size.is_power_of_two() || size < least || size > 1 << 30 {
+            let least = Bytes::new(least);
+            problems.push((
+                "size",
+                format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
+            ));
+        }
+        if self.access_time.is_zero() {
+            problems.push(("access_time", "0ps is not allowed; expected a time such as 30ns".into()));
+        }
+        problems
+    }
+}
+
+narthex_kernel::statistics! {
+    /// What came to a third-level cache, and what left it.
+    pub struct Statistics {
+        hits: Counter, "third_level_hits", "blocks", "blocks that were read from the third level";
+        misses: Counter, "third_level_misses", "blocks", "blocks that were read from the memory behind the third level";
+        written: Counter, "third_level_written", "blocks", "blocks that were written into the third level";
+        written_back: Counter, "third_level_written_back", "blocks", "dirty blocks that left the third level for its memory";
+    }
+}
+
+/// A line: the block that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Line {
+    block: u64,
+    is_dirty: bool,
+}
+
+/// A third-level cache.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ThirdLevel {
+    /// The lines of each set that hold a block, the most recently used one first.
+    sets: Vec<Vec<Line>>,
+    ways: usize,
+    block_bytes: u64,
+    access_time: Duration,
+    /// Until when the memory behind it is taken.
+    memory_taken_until: Time,
+    /// What was counted.
+    pub statistics: Statistics,
+}
+
+impl ThirdLevel {
+    /// An empty one, for blocks of this size.
+    pub fn new(config: &Config, block_bytes: u64) -> Self {
+        let ways = config.associativity as usize;
+        let sets = config.size.as_u64() / block_bytes / u64::from(config.associativity);
+        ThirdLevel {
+            sets: vec![Vec::new(); sets as usize],
+            ways,
+            block_bytes,
+            access_time: config.access_time,
+            memory_taken_until: Time::ZERO,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// What of it never changes: sets, ways, bytes of a block, time.
+    pub fn fixed(&self) -> (usize, usize, u64, Duration) {
+        (self.sets.len(), self.ways, self.block_bytes, self.access_time)
+    }
+
+    /// A block is read at `now` that a memory with this access time is the home of: how
+    /// long it takes.
+    pub fn read(&mut self, now: Time, address: u64, memory: Duration) -> Duration {
+        let Brought { was_here, pushes_out_dirty } = self.bring(address, false);
+        if was_here {
+            self.statistics.hits.increment();
+            return self.access_time;
+        }
+        self.statistics.misses.increment();
+        let end = (now + self.access_time).max(self.memory_taken_until) + memory;
+        self.memory_taken_until = if pushes_out_dirty { end + memory } else { end };
+        end - now
+    }
+
+    /// A block is written at `now`: how long it takes.
+    pub fn write(&mut self, now: Time, address: u64, memory: Duration) -> Duration {
+        self.statistics.written.increment();
+        if self.bring(address, true).pushes_out_dirty {
+            self.memory_taken_until = (now + self.access_time).max(self.memory_taken_until) + memory;
+        }
+        self.access_time
+    }
+
+    /// Makes the block of an address the most recently used one of its set.
+    fn bring(&mut self, address: u64, is_written: bool) -> Brought {
+        let block = address / self.block_bytes;
+        let sets = self.sets.len() as u64;
+        let set = &mut self.sets[(block % sets) as usize];
+        if let Some(place) = set.iter().position(|line| line.block == block) {
+            set[..=place].rotate_right(1);
+            set[0].is_dirty |= is_written;
+            return Brought { was_here: true, pushes_out_dirty: false };
+        }
+        let victim = if set.len() == self.ways { set.pop() } else { None };
+        set.insert(0, Line { block, is_dirty: is_written });
+        let pushes_out_dirty = victim.is_some_and(|line| line.is_dirty);
+        self.statistics.written_back.add(pushes_out_dirty.into());
+        Brought { was_here: false, pushes_out_dirty }
+    }
+}
+
+/// What it took to have a block.
+struct Brought {
+    was_here: bool,
+    pushes_out_dirty: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMORY: Duration = Duration::from_ns(120);
+
+    /// Two sets of two blocks of 64 bytes, in 30 ns.
+    fn small() -> ThirdLevel {
+        let config = Config { size: Bytes::new(256), associativity: 2, access_time: Duration::from_ns(30) };
+        assert_eq!(config.problems(Bytes::new(64)), []);
+        ThirdLevel::new(&config, 64)
+    }
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Duration::from_ns(nanoseconds)
+    }
+
+    fn nanoseconds(time: Duration) -> u64 {
+        time.as_ps() / 1_000
+    }
+
+    #[test]
+    fn a_block_takes_the_memorys_time_once_and_then_the_caches() {
+        let mut cache = small();
+        let mut read = |now, address| nanoseconds(cache.read(at(now), address, MEMORY));
+        assert_eq!([read(0, 0x1000), read(200, 0x1020), read(300, 0x1040)], [150, 30, 150]);
+        assert_eq!((cache.statistics.hits.get(), cache.statistics.misses.get()), (1, 2));
+    }
+
+    #[test]
+    fn the_least_recently_used_block_of_a_set_is_replaced() {
+        let mut cache = small();
+        // All in set 0, which has two lines.
+        for (step, address) in [0x0, 0x80, 0x0, 0x100].into_iter().enumerate() {
+            cache.read(at(1_000 * step as u64), address, MEMORY);
+        }
+        let read = |cache: &mut ThirdLevel, address| nanoseconds(cache.read(at(9_000), address, MEMORY));
+        assert_eq!(read(&mut cache, 0x0), 30, "it was used again");
+        assert_eq!(read(&mut cache, 0x80), 150);
+    }
+
+    #[test]
+    fn a_dirty_block_goes_to_the_memory_behind_the_read_that_replaces_it() {
+        let mut cache = small();
+        assert_eq!(nanoseconds(cache.write(at(0), 0x0, MEMORY)), 30);
+        cache.write(at(100), 0x80, MEMORY);
+        assert_eq!(nanoseconds(cache.read(at(1_000), 0x100, MEMORY)), 150, "not its own");
+        // The memory is taken until 1000 + 30 + 120 + 120.
+        assert_eq!(nanoseconds(cache.read(at(1_200), 0x40, MEMORY)), 70 + 120);
+        assert_eq!(cache.statistics.written_back.get(), 1);
+        assert_eq!(nanoseconds(cache.read(at(1_201), 0x100, MEMORY)), 30, "a hit waits for nothing");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_key() {
+        let config = Config { size: Bytes::new(192), associativity: 3, access_time: Duration::ZERO };
+        let keys: Vec<_> = config.problems(Bytes::new(64)).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["associativity", "size", "access_time"]);
+    }
+}
