@@ -161,6 +161,7 @@ impl Node {
                 access_time: Duration::ZERO,
                 block_bytes: BLOCK_BYTES,
                 busy_until: None,
+                third_level: None,
             },
             bus,
             steps: Vec::new(),
