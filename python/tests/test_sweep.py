@@ -305,7 +305,7 @@ def test_a_killed_process_loses_no_run(here, made):
 
     def kill_one(progress):
         children = psutil.Process().children()
-        if progress.done == 1 and not killed and children:
+        if 0 < progress.done < 4 and not killed and children:
             killed.append(children[0].pid)
             os.kill(children[0].pid, signal.SIGKILL)
 
