@@ -313,7 +313,7 @@ def ledger_shares(
 
     Returns the columns' names and the rows, those with the most time first;
     many nodes are one column, their mean. Processors that run firmware have columns
-    of their own.
+    of their own, where they have time in the ledger.
     """
     processors = {
         (node["node"], index): processor
@@ -326,7 +326,13 @@ def ledger_shares(
         runs = ", firmware" if processors[node, index].get("firmware") else ""
         return f"node {node}{runs}" if one_each else f"all nodes{runs}"
 
-    columns = list(dict.fromkeys(column_of(*place) for place in processors))
+    ledger = list(ledger)
+    # Regions belong to programs: firmware has no time in them.
+    shown = {(node, index) for node, index, *_ in ledger}
+    places = (
+        place for place, own in processors.items() if place in shown or not own.get("firmware")
+    )
+    columns = list(dict.fromkeys(column_of(*place) for place in places))
     times: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     elapsed: Counter[str] = Counter()
     for node, index, activity, occupation, time_ps in ledger:

@@ -8,6 +8,7 @@ import pytest
 import narthex
 from narthex import compiler, firmware, identity
 from narthex.assets import GUEST
+from narthex.results import ledger_rows, ledger_shares, region_ledger_rows
 from narthex.sweeps import loading, planning
 
 MACHINE = GUEST / "examples" / "forwarder.toml"
@@ -154,6 +155,14 @@ int main(void) {
     )
     counts = result.document["nodes"][0]["statistics"]
     assert counts["forwarded_to_network"] == counts["messages_sent"]
+
+
+def test_firmware_has_a_column_in_the_ledger_and_none_in_a_programs_region():
+    document = narthex.run("roundtrip", 64, 20, machine=MACHINE, interface="NI2w", nodes=2).document
+    whole, _ = ledger_shares(document, ledger_rows(document))
+    region, _ = ledger_shares(document, region_ledger_rows(document, "round trips"))
+    assert whole == ["node 0", "node 0, firmware", "node 1", "node 1, firmware"]
+    assert region == ["node 0", "node 1"]
 
 
 def test_the_names_of_a_machines_firmware_are_found():
