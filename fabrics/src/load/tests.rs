@@ -1,0 +1,1 @@
+//! Networks under load against what the book says they carry.
