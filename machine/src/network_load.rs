@@ -96,12 +96,14 @@ pub fn network_load(
 }
 
 fn point(permille: u32, measured: &Measurement) -> Value {
-    let Measurement { offered, accepted, latency, is_saturated, links, end, events } = measured;
+    let Measurement { offered, accepted, accepted_least, latency, is_saturated, links, end, events } =
+        measured;
     let busiest = links.iter().map(|(_, _, link)| link.busy.get().as_ps()).max().unwrap_or(0);
     json!({
         "load": f64::from(permille) / 1000.0,
         "offered": offered,
         "accepted": accepted,
+        "accepted_least": accepted_least,
         "saturated": is_saturated,
         "latency_mean_ps": latency.mean(),
         "latency_minimum_ps": latency.minimum(),

@@ -68,6 +68,10 @@ pub struct Measurement {
     pub offered: f64,
     /// The share of its link over which a node received while it was measured, on average.
     pub accepted: f64,
+    /// The same of the node that received least. Where each node is sent as much, it is the
+    /// throughput that every flow gets (Dally and Towles, Section 23.1), less what chance
+    /// takes from one of them in a short time.
+    pub accepted_least: f64,
     /// The latencies of the measured packets, in picoseconds; of those that have arrived.
     pub latency: Histogram,
     /// Not all measured packets have arrived: the network is saturated.
@@ -152,10 +156,12 @@ impl Load {
         let nodes = sources(simulation).count() as f64;
         let mut latency = Histogram::default();
         let (mut made, mut arrived, mut missing) = (0, 0, 0);
+        let mut least = u64::MAX;
         for source in sources(simulation) {
             latency.merge(&source.latency);
             made += source.made_while_measured;
             arrived += source.arrived_while_measured;
+            least = least.min(source.arrived_while_measured);
             missing += source.outstanding();
         }
         let busy = schedule.serialization.as_ps() as f64;
@@ -177,7 +183,17 @@ impl Load {
             }
         }
         let (offered, accepted) = (share(made), share(arrived));
-        Measurement { offered, accepted, latency, is_saturated: missing > 0, links, end, events }
+        let accepted_least = share(least) * nodes;
+        Measurement {
+            offered,
+            accepted,
+            accepted_least,
+            latency,
+            is_saturated: missing > 0,
+            links,
+            end,
+            events,
+        }
     }
 }
 
