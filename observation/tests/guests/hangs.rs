@@ -371,7 +371,7 @@ fn refused_for_ever(settings: &[&str]) -> Result<Vec<Node>, String> {
 #[test]
 fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_named() {
     let mut nodes = refused_for_ever(&["bus.retry_cycles=3"]).expect("it is wired");
-    let text = Hang::of(&mut nodes, Time::from_ps(20_000_000)).explanation();
+    let text = Hang::of(&mut nodes, &[], Time::from_ps(20_000_000)).explanation();
     assert_says(
         &text.text,
         &[
