@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, FETCH_BLOCK_BYTES, InOrder, Processor};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
@@ -90,7 +90,7 @@ impl<'a> Blueprint<'a> {
         program: Program,
         request: &RunRequest,
     ) -> Self {
-        let code = Code::from_segments(program.code());
+        let code = Code::for_lines(config.fetch_line_bytes(), program.code());
         let segments = program.segments().iter();
         let seed = request.seed.unwrap_or(config.machine.seed);
         let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
@@ -334,9 +334,11 @@ impl<'a> Blueprint<'a> {
         let misses = config.core_named(&part.core).misses.unwrap_or(1);
         let memory = match part.has_caches() {
             true => memory.with_misses(misses as usize),
-            false => {
-                memory.with_local_memory(self.access_cycles(part), self.block_bytes(), FETCH_BLOCK_BYTES)
-            }
+            false => memory.with_local_memory(
+                self.access_cycles(part),
+                self.block_bytes(),
+                config.fetch_line_bytes(),
+            ),
         };
         match config.block_buffers {
             block_buffers::Config::None {} => memory,

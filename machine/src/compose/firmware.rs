@@ -29,7 +29,8 @@ pub(super) struct Firmware {
 impl Blueprint<'_> {
     /// The same machine with firmware for the processors that run it by this name.
     pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
+        let line_bytes = self.config.fetch_line_bytes();
+        let code = Arc::new(Code::for_lines(line_bytes, program.code()));
         self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
         self
     }
