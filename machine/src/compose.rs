@@ -196,6 +196,7 @@ impl<'a> Blueprint<'a> {
             processes,
             interconnects,
             memories,
+            local_memories: shape.devices.iter().map(|on| shape.local_memory_of_device(on)).collect(),
             lines,
             devices: devices.zip(shape.devices).collect(),
             network,

@@ -303,7 +303,7 @@ impl Node {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
-        let mut context = Context { now: *now, network, timers, faults: &mut faults };
+        let mut context = Context { now: *now, network, local_memory: None, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
         let retry = self.network.departures(self.now, |departure| self.frames.push(departure));
