@@ -16,7 +16,7 @@ use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, DeviceDescription};
+use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Time;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
@@ -152,9 +152,8 @@ impl<'a> Blueprint<'a> {
         let further = self.devices.iter().map(|device| (device.build)());
         let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
         let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
-        let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
-            .chain(further.iter().map(|device| &**device))
-            .collect();
+        let devices: Vec<&dyn Device> =
+            std::iter::once(&interface).chain(&further).map(|device| &**device).collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
         let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
@@ -171,7 +170,7 @@ impl<'a> Blueprint<'a> {
                 (None, None) => {
                     let place = ProcessId { node: id, process: processes.len() as u8 };
                     let local = shape.local_memories(on);
-                    Some(self.process(place, agent, &interface, (&further, &local), main)?)
+                    Some(self.process(place, agent, &*interface, (&further, &local), main)?)
                 }
                 (Some(firmware), _) => {
                     let registers = shape.registers(&devices, on);
@@ -190,13 +189,14 @@ impl<'a> Blueprint<'a> {
             processes[process].processors.end = processors.len() + 1;
             processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
         }
-        let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
+        let devices = std::iter::once(interface).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
             processes,
             interconnects,
             memories,
+            local_memories: shape.devices.iter().map(|on| shape.local_memory_of_device(on)).collect(),
             lines,
             devices: devices.zip(shape.devices).collect(),
             network,
@@ -249,7 +249,7 @@ impl<'a> Blueprint<'a> {
         &self,
         place: ProcessId,
         agent: AgentId,
-        interface: &Interface,
+        interface: &dyn Device,
         (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
@@ -268,7 +268,7 @@ impl<'a> Blueprint<'a> {
         for (range, protection) in devices {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
+        let devices = std::iter::once(interface).chain(further.iter().map(|device| &**device));
         let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
         let calls = calls
             .with_devices(names.collect())
@@ -303,8 +303,14 @@ impl<'a> Blueprint<'a> {
     }
 
     /// The interface of a node.
-    pub fn build_interface(&self) -> Result<Interface, Failure> {
+    pub fn build_interface(&self) -> Result<Box<dyn Device>, Failure> {
         let built = self.config.build_interface(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// The interface of a node, of which the halves are to be seen.
+    pub fn build_halves(&self) -> Result<Interface, Failure> {
+        let built = self.config.build_halves(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
@@ -346,7 +352,7 @@ impl<'a> Blueprint<'a> {
     pub fn map_devices(
         &self,
         place: ProcessId,
-        layouts: &[Layout; 2],
+        layouts: &[Layout],
         pages: &mut PageTable,
         main: &mut MainMemory,
     ) -> Vec<(Range<u64>, Protection)> {
@@ -380,7 +386,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What the information page tells a process.
-    fn information(&self, place: ProcessId, layouts: &[Layout; 2]) -> InformationPage {
+    fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(place.node.0)),
             ("nodes", u64::from(self.nodes)),

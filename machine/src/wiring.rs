@@ -256,6 +256,15 @@ impl Shape {
         beside.filter_map(|(_, place)| place.range.clone()).collect()
     }
 
+    /// The memory with a range on the interconnect of a device's last seat, of which the
+    /// device has a port of its own; the first one, if there are several.
+    pub fn local_memory_of_device(&self, on: &[InterconnectId]) -> Option<MemoryId> {
+        let last = on.last()?;
+        let mut memories = (0..).zip(&self.memories);
+        let is_local = |place: &MemoryPlace| place.range.is_some() && place.on.contains(last);
+        memories.find(|(_, place)| is_local(place)).map(|(number, _)| MemoryId(number))
+    }
+
     /// The interrupt lines of the processors that run firmware: a seat's lines lead to
     /// those on its interconnect. `firmware` are their numbers.
     ///

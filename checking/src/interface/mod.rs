@@ -216,7 +216,7 @@ impl Checked<'_> {
 
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
-        let interface = self.blueprint()?.build_interface()?;
+        let interface = self.blueprint()?.build_halves()?;
         match self.without {
             Some(rule) => interface.without(rule).map_err(Failure::usage),
             None => Ok(interface),
