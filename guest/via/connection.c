@@ -13,7 +13,8 @@ static uint64_t node_of(const VIP_NET_ADDRESS *address) {
 
 static uint64_t discriminator_of(const VIP_NET_ADDRESS *address) {
     uint64_t discriminator = 0;
-    memcpy(&discriminator, address->HostAddress + address->HostAddressLen, address->DiscriminatorLen);
+    memcpy(&discriminator, address->HostAddress + address->HostAddressLen,
+           address->DiscriminatorLen);
     return discriminator;
 }
 
@@ -61,17 +62,18 @@ static void start_queue(struct via_queue *queue, uint64_t doorbell) {
     queue->doorbell = (volatile uint64_t *)(uintptr_t)doorbell;
 }
 
-VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs, VIP_CQ_HANDLE SendCQHandle,
-                       VIP_CQ_HANDLE RecvCQHandle, VIP_VI_HANDLE *ViHandle) {
+VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
+                       VIP_CQ_HANDLE SendCQHandle, VIP_CQ_HANDLE RecvCQHandle,
+                       VIP_VI_HANDLE *ViHandle) {
     if (!NicHandle || !ViAttribs || !ViHandle)
         return VIP_INVALID_PARAMETER;
     VIP_RETURN result = check_attributes(NicHandle, ViAttribs);
     struct via_vi *vi = result == VIP_SUCCESS ? calloc(1, sizeof *vi) : NULL;
     if (!vi)
         return result != VIP_SUCCESS ? result : VIP_ERROR_RESOURCE;
-    uint64_t words[VIA_REQUEST_WORDS] = {ViAttribs->Ptag, pack(ViAttribs), ViAttribs->MaxTransferSize,
-                                         SendCQHandle ? SendCQHandle->number : 0,
-                                         RecvCQHandle ? RecvCQHandle->number : 0};
+    uint64_t words[VIA_REQUEST_WORDS] = {
+        ViAttribs->Ptag, pack(ViAttribs), ViAttribs->MaxTransferSize,
+        SendCQHandle ? SendCQHandle->number : 0, RecvCQHandle ? RecvCQHandle->number : 0};
     result = via_ask(NicHandle, VIA_CREATE_VI, words, 6);
     if (result != VIP_SUCCESS) {
         free(vi);
@@ -89,7 +91,8 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs, V
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle) {
     if (!ViHandle)
         return VIP_INVALID_PARAMETER;
-    if (ViHandle->state == VIP_STATE_CONNECTED || ViHandle->send.count + ViHandle->receive.count > 0)
+    if (ViHandle->state == VIP_STATE_CONNECTED ||
+        ViHandle->send.count + ViHandle->receive.count > 0)
         return VIP_ERROR_RESOURCE;
     uint64_t words[VIA_REQUEST_WORDS] = {ViHandle->number};
     VIP_RETURN result = via_ask(ViHandle->nic, VIA_DESTROY_VI, words, 1);
@@ -163,15 +166,16 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle) {
     return result;
 }
 
-VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr, VIP_NET_ADDRESS *RemoteAddr,
-                             VIP_ULONG Timeout, VIP_VI_ATTRIBUTES *RemoteViAttribs) {
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
+                             VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,
+                             VIP_VI_ATTRIBUTES *RemoteViAttribs) {
     (void)LocalAddr; /* a node has one address */
     if (!ViHandle || !is_address(RemoteAddr))
         return VIP_INVALID_PARAMETER;
     if (ViHandle->state != VIP_STATE_IDLE)
         return VIP_INVALID_STATE;
-    uint64_t values[VIA_VALUES], words[VIA_REQUEST_WORDS] = {
-                                     ViHandle->number, node_of(RemoteAddr), discriminator_of(RemoteAddr)};
+    uint64_t values[VIA_VALUES], words[VIA_REQUEST_WORDS] = {ViHandle->number, node_of(RemoteAddr),
+                                                             discriminator_of(RemoteAddr)};
     VIP_RETURN result = via_request(ViHandle->nic, VIA_CONNECT_REQUEST, words);
     if (result == VIP_SUCCESS)
         result = via_await(ViHandle->nic, words[4], Timeout, values);

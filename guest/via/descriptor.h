@@ -5,7 +5,8 @@
  *                                 32 bytes         16, RDMA only      16 each
  *
  * A descriptor lies in registered memory at a multiple of 64 bytes. From its posting until
- * VipSendDone or VipRecvDone gives it back it is the interface's. Firmware includes this file, too. */
+ * VipSendDone or VipRecvDone gives it back it is the interface's. Firmware includes this file, too.
+ */
 #ifndef NARTHEX_VIA_DESCRIPTOR_H
 #define NARTHEX_VIA_DESCRIPTOR_H
 

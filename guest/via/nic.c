@@ -68,6 +68,9 @@ VIP_RETURN via_ask(struct via_nic *nic, unsigned long request, uint64_t *words, 
 
 /* Opening */
 
+/* The interface is opened once in a process, however often VipOpenNic is called. */
+static struct via_nic *opened;
+
 static struct via_nic *make_nic(int file, const struct narthex_information *machine) {
     struct via_nic *nic = calloc(1, sizeof *nic);
     struct via_command_page *page = aligned_alloc(VIA_PAGE_BYTES, sizeof *page);
@@ -77,11 +80,13 @@ static struct via_nic *make_nic(int file, const struct narthex_information *mach
         return NULL;
     }
     memset(page, 0, sizeof *page);
+    nic->users = 1;
     nic->file = file;
     nic->machine = machine;
     nic->page = page;
     nic->flushes = machine->via_scheme == VIA_SCHEME_DMA_FLUSH;
-    nic->copies = machine->via_scheme == VIA_SCHEME_PIO || machine->via_scheme == VIA_SCHEME_PIO_COMBINING;
+    nic->copies =
+        machine->via_scheme == VIA_SCHEME_PIO || machine->via_scheme == VIA_SCHEME_PIO_COMBINING;
     if (nic->flushes)
         via_flush(nic, page, sizeof *page);
     return nic;
@@ -90,6 +95,11 @@ static struct via_nic *make_nic(int file, const struct narthex_information *mach
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle) {
     if (!DeviceName || !NicHandle || strcmp(DeviceName, "via") != 0)
         return VIP_INVALID_PARAMETER;
+    if (opened) {
+        opened->users += 1;
+        *NicHandle = opened;
+        return VIP_SUCCESS;
+    }
     int file = open("/dev/via", O_RDWR);
     if (file < 0)
         return VIP_ERROR_RESOURCE;
@@ -106,17 +116,22 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle) {
         free(nic);
         return result;
     }
-    *NicHandle = nic;
+    *NicHandle = opened = nic;
     return VIP_SUCCESS;
 }
 
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle) {
-    if (!NicHandle)
+    if (!NicHandle || NicHandle != opened)
         return VIP_INVALID_PARAMETER;
+    if (--NicHandle->users > 0)
+        return VIP_SUCCESS;
     uint64_t words[VIA_REQUEST_WORDS] = {0};
     VIP_RETURN result = via_ask(NicHandle, VIA_CLOSE, words, 0);
     if (result != VIP_SUCCESS)
         return result;
+    words[0] = 0; /* the command page */
+    via_request(NicHandle, VIA_RELEASE, words);
+    opened = NULL;
     close(NicHandle->file);
     for (int each = 0; each < VIA_VIS_LIMIT; each++)
         free(NicHandle->vis[each]);
@@ -132,7 +147,8 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs)
     VIP_RETURN result = via_request(NicHandle, VIA_QUERY, words);
     if (result != VIP_SUCCESS)
         return result;
-    uint64_t most_vis = words[0], most_ptags = words[1], most_handles = words[2], most_cqs = words[3];
+    uint64_t most_vis = words[0], most_ptags = words[1], most_handles = words[2],
+             most_cqs = words[3];
     uint64_t most_pages = words[5];
     uint16_t node = (uint16_t)NicHandle->machine->node;
     bool copies = NicHandle->copies;
@@ -164,7 +180,8 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs)
 
 /* Errors that belong to no call */
 
-VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context, VIP_ERROR_HANDLER *Handler) {
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
+                            VIP_ERROR_HANDLER *Handler) {
     if (!NicHandle)
         return VIP_INVALID_PARAMETER;
     NicHandle->handler = Handler;
@@ -173,9 +190,9 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context, VIP_ERR
 }
 
 static const char *const ERROR_NAMES[] = {
-    "VIP_ERROR_POST_DESC",   "VIP_ERROR_CONN_LOST",      "VIP_ERROR_RECVQ_EMPTY",
-    "VIP_ERROR_VI_OVERRUN",  "VIP_ERROR_RDMAW_PROT",     "VIP_ERROR_RDMAW_DATA",
-    "VIP_ERROR_RDMAW_ABORT", "VIP_ERROR_RDMAR_PROT",     "VIP_ERROR_COMP_PROT",
+    "VIP_ERROR_POST_DESC",      "VIP_ERROR_CONN_LOST",   "VIP_ERROR_RECVQ_EMPTY",
+    "VIP_ERROR_VI_OVERRUN",     "VIP_ERROR_RDMAW_PROT",  "VIP_ERROR_RDMAW_DATA",
+    "VIP_ERROR_RDMAW_ABORT",    "VIP_ERROR_RDMAR_PROT",  "VIP_ERROR_COMP_PROT",
     "VIP_ERROR_RDMA_TRANSPORT", "VIP_ERROR_CATASTROPHIC"};
 
 static void handle(struct via_nic *nic, const volatile struct via_event *event) {
@@ -188,7 +205,8 @@ static void handle(struct via_nic *nic, const volatile struct via_event *event) 
         .ResourceCode = (VIP_RESOURCE_CODE)(event->codes >> 32),
         .ErrorCode = code,
     };
-    if (vi && (vi->attributes.ReliabilityLevel != VIP_SERVICE_UNRELIABLE || code == VIP_ERROR_CONN_LOST))
+    if (vi &&
+        (vi->attributes.ReliabilityLevel != VIP_SERVICE_UNRELIABLE || code == VIP_ERROR_CONN_LOST))
         vi->state = VIP_STATE_ERROR;
     if (!nic->handler)
         narthex_fail("node %d: the interface reports %s for VI %llu; install a handler with "

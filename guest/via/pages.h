@@ -27,7 +27,7 @@ struct via_event {
 };
 
 struct via_command_page {
-    _Alignas(VIA_PAGE_BYTES) struct via_answer answers[VIA_ANSWERS]; /* by sequence */
+    _Alignas(VIA_PAGE_BYTES) struct via_answer answers[VIA_ANSWERS];  /* by sequence */
     _Alignas(VIA_PAGE_BYTES / 2) struct via_event events[VIA_EVENTS]; /* the newest */
 };
 

@@ -18,6 +18,7 @@ enum { VIA_VIS_LIMIT = 256, VIA_REQUEST_WORDS = 8, VIA_WINDOW_UNIT = 64 };
 enum { VIA_WINDOW_UNITS = VIA_WINDOW_BYTES / VIA_WINDOW_UNIT };
 
 struct via_nic {
+    int users; /* how often it is open */
     int file;
     const struct narthex_information *machine;
     struct via_command_page *page;
@@ -36,7 +37,7 @@ struct via_queue {
     volatile uint64_t *doorbell;
     uint32_t first, count;
     VIP_DESCRIPTOR *posted[VIA_DESCRIPTORS_LIMIT];
-    uint32_t units[VIA_DESCRIPTORS_LIMIT];    /* of the window that a descriptor's copy has, */
+    uint32_t units[VIA_DESCRIPTORS_LIMIT];     /* of the window that a descriptor's copy has, */
     uint32_t in_window[VIA_DESCRIPTORS_LIMIT]; /* and where the copy is */
 };
 

@@ -23,7 +23,8 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
         return VIP_INVALID_PARAMETER;
     uint64_t attributes = (MemAttribs->EnableRdmaWrite ? VIA_RDMA_WRITE : 0) |
                           (MemAttribs->EnableRdmaRead ? VIA_RDMA_READ : 0);
-    uint64_t words[VIA_REQUEST_WORDS] = {(uintptr_t)VirtualAddress, Length, MemAttribs->Ptag, attributes};
+    uint64_t words[VIA_REQUEST_WORDS] = {(uintptr_t)VirtualAddress, Length, MemAttribs->Ptag,
+                                         attributes};
     if (NicHandle->flushes)
         via_flush(NicHandle, VirtualAddress, Length);
     VIP_RETURN result = via_ask(NicHandle, VIA_REGISTER, words, 5);
@@ -32,7 +33,8 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
     return result;
 }
 
-VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_MEM_HANDLE MemHandle) {
+VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
+                            VIP_MEM_HANDLE MemHandle) {
     uint64_t words[VIA_REQUEST_WORDS] = {MemHandle};
     if (!NicHandle || !VirtualAddress)
         return VIP_INVALID_PARAMETER;

@@ -60,7 +60,12 @@ typedef VIP_UINT16 VIP_RELIABILITY_LEVEL;
 #define VIP_SERVICE_RELIABLE_DELIVERY 0x2
 #define VIP_SERVICE_RELIABLE_RECEPTION 0x4
 
-typedef enum { VIP_STATE_IDLE, VIP_STATE_CONNECTED, VIP_STATE_CONNECT_PENDING, VIP_STATE_ERROR } VIP_VI_STATE;
+typedef enum {
+    VIP_STATE_IDLE,
+    VIP_STATE_CONNECTED,
+    VIP_STATE_CONNECT_PENDING,
+    VIP_STATE_ERROR
+} VIP_VI_STATE;
 
 /* The node's number in the first HostAddressLen bytes, the discriminator behind them. */
 typedef struct {
@@ -116,11 +121,11 @@ typedef enum {
 } VIP_RESOURCE_CODE;
 
 typedef enum {
-    VIP_ERROR_POST_DESC,      /* a doorbell with which the interface can do nothing */
-    VIP_ERROR_CONN_LOST,      /* the remote VI has left, or met an error */
-    VIP_ERROR_RECVQ_EMPTY,    /* a message came, and no receive descriptor was posted */
-    VIP_ERROR_VI_OVERRUN,     /* more descriptors were posted than a queue holds */
-    VIP_ERROR_RDMAW_PROT,     /* an RDMA write named memory that it may not */
+    VIP_ERROR_POST_DESC,   /* a doorbell with which the interface can do nothing */
+    VIP_ERROR_CONN_LOST,   /* the remote VI has left, or met an error */
+    VIP_ERROR_RECVQ_EMPTY, /* a message came, and no receive descriptor was posted */
+    VIP_ERROR_VI_OVERRUN,  /* more descriptors were posted than a queue holds */
+    VIP_ERROR_RDMAW_PROT,  /* an RDMA write named memory that it may not */
     VIP_ERROR_RDMAW_DATA,
     VIP_ERROR_RDMAW_ABORT,
     VIP_ERROR_RDMAR_PROT,     /* an RDMA read named memory that it may not */
@@ -148,18 +153,21 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs)
 
 /* Calls the handler for errors that belong to no call, when a later call of a Done or Wait
  * function finds nothing done; without a handler the program fails with a message. */
-VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context, VIP_ERROR_HANDLER *Handler);
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
+                            VIP_ERROR_HANDLER *Handler);
 
 /* Memory: a VI uses what was registered with its own protection tag. */
 VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag);
 VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag);
 VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_ULONG Length,
                           VIP_MEM_ATTRIBUTES *MemAttribs, VIP_MEM_HANDLE *MemHandle);
-VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_MEM_HANDLE MemHandle);
+VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
+                            VIP_MEM_HANDLE MemHandle);
 
 /* VIs and their connections */
-VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs, VIP_CQ_HANDLE SendCQHandle,
-                       VIP_CQ_HANDLE RecvCQHandle, VIP_VI_HANDLE *ViHandle);
+VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
+                       VIP_CQ_HANDLE SendCQHandle, VIP_CQ_HANDLE RecvCQHandle,
+                       VIP_VI_HANDLE *ViHandle);
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIBUTES *ViAttribs,
                       VIP_BOOLEAN *ViSendQEmpty, VIP_BOOLEAN *ViRecvQEmpty);
@@ -168,15 +176,18 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
                           VIP_CONN_HANDLE *ConnHandle);
 VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle);
-VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr, VIP_NET_ADDRESS *RemoteAddr,
-                             VIP_ULONG Timeout, VIP_VI_ATTRIBUTES *RemoteViAttribs);
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
+                             VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,
+                             VIP_VI_ATTRIBUTES *RemoteViAttribs);
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle);
 
 /* Work: descriptors come back in the order of their posting, queue by queue. */
-VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle);
+VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
+                       VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
-VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle);
+VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
+                       VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
 

@@ -82,14 +82,15 @@ bool via_window_post(struct via_vi *vi, struct via_queue *queue, uint32_t place,
     struct via_nic *nic = vi->nic;
     size_t bytes = bytes_of(descriptor);
     uint32_t count = (uint32_t)((COPY_BYTES + bytes + VIA_WINDOW_UNIT - 1) / VIA_WINDOW_UNIT), unit;
-    if (descriptor->CS.SegCount > VIA_SEGMENTS_LIMIT || bytes > VIA_WINDOW_BYTES || !can_join(descriptor) ||
-        !take_units(nic, count, &unit))
+    if (descriptor->CS.SegCount > VIA_SEGMENTS_LIMIT || bytes > VIA_WINDOW_BYTES ||
+        !can_join(descriptor) || !take_units(nic, count, &unit))
         return false;
     uint32_t offset = unit * VIA_WINDOW_UNIT, data = offset + COPY_BYTES;
     VIP_DESCRIPTOR copied = {.CS = descriptor->CS};
     copied.CS.SegCount = 1;
     copied.DS[0].Local = (VIP_DATA_SEGMENT){{data}, VIA_WINDOW_HANDLE, (VIP_UINT32)bytes};
-    copy_to_window(word_of(nic, offset), (const char *)&copied, sizeof copied.CS + sizeof copied.DS[0]);
+    copy_to_window(word_of(nic, offset), (const char *)&copied,
+                   sizeof copied.CS + sizeof copied.DS[0]);
     for (int each = 0; sends && each < descriptor->CS.SegCount; each++) {
         const VIP_DATA_SEGMENT *segment = &descriptor->DS[each].Local;
         copy_to_window(word_of(nic, data), segment->Data.Address, segment->Length);

@@ -48,12 +48,16 @@ static VIP_RETURN post(struct via_vi *vi, struct via_queue *queue, VIP_DESCRIPTO
     return VIP_SUCCESS;
 }
 
-VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle) {
-    return ViHandle ? post(ViHandle, &ViHandle->send, DescriptorPtr, MemHandle) : VIP_INVALID_PARAMETER;
+VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
+                       VIP_MEM_HANDLE MemHandle) {
+    return ViHandle ? post(ViHandle, &ViHandle->send, DescriptorPtr, MemHandle)
+                    : VIP_INVALID_PARAMETER;
 }
 
-VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle) {
-    return ViHandle ? post(ViHandle, &ViHandle->receive, DescriptorPtr, MemHandle) : VIP_INVALID_PARAMETER;
+VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
+                       VIP_MEM_HANDLE MemHandle) {
+    return ViHandle ? post(ViHandle, &ViHandle->receive, DescriptorPtr, MemHandle)
+                    : VIP_INVALID_PARAMETER;
 }
 
 static inline bool oldest_is_done(struct via_vi *vi, struct via_queue *queue) {
@@ -101,7 +105,8 @@ static VIP_RETURN wait(struct via_vi *vi, struct via_queue *queue, VIP_ULONG tim
 }
 
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr) {
-    return ViHandle && DescriptorPtr ? done(ViHandle, &ViHandle->send, DescriptorPtr) : VIP_INVALID_PARAMETER;
+    return ViHandle && DescriptorPtr ? done(ViHandle, &ViHandle->send, DescriptorPtr)
+                                     : VIP_INVALID_PARAMETER;
 }
 
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr) {
