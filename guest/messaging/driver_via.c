@@ -17,10 +17,10 @@
 
 #include "messaging/driver.h"
 #include "messaging/narthex.h"
-#include "via/vipl.h"
+#include "via/endpoint.h"
 
 enum { ALIGNMENT = 128, CREDITS = 16, CREDIT_MESSAGES = 3, SENDS = 8, WINDOW_PACKETS = 120 };
-enum { RETRY_CYCLES = 2000 };
+enum { MESSAGES = UINT16_MAX }; /* the VIs' number among those of a pair of processes */
 
 struct message {
     uint64_t credits; /* that the receiver gets back */
@@ -54,47 +54,11 @@ static const struct receive_driver *from_itself = &receive_loopback[SMALL_HEADER
 static struct slot *arrived_in; /* the slot of the packet that has arrived; NULL: from itself */
 static struct peer *arrived_from;
 
-static void check(VIP_RETURN result, const char *call) {
-    narthex_check(result == VIP_SUCCESS, "node %d: %s fails with code %d", narthex_node(), call,
-                  (int)result);
-}
-
 /* Starting */
 
 static void post_receive(struct peer *peer, struct slot *slot) {
-    slot->descriptor.CS.Control = VIP_CONTROL_OP_SENDRECV;
-    slot->descriptor.CS.SegCount = 1;
-    slot->descriptor.DS[0].Local =
-        (VIP_DATA_SEGMENT){{.Address = &slot->message}, memory, sizeof slot->message};
-    check(VipPostRecv(peer->vi, &slot->descriptor, memory), "VipPostRecv");
-}
-
-/* A peer of the machine's rank, with the discriminator of a pair of ranks. */
-static VIP_NET_ADDRESS address_of(int rank, int waiting, int asking) {
-    uint16_t node = (uint16_t)(rank / narthex_processes());
-    uint32_t pair = (uint32_t)waiting << 16 | (uint32_t)asking;
-    VIP_NET_ADDRESS address = {.HostAddressLen = sizeof node, .DiscriminatorLen = sizeof pair};
-    memcpy(address.HostAddress, &node, sizeof node);
-    memcpy(address.HostAddress + sizeof node, &pair, sizeof pair);
-    return address;
-}
-
-/* The one with the lower rank waits, and takes its peers by rank. */
-static void connect(int rank, struct peer *peer) {
-    if (rank > own) {
-        VIP_NET_ADDRESS address = address_of(own, own, rank);
-        VIP_CONN_HANDLE connection;
-        check(VipConnectWait(nic, &address, VIP_INFINITE, NULL, NULL, &connection),
-              "VipConnectWait");
-        check(VipConnectAccept(connection, peer->vi), "VipConnectAccept");
-        return;
-    }
-    VIP_NET_ADDRESS address = address_of(rank, rank, own);
-    VIP_RETURN result;
-    while ((result = VipConnectRequest(peer->vi, NULL, &address, VIP_INFINITE, NULL)) ==
-           VIP_NO_MATCH)
-        narthex_pause(RETRY_CYCLES);
-    check(result, "VipConnectRequest");
+    via_describe(&slot->descriptor, &slot->message, memory, sizeof slot->message);
+    via_check(VipPostRecv(peer->vi, &slot->descriptor, memory), "VipPostRecv");
 }
 
 static void open_peer(int rank, struct slot *slots, VIP_PROTECTION_HANDLE ptag) {
@@ -103,10 +67,10 @@ static void open_peer(int rank, struct slot *slots, VIP_PROTECTION_HANDLE ptag) 
                                     .MaxTransferSize = sizeof(struct message),
                                     .Ptag = ptag};
     *peer = (struct peer){.credits = credits_of_peer, .sends = slots, .receives = slots + SENDS};
-    check(VipCreateVi(nic, &attributes, NULL, arrivals, &peer->vi), "VipCreateVi");
+    via_check(VipCreateVi(nic, &attributes, NULL, arrivals, &peer->vi), "VipCreateVi");
     for (int each = 0; each < credits_of_peer + CREDIT_MESSAGES; each++)
         post_receive(peer, &peer->receives[each]);
-    connect(rank, peer);
+    via_connect(nic, peer->vi, rank, MESSAGES);
 }
 
 /* How many packets of a peer have descriptors: where they are in the interface's window, its size
@@ -132,11 +96,11 @@ static void open_all(void) {
     peers = calloc((size_t)count, sizeof *peers);
     narthex_check(slots && peers, "node %d has no memory left for packets", own);
     memset(slots, 0, bytes);
-    check(VipOpenNic("via", &nic), "VipOpenNic");
-    check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
+    via_check(VipOpenNic("via", &nic), "VipOpenNic");
+    via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
     VIP_MEM_ATTRIBUTES attributes = {.Ptag = ptag};
-    check(VipRegisterMem(nic, slots, bytes, &attributes, &memory), "VipRegisterMem");
-    check(VipCreateCQ(nic, each * (size_t)count, &arrivals), "VipCreateCQ");
+    via_check(VipRegisterMem(nic, slots, bytes, &attributes, &memory), "VipRegisterMem");
+    via_check(VipCreateCQ(nic, each * (size_t)count, &arrivals), "VipCreateCQ");
     for (int rank = 0; rank < count; rank++)
         if (rank != own)
             open_peer(rank, slots + each * (size_t)rank, ptag);
@@ -183,7 +147,6 @@ static bool has_room(void) {
 
 static void post_send(struct peer *peer, uint64_t header, const void *payload, size_t bytes) {
     struct slot *slot = &peer->sends[peer->next];
-    VIP_DESCRIPTOR *descriptor = &slot->descriptor;
     uint32_t length = (uint32_t)(offsetof(struct message, payload) + bytes);
     peer->next = (peer->next + 1) % SENDS;
     peer->sending += 1;
@@ -191,11 +154,8 @@ static void post_send(struct peer *peer, uint64_t header, const void *payload, s
     slot->message.header = header;
     peer->due = 0;
     copy(slot->message.payload, payload, bytes);
-    descriptor->CS.Control = VIP_CONTROL_OP_SENDRECV;
-    descriptor->CS.SegCount = 1;
-    descriptor->CS.Length = length;
-    descriptor->DS[0].Local = (VIP_DATA_SEGMENT){{.Address = &slot->message}, memory, length};
-    check(VipPostSend(peer->vi, descriptor, memory), "VipPostSend");
+    via_describe(&slot->descriptor, &slot->message, memory, length);
+    via_check(VipPostSend(peer->vi, &slot->descriptor, memory), "VipPostSend");
 }
 
 SENDING_CODE static void send(uint64_t header, const void *payload, size_t bytes) {
@@ -242,7 +202,7 @@ static uint64_t arrived(void) {
     uint64_t header = from_itself->arrived();
     while (header == 0 && VipCQDone(arrivals, &vi, &is_receive) == VIP_SUCCESS) {
         struct peer *peer = peer_of(vi);
-        check(VipRecvDone(vi, &descriptor), "VipRecvDone");
+        via_check(VipRecvDone(vi, &descriptor), "VipRecvDone");
         struct slot *slot = (struct slot *)(void *)descriptor;
         peer->credits += (int)slot->message.credits;
         header = slot->message.header;
