@@ -51,7 +51,7 @@
 /* STATUS, and line 4: the awaited blocks are whole, none is under way. */
 #define VIA_AWAITED 0x10ul
 
-/* STATUS, and line 5: no update is under way. */
+/* STATUS, and line 5: no update and no put is under way. */
 #define VIA_UPDATED 0x20ul
 
 /* STATUS, and line 6: no tag is being initialised. */
@@ -62,6 +62,9 @@
 
 /* What DOORBELL_SOURCE shows where no doorbell waits. */
 #define VIA_NOTHING 0xfffffffffffffffful
+
+/* Of a header's first doubleword: the packet-to-address table may place it. */
+#define VIA_PACKET_PLACED 0x100ul
 
 /* Bytes of a packet's header in the interface's memory. */
 #define VIA_HEADER_BYTES 0x20ul
@@ -111,10 +114,10 @@
 /* store: the VI of which the packet-to-address table is changed */
 #define REGISTER_VIA_PLACE_SELECT 0x70ul
 
-/* store: where in the interface's memory the VI's next message goes */
+/* store: where in a copy in the interface's memory a message of the VI goes */
 #define REGISTER_VIA_PLACE_ADDRESS 0x78ul
 
-/* store: bytes that fit there; 0 takes the place away */
+/* store: bytes that fit there, the message's number in the upper half; 0 takes the place away */
 #define REGISTER_VIA_PLACE_LENGTH 0x80ul
 
 /* store: the tag that the next stores change */
@@ -153,13 +156,16 @@
 /* store: where in the interface's memory the window is */
 #define REGISTER_VIA_WINDOW_ADDRESS 0xe0ul
 
-/* store: the first address in the interface's memory of bytes that were received */
-#define REGISTER_VIA_PUBLISH_ADDRESS 0xe8ul
+/* store: where in the interface's memory bytes are that a registered region is to get */
+#define REGISTER_VIA_PUT_SOURCE 0xe8ul
 
-/* store: their bytes; their blocks become the host's to read, STATUS shows when (AWAITED) */
-#define REGISTER_VIA_PUBLISH_LENGTH 0xf0ul
+/* store: the host address that they are to have there */
+#define REGISTER_VIA_PUT_ADDRESS 0xf0ul
+
+/* store: their number; they are put there coherently, STATUS shows when (UPDATED) */
+#define REGISTER_VIA_PUT_LENGTH 0xf8ul
 
 /* load: where the registers of the DMA engine are */
-#define REGISTER_VIA_DMA_ENGINE 0xf8ul
+#define REGISTER_VIA_DMA_ENGINE 0x100ul
 
 #endif

@@ -86,7 +86,7 @@
 /* ioctl: memory handle -> sequence; the pages stay pinned. */
 #define VIA_DEREGISTER UINT64_C(0x4)
 
-/* ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. */
+/* ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. 0: the command page, after the answer to VIA_CLOSE. */
 #define VIA_RELEASE UINT64_C(0x5)
 
 /* ioctl: -> protection tag. */

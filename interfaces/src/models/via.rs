@@ -89,7 +89,6 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
         scheme,
         config,
         processes: node.processes,
-        protocol: node.protocol,
         block_bytes: node.block_bytes,
     };
     Ok(Box::new(Via::new(build)))

@@ -9,7 +9,7 @@ use super::registers::MOST_VIS;
 use crate::models::Problem;
 
 /// How the blocks of a registered region become the interface's to watch (Section 4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialisation {
     /// The interface reads every block; both have it shared then.

@@ -66,6 +66,11 @@ pub const VIA_DMA_ENGINE: u64 = 0x7000_3000;
 pub const WINDOW_BYTES: u64 = 0x1_0000;
 /// Bytes of a packet's header in the interface's memory.
 pub const HEADER_BYTES: u64 = 32;
+/// The bit of a header's first doubleword that lets the packet-to-address table place the
+/// packet. What the hardware reads of a header beside it: the destination's VI (bits 16 to
+/// 31), the payload's offset and the message's bytes (the halves of
+/// the second doubleword), the message's number (the lower half of the third).
+pub const PACKET_PLACED: u64 = 1 << 8;
 /// Most VIs of a node: their doorbells fit into a page.
 pub const MOST_VIS: u32 = 256;
 
@@ -79,7 +84,7 @@ pub const PACKET_RECEIVED: u64 = 1 << 2;
 pub const CAN_SEND: u64 = 1 << 3;
 /// The awaited blocks are whole.
 pub const AWAITED: u64 = 1 << 4;
-/// No update is under way.
+/// No update and no put is under way.
 pub const UPDATED: u64 = 1 << 5;
 /// No tag is being initialised.
 pub const INITIALISED: u64 = 1 << 6;
@@ -115,8 +120,8 @@ registers! {
     RECEIVED_SLOT = 0x60, "load: the slot of the oldest packet received; 0 if there is none";
     RECEIVED_PAYLOAD = 0x68, "load: where its payload is, in the slot or at its VI's place; the packet is gone then";
     PLACE_SELECT = 0x70, "store: the VI of which the packet-to-address table is changed";
-    PLACE_ADDRESS = 0x78, "store: where in the interface's memory the VI's next message goes";
-    PLACE_LENGTH = 0x80, "store: bytes that fit there; 0 takes the place away";
+    PLACE_ADDRESS = 0x78, "store: where in a copy in the interface's memory a message of the VI goes";
+    PLACE_LENGTH = 0x80, "store: bytes that fit there, the message's number in the upper half; 0 takes the place away";
     TAG_SELECT = 0x88, "store: the tag that the next stores change";
     TAG_HOST_START = 0x90, "store: the first host address of the selected tag's region (SHA)";
     TAG_HOST_END = 0x98, "store: the end of it (EHA)";
@@ -129,9 +134,10 @@ registers! {
     UPDATE_VALUE = 0xd0, "store: its value; the store begins, STATUS shows when it is done";
     WINDOW_SELECT = 0xd8, "store: the process whose window is placed";
     WINDOW_ADDRESS = 0xe0, "store: where in the interface's memory the window is";
-    PUBLISH_ADDRESS = 0xe8, "store: the first address in the interface's memory of bytes that were received";
-    PUBLISH_LENGTH = 0xf0, "store: their bytes; their blocks become the host's to read, STATUS shows when (AWAITED)";
-    DMA_ENGINE = 0xf8, "load: where the registers of the DMA engine are";
+    PUT_SOURCE = 0xe8, "store: where in the interface's memory bytes are that a registered region is to get";
+    PUT_ADDRESS = 0xf0, "store: the host address that they are to have there";
+    PUT_LENGTH = 0xf8, "store: their number; they are put there coherently, STATUS shows when (UPDATED)";
+    DMA_ENGINE = 0x100, "load: where the registers of the DMA engine are";
 }
 
 /// Numbers that the firmware of a via device knows.
@@ -142,10 +148,15 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     ("VIA_PACKET_RECEIVED", PACKET_RECEIVED, "STATUS, and line 2: a packet has been received."),
     ("VIA_CAN_SEND", CAN_SEND, "STATUS, and line 3: the network-side DMA can be started."),
     ("VIA_AWAITED", AWAITED, "STATUS, and line 4: the awaited blocks are whole, none is under way."),
-    ("VIA_UPDATED", UPDATED, "STATUS, and line 5: no update is under way."),
+    ("VIA_UPDATED", UPDATED, "STATUS, and line 5: no update and no put is under way."),
     ("VIA_INITIALISED", INITIALISED, "STATUS, and line 6: no tag is being initialised."),
     ("VIA_LINES", LINES as u64, "Bits of STATUS; the DMA engine's interrupt line follows them."),
     ("VIA_NOTHING", NOTHING, "What DOORBELL_SOURCE shows where no doorbell waits."),
+    (
+        "VIA_PACKET_PLACED",
+        PACKET_PLACED,
+        "Of a header's first doubleword: the packet-to-address table may place it.",
+    ),
     ("VIA_HEADER_BYTES", HEADER_BYTES, "Bytes of a packet's header in the interface's memory."),
 ];
 
@@ -194,7 +205,8 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VIA_RELEASE",
         request::RELEASE,
-        "ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ.",
+        "ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. \
+         0: the command page, after the answer to VIA_CLOSE.",
     ),
     ("VIA_CREATE_PTAG", request::CREATE_PTAG, "ioctl: -> protection tag."),
     ("VIA_DESTROY_PTAG", request::DESTROY_PTAG, "ioctl: protection tag."),
