@@ -16,7 +16,7 @@ use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, DeviceDescription};
+use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Time;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
@@ -147,15 +147,14 @@ impl<'a> Blueprint<'a> {
         let places: Vec<&[String]> =
             places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let attachment = self.interface.attachment;
-        let shape = config.shape(attachment, interface.seats().len(), &places).map_err(usage)?;
+        let shape = config.shape(&self.interface, interface.seats().len(), &places).map_err(usage)?;
         let further = self.devices.iter().map(|device| (device.build)());
         let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
         let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
-        let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
-            .chain(further.iter().map(|device| &**device))
-            .collect();
+        let devices: Vec<&dyn Device> =
+            std::iter::once(&interface).chain(&further).map(|device| &**device).collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        self.check_local_memories(&shape, &devices)?;
         let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
         let mut processors = Vec::new();
@@ -170,8 +169,8 @@ impl<'a> Blueprint<'a> {
                 (None, Some(_)) => None,
                 (None, None) => {
                     let place = ProcessId { node: id, process: processes.len() as u8 };
-                    let local = shape.local_memories(on);
-                    Some(self.process(place, agent, &interface, (&further, &local), main)?)
+                    let beside = shape.beside_interface(&devices, on, place.process);
+                    Some(self.process(place, agent, &devices, &beside, main)?)
                 }
                 (Some(firmware), _) => {
                     let registers = shape.registers(&devices, on);
@@ -190,7 +189,7 @@ impl<'a> Blueprint<'a> {
             processes[process].processors.end = processors.len() + 1;
             processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
         }
-        let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
+        let devices = std::iter::once(interface).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
@@ -203,6 +202,20 @@ impl<'a> Blueprint<'a> {
             network,
             operating_system: config.operating_system(),
         }))
+    }
+
+    /// Refuses a device that has no local memory where it needs one.
+    fn check_local_memories(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<(), Failure> {
+        for (device, on) in devices.iter().zip(&shape.devices) {
+            if device.needs_local_memory() && shape.local_memory_of_device(on).is_none() {
+                let last = device.seats().pop().map_or_else(String::new, |seat| seat.name);
+                return Err(Failure::usage(format!(
+                    "{}: {last} needs a memory with a start and a size there ([node.memories])",
+                    self.machine
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The same machine with a device beside the network interface in each node,
@@ -245,32 +258,31 @@ impl<'a> Blueprint<'a> {
         Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
     }
 
-    /// A process about to start, with its first processor; what it needs is in memory.
+    /// A process about to start, with its first processor; what it needs is in memory. The
+    /// network interface is the first of the devices; what else the process accesses
+    /// uncached is `beside`.
     fn process(
         &self,
         place: ProcessId,
         agent: AgentId,
-        interface: &Interface,
-        (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
+        devices: &[&dyn Device],
+        beside: &[Range<u64>],
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
-        let layouts = interface.layouts(place.process);
+        let layouts = devices[0].layouts(place.process);
         let mut pages = PageTable::default();
-        let mut devices = self.map_devices(place, &layouts, &mut pages, main);
-        let seats = further.iter().flat_map(|device| device.seats());
-        let registers = seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers);
-        for range in registers.chain(memories.iter().cloned()) {
+        let mut mapped = self.map_devices(place, &layouts, &mut pages, main);
+        for range in beside {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-            devices.push((range, Protection::READ_WRITE));
+            mapped.push((range.clone(), Protection::READ_WRITE));
         }
         let (mut processor, mut memory) =
             self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
-        for (range, protection) in devices {
+        for (range, protection) in mapped {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
-        let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
+        let names = devices.iter().filter_map(|device| device.calls_name()).map(str::to_owned);
         let calls = calls
             .with_devices(names.collect())
             .with_processors(self.config.processors_per_process() as usize);
@@ -304,8 +316,14 @@ impl<'a> Blueprint<'a> {
     }
 
     /// The interface of a node.
-    pub fn build_interface(&self) -> Result<Interface, Failure> {
+    pub fn build_interface(&self) -> Result<Box<dyn Device>, Failure> {
         let built = self.config.build_interface(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// The interface of a node, of which the halves are to be seen.
+    pub fn build_halves(&self) -> Result<Interface, Failure> {
+        let built = self.config.build_halves(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
@@ -354,7 +372,7 @@ impl<'a> Blueprint<'a> {
     pub fn map_devices(
         &self,
         place: ProcessId,
-        layouts: &[Layout; 2],
+        layouts: &[Layout],
         pages: &mut PageTable,
         main: &mut MainMemory,
     ) -> Vec<(Range<u64>, Protection)> {
@@ -370,6 +388,7 @@ impl<'a> Blueprint<'a> {
         }
         for layout in layouts {
             devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
+            devices.extend(layout.windows.iter().map(|range| (range.clone(), PageAttributes::DEVICE)));
             for &(address, word) in &layout.initial_words {
                 main.write(address, &word.to_le_bytes());
             }
@@ -388,7 +407,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What the information page tells a process.
-    fn information(&self, place: ProcessId, layouts: &[Layout; 2]) -> InformationPage {
+    fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(place.node.0)),
             ("nodes", u64::from(self.nodes)),
@@ -431,7 +450,7 @@ impl<'a> Blueprint<'a> {
             main,
             pages,
             block_bytes,
-            devices: [&[], &[]],
+            devices: [&mut [], &mut []],
             interconnects: &mut [],
         };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use narthex_cores::INTERRUPT_LINES;
-use narthex_interfaces::{Attachment, Device, DeviceSeat};
+use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
@@ -79,26 +79,27 @@ struct PlacedSeat {
 }
 
 impl MachineConfig {
-    /// What sits where in a node whose interface, a device with this many seats, is
-    /// attached there. `further` has the interconnects of the seats of other devices.
+    /// What sits where in a node with this interface, a device with this many seats.
+    /// `further` has the interconnects of the seats of other devices.
     ///
     /// # Errors
     /// If the machine's file does not say where each seat is, or a device is on an
     /// interconnect that the node lacks.
-    pub fn shape(
-        &self,
-        attachment: Attachment,
-        seats: usize,
-        further: &[&[String]],
-    ) -> Result<Shape, String> {
-        let place = self.node.place(attachment).ok_or_else(|| format!("the node has no {attachment}"))?;
+    pub fn shape(&self, interface: &Attached, seats: usize, further: &[&[String]]) -> Result<Shape, String> {
+        let attachment = interface.attachment;
+        let place = self.node.place(interface).ok_or_else(|| format!("the node has no {attachment}"))?;
         let place = match place[..] {
             [only] => vec![only; seats],
             _ if place.len() == seats => place,
             _ => {
                 let count = place.len();
+                let section = interface.name.send.model.section;
+                let key = match self.node.interface.seats.contains_key(section) {
+                    true => format!("seats.{section}"),
+                    false => "on".into(),
+                };
                 return Err(format!(
-                    "node.interface.on names {count} interconnects, and the interface has {seats} seats; \
+                    "node.interface.{key} names {count} interconnects, and the interface has {seats} seats; \
                      expected one for all of them or one for each"
                 ));
             }
@@ -261,6 +262,19 @@ impl Shape {
         beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
     }
 
+    /// What a process accesses uncached beside the interface's part for it: the registers of
+    /// further devices that are its to use, and memories beside its own.
+    pub fn beside_interface(
+        &self,
+        devices: &[&dyn Device],
+        on: &[InterconnectId],
+        process: u8,
+    ) -> Vec<Range<u64>> {
+        let further = self.placed_seats(devices).into_iter().skip(self.devices[0].len());
+        let own = further.filter(|placed| on.contains(&placed.on) && placed.seat.process == process);
+        own.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+    }
+
     /// The memories with a range on a processor's interconnects, but for its own.
     pub fn local_memories(&self, on: &[InterconnectId]) -> Vec<Range<u64>> {
         let own = self.memory_of(on[0]);
@@ -374,19 +388,26 @@ impl Shape {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
         let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
         let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
-        let processors = processors.map(|seat| Seat { refuses: self.owners_refuse(on), ..seat });
-        let devices = seats.iter().filter(|placed| placed.on == on);
-        let devices = devices.map(|placed| Seat {
-            refuses: placed.seat.refuses || placed.seat.is_coherent && self.owners_refuse(on),
+        let owners_refuse = self.owners_refuse(on, seats);
+        let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
+        let here = || seats.iter().filter(|placed| placed.on == on);
+        let devices = here().map(|placed| Seat {
+            refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
             ..Seat::of_device(placed.agent, placed.seat.concern.clone())
         });
-        Seats::new(processors.chain(devices).collect())
+        let hides = here().any(|placed| placed.seat.hides_engines);
+        let engines = here().filter(|placed| hides && placed.seat.is_engine && !placed.seat.hides_engines);
+        let hidden = engines.map(|placed| placed.agent).collect();
+        Seats::new(processors.chain(devices).collect()).hiding(hidden)
     }
 
-    /// Whether the owners of dirty blocks refuse transactions on an interconnect.
-    fn owners_refuse(&self, on: InterconnectId) -> bool {
+    /// Whether the owners of dirty blocks refuse transactions on an interconnect: as a device
+    /// on it says, else as the machine does.
+    fn owners_refuse(&self, on: InterconnectId, seats: &[PlacedSeat]) -> bool {
+        let here = seats.iter().filter(|placed| placed.on == on);
+        let said = here.filter_map(|placed| placed.seat.dirty_owner).next();
         match &self.interconnects[usize::from(on.0)].kind {
-            InterconnectKind::SnoopingBus(config) => !config.dirty_owner.intervenes(),
+            InterconnectKind::SnoopingBus(config) => !said.unwrap_or(config.dirty_owner).intervenes(),
             InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
         }
     }
@@ -396,7 +417,7 @@ impl Shape {
     fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
         let shape = &self.interconnects[usize::from(on.0)];
         let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
-        if refusing.is_none() && !self.owners_refuse(on) {
+        if refusing.is_none() && !self.owners_refuse(on, seats) {
             return Ok(());
         }
         let name = &shape.name;

@@ -115,7 +115,7 @@ impl Node {
     pub fn new(interface: Variant, flow: &flow_control::Config, number: u16) -> Self {
         let process = interface.process;
         let mut sections = Map::new();
-        for model in MODELS {
+        for model in MODELS.iter().filter(|model| !model.makes_devices()) {
             let mut section = (model.sample)();
             if let Some(message_ready) = section.get_mut("message_ready").filter(|_| number == 0) {
                 *message_ready = json!("cachable-store"); // both ways are tried

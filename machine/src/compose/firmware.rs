@@ -94,7 +94,7 @@ impl Blueprint<'_> {
         }
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
+        let (devices, interconnects) = ([&mut [][..], &mut []], &mut [][..]);
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;

@@ -30,7 +30,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use narthex_cores as cores;
-use narthex_interfaces::Attachment;
+use narthex_interfaces::models::MODELS;
+use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::quantity::Bytes;
 use narthex_memory::home_memory::Ports;
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -163,6 +164,10 @@ impl MemoryPart {
 pub struct InterfacePart {
     /// The interconnects of its seats; one for all of them, or one for each.
     pub on: Vec<String>,
+    /// The interconnect of each seat of the interfaces that are whole devices, by the name
+    /// of their section in [interfaces].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seats: BTreeMap<String, Vec<String>>,
 }
 
 /// The table of a cache in front of a memory.
@@ -193,6 +198,7 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
+        problems.extend(self.seat_problems());
         problems.extend(self.device_problems(machine));
         if problems.is_empty() {
             problems.extend(self.reach_problems());
@@ -230,6 +236,23 @@ impl NodeShape {
         problems
     }
 
+    /// The rules that the places of whole devices break.
+    fn seat_problems(&self) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        for (section, on) in &self.interface.seats {
+            let key = format!("node.interface.seats.{section}");
+            let whole =
+                || MODELS.iter().filter(|model| model.makes_devices()).map(|model| model.section.to_owned());
+            if !whole().any(|known| known == *section) {
+                let known: Vec<String> = whole().collect();
+                problems
+                    .push(broken(&key, unknown(section, "interface with seats of its own", known.iter())));
+            }
+            problems.extend(on.iter().filter_map(|on| self.unknown_interconnect(&key, on)));
+        }
+        problems
+    }
+
     /// A program reaches an interface on its processors' bus, or behind the bridge
     /// on that.
     fn reach_problems(&self) -> Vec<Broken> {
@@ -242,6 +265,14 @@ impl NodeShape {
                  another place itself, as in \"NI2w on io-bus\""
             );
             problems.push(broken("node.interface.on", message));
+        }
+        for (section, on) in &self.interface.seats {
+            if on.first() != Some(bus) {
+                let message = format!(
+                    "{on:?} is not allowed; its first seat is on {bus:?}, the bus of the program's processors"
+                );
+                problems.push(broken(&format!("node.interface.seats.{section}"), message));
+            }
         }
         for (name, part) in &self.interconnects {
             if let InterconnectPart::BridgedBus { behind } = part
@@ -484,11 +515,13 @@ impl NodeShape {
         })
     }
 
-    /// The interconnects of the interface's seats when it is attached there; none
-    /// if the node has no such place.
-    pub fn place(&self, attachment: Attachment) -> Option<Vec<&str>> {
-        let table = match attachment {
-            Attachment::MemoryBus => return Some(self.interface.on.iter().map(String::as_str).collect()),
+    /// The interconnects of an interface's seats when it is attached where the run says;
+    /// none if the node has no such place.
+    pub fn place(&self, interface: &Attached) -> Option<Vec<&str>> {
+        let InterfacePart { on, seats } = &self.interface;
+        let own = seats.get(interface.name.send.model.section);
+        let table = match interface.attachment {
+            Attachment::MemoryBus => return Some(own.unwrap_or(on).iter().map(String::as_str).collect()),
             Attachment::IoBus => "io_bus",
             Attachment::CacheBus => "cache_bus",
             Attachment::Register => "register_file",

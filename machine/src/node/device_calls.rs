@@ -54,6 +54,10 @@ impl OperatingSystem for SystemOfProcess<'_> {
         Ok(())
     }
 
+    fn write_kernel(&mut self, address: u64, bytes: &[u8]) {
+        self.memory.main.write(address, bytes);
+    }
+
     fn take_time(&mut self, time: Duration) {
         self.time += time;
     }
