@@ -41,7 +41,7 @@ impl Blueprint<'_> {
     /// If a file is no firmware, or nothing runs it.
     pub fn with_firmware_of(self, request: &RunRequest) -> Result<Self, Failure> {
         let named = |part: &ProcessorPart| part.runs.strip_prefix(FIRMWARE).map(str::to_owned);
-        let wanted: Vec<String> = self.config.node.processors.values().filter_map(named).collect();
+        let wanted: Vec<String> = self.whole.node.processors.values().filter_map(named).collect();
         let mut given = self;
         for (name, firmware) in &request.firmware {
             if !wanted.contains(name) {

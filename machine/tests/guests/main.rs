@@ -18,6 +18,7 @@ mod faults;
 mod firmware;
 mod forwarder;
 mod interrupts;
+mod left_out;
 mod levels;
 mod listener;
 mod local_memories;
