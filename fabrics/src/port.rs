@@ -376,6 +376,24 @@ impl ProcessPort<'_> {
         relay.push(Box::new(packet));
     }
 
+    /// The same for a device whose packets are no messages of the library: their sizes are
+    /// not counted.
+    pub fn send_unrecorded(&mut self, header: Header, payload: Vec<u8>) {
+        self.port.last_sender = self.process();
+        self.port.emit(self.own, header, payload);
+    }
+
+    /// This process's node, and how many nodes there are.
+    pub fn nodes(&self) -> (u16, u16) {
+        (self.port.own.0, self.port.placement.nodes)
+    }
+
+    /// The first process of a node; none if there is no such node.
+    pub fn rank_on(&self, node: u64) -> Option<Rank> {
+        let placement = self.port.placement;
+        (node < placement.nodes.into()).then(|| placement.rank(NodeId(node as u16), 0))
+    }
+
     /// What has arrived for this process and has not been taken.
     fn inbox(&self) -> &VecDeque<Box<Packet>> {
         match &self.port.relay {

@@ -216,7 +216,7 @@ impl Checked<'_> {
 
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
-        let interface = self.blueprint()?.build_interface()?;
+        let interface = self.blueprint()?.build_halves()?;
         match self.without {
             Some(rule) => interface.without(rule).map_err(Failure::usage),
             None => Ok(interface),
@@ -225,8 +225,8 @@ impl Checked<'_> {
 
     /// The interconnects of the node, and where its processor sits.
     fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
-        let attachment = self.interface.attachment;
-        let shape = self.config.shape(attachment, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let config = self.config.of_run(&self.interface);
+        let shape = config.shape(&self.interface, interface.seats().len(), &[]).map_err(Failure::usage)?;
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
             let machine = self.machine;

@@ -19,7 +19,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{HalfDescription, Layout};
 use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
 use crate::half::{Context, InterfaceHalf, RegisterFault};
@@ -264,8 +264,7 @@ pub static MODEL: Model = Model {
     },
     programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || json!({ "register_access_time": "60ns" }),
 };

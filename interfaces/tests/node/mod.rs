@@ -117,7 +117,7 @@ impl Node {
     pub fn new(interface: Variant, flow: &flow_control::Config, number: u16) -> Self {
         let process = interface.process;
         let mut sections = Map::new();
-        for model in MODELS {
+        for model in MODELS.iter().filter(|model| !model.makes_devices()) {
             let mut section = (model.sample)();
             if let Some(message_ready) = section.get_mut("message_ready").filter(|_| number == 0) {
                 *message_ready = json!("cachable-store"); // both ways are tried
@@ -307,7 +307,7 @@ impl Node {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
-        let mut context = Context { now: *now, network, timers, faults: &mut faults };
+        let mut context = Context { now: *now, network, local_memory: None, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
         let send = |(arrival, node, mail): Sending<Frame>| match mail {

@@ -17,6 +17,7 @@ impl Archived for Node {
             processes,
             interconnects,
             memories,
+            local_memories: _,
             devices,
             seats: _,
             first_seats: _,

@@ -68,7 +68,7 @@ use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
 use narthex_memory::home_memory::HomeMemory;
-use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
+use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::processor_memory::misses::Arrival;
 
 use crate::activity::{Activity, Marker, Occupation};
@@ -124,6 +124,8 @@ pub struct Node {
     pub processes: Vec<Process>,
     interconnects: Vec<Interconnect>,
     memories: Vec<HomeMemory>,
+    /// The local memory of each device that has one.
+    local_memories: Vec<Option<MemoryId>>,
     /// The network interface, and what else there is.
     devices: Vec<Box<dyn Device>>,
     /// The seats of all devices, which follow the processors among the agents.
@@ -173,6 +175,8 @@ pub struct Parts {
     pub interconnects: Vec<Interconnect>,
     /// Its memories, by their numbers.
     pub memories: Vec<HomeMemory>,
+    /// For each device the memory of which it has a port of its own, if any.
+    pub local_memories: Vec<Option<MemoryId>>,
     /// Its devices, and on which interconnect each of their seats is. The network
     /// interface comes first. Their agents follow the processors'.
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
@@ -211,6 +215,7 @@ impl Node {
             processes,
             interconnects: parts.interconnects,
             memories: parts.memories,
+            local_memories: parts.local_memories,
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
             seats,
             first_seats,
@@ -319,7 +324,7 @@ impl Node {
             return self.run_watched(index, until);
         }
         unit.state = State::Running;
-        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
         let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
         let stop = unit.processor.run(&mut port, until);
         self.detect_loop(index, stop);

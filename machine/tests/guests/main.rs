@@ -18,6 +18,7 @@ mod faults;
 mod firmware;
 mod forwarder;
 mod interrupts;
+mod left_out;
 mod levels;
 mod listener;
 mod local_memories;
@@ -34,6 +35,7 @@ mod threads;
 mod timing;
 mod traffic;
 mod wait_loops;
+mod without_caches;
 mod without_effect;
 
 use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};

@@ -99,7 +99,12 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
     match thread.activity {
         Activity::WaitToSend | Activity::Buffering => What::Room,
         Activity::Application | Activity::Send if !process.has_room => What::Room,
-        Activity::Application | Activity::Send | Activity::Exited | Activity::Idle => What::Own,
+        Activity::Application
+        | Activity::Send
+        | Activity::DmaSetup
+        | Activity::DmaInterrupt
+        | Activity::Exited
+        | Activity::Idle => What::Own,
         Activity::Poll | Activity::Receive | Activity::Synchronisation | Activity::SharedMemory => {
             What::Message
         }
