@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor};
+use narthex_cores::{Code, FETCH_BLOCK_BYTES, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
@@ -350,7 +350,12 @@ impl<'a> Blueprint<'a> {
             _ => memory,
         };
         let misses = config.core_named(&part.core).misses.unwrap_or(1);
-        let memory = memory.with_misses(misses as usize);
+        let memory = match part.has_caches() {
+            true => memory.with_misses(misses as usize),
+            false => {
+                memory.with_local_memory(self.access_cycles(part), self.block_bytes(), FETCH_BLOCK_BYTES)
+            }
+        };
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {

@@ -52,6 +52,8 @@ pub struct Shape {
     pub interconnects: Vec<InterconnectShape>,
     /// For each processor, the interconnects on which it sits.
     pub processors: Vec<Vec<InterconnectId>>,
+    /// The interconnects of processors without caches.
+    pub without_caches: Vec<InterconnectId>,
     /// For each memory, where it is.
     pub memories: Vec<MemoryPlace>,
     /// For each device, where each of its seats is.
@@ -120,10 +122,14 @@ impl MachineConfig {
             let path = path.filter(|_| part.runs == PROGRAM);
             std::iter::once(part.on.as_str()).chain(path).map(number).collect()
         };
-        let processors = self.processor_parts().into_iter().map(|(_, part)| of_processor(part));
+        let parts = self.processor_parts();
+        let without_caches = parts.iter().filter(|(_, part)| !part.has_caches());
+        let without_caches = without_caches.map(|(_, part)| number(&part.on)).collect();
+        let processors = parts.iter().map(|(_, part)| of_processor(part));
         Ok(Shape {
             interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
+            without_caches,
             memories: self
                 .node
                 .memories
@@ -212,6 +218,13 @@ impl Shape {
             if matches!(shape.kind, InterconnectKind::PrivatePath(..)) {
                 let (device, path) = (&placed.seat.name, &shape.name);
                 return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
+            }
+            if self.without_caches.contains(&placed.on) && !placed.seat.is_engine {
+                let (device, bus) = (&placed.seat.name, &shape.name);
+                return Err(format!(
+                    "{device} takes part in coherence on the {bus}, whose processor has no caches: it would \
+                     not see what that writes to its memory"
+                ));
             }
         }
         let numbered = self.interconnects.iter().enumerate();

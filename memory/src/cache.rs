@@ -129,6 +129,11 @@ impl Cache {
         }
     }
 
+    /// The table that keeps it coherent.
+    pub fn protocol(&self) -> &'static Protocol {
+        self.protocol
+    }
+
     /// Bytes in a block.
     pub fn block_bytes(&self) -> usize {
         self.block_bytes

@@ -23,6 +23,15 @@ pub enum PageKind {
     Device,
     /// The processor's own block buffers.
     BlockBuffers,
+    /// The local memory of a processor without caches: accesses are made at once.
+    Local,
+}
+
+impl PageKind {
+    /// Whether it has bytes that the processor may access at any alignment.
+    pub fn is_memory(self) -> bool {
+        matches!(self, PageKind::Cachable | PageKind::Local)
+    }
 }
 
 /// The attributes of a page.

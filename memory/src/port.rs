@@ -62,6 +62,18 @@ impl Late {
 }
 
 impl<T> Outcome<T> {
+    /// The same with another value.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Outcome::Done(value) => Outcome::Done(change(value)),
+            Outcome::Late(value, late) => Outcome::Late(change(value), late),
+            Outcome::Filling(value, register) => Outcome::Filling(change(value), register),
+            Outcome::UnderWay(register) => Outcome::UnderWay(register),
+            Outcome::Wait => Outcome::Wait,
+            Outcome::Fault(fault) => Outcome::Fault(fault),
+        }
+    }
+
     /// An access that is finished, late or not.
     pub fn finished(value: T, late: Option<Late>) -> Self {
         match late {

@@ -20,6 +20,7 @@
 pub mod block_buffers;
 mod cache_blocks;
 mod functional;
+mod local;
 pub mod misses;
 mod port;
 pub mod second_level;
@@ -46,6 +47,7 @@ pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
 use cache_blocks::BlockOperation;
+use local::LocalMemory;
 use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
@@ -155,6 +157,8 @@ pub struct ProcessorMemory {
     second: Option<Box<SecondLevel>>,
     /// None: the processor waits for each of its misses.
     misses: Option<Box<MissRegisters>>,
+    /// None: the processor has caches.
+    local: Option<LocalMemory>,
     store_buffer: VecDeque<Uncached>,
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
@@ -201,6 +205,7 @@ impl ProcessorMemory {
             instructions: instructions.map(Cache::new),
             second: None,
             misses: None,
+            local: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
             overtaking: 0,
             posted_limit,
@@ -226,7 +231,7 @@ impl ProcessorMemory {
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| misses.count());
-        let rest = (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses);
+        let rest = (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses, self.local);
         (self.agent, self.translation.clone(), caches, rest)
     }
 
@@ -309,7 +314,7 @@ impl ProcessorMemory {
     }
 
     /// The port that the processor sees while it runs.
-    pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a MainMemory) -> ProcessorPort<'a> {
+    pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a mut MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory }
     }
 

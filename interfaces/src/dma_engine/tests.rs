@@ -8,7 +8,11 @@ const BLOCK_BYTES: usize = 64;
 const MEMORY_BYTES: u64 = 512;
 
 fn engine(burst_bytes: usize) -> DmaEngine {
-    let reach = |name: &str| (name.to_owned(), std::iter::once(0..MEMORY_BYTES).collect());
+    let port = |name: &str| Port {
+        name: name.to_owned(),
+        reach: std::iter::once(0..MEMORY_BYTES).collect(),
+        has_byte_enables: false,
+    };
     DmaEngine::new(Build {
         name: "copy".into(),
         start_time: Duration::from_ns(10),
@@ -16,7 +20,7 @@ fn engine(burst_bytes: usize) -> DmaEngine {
         burst_bytes,
         block_bytes: BLOCK_BYTES,
         protocol: protocols::by_name("MESI").expect("a protocol"),
-        ports: vec![reach("first bus"), reach("second bus")],
+        ports: vec![port("first bus"), port("second bus")],
     })
 }
 
@@ -50,10 +54,11 @@ impl Bench {
         let Some(transaction) = self.engine.issue(self.now, port, &mut self.timers) else { return true };
         self.crossed.push((port, transaction.kind, transaction.address));
         let start = transaction.address as usize;
-        let block = &mut self.memories[port][start..start + BLOCK_BYTES];
         if let Some(data) = &transaction.data {
-            block.copy_from_slice(data);
+            self.memories[port][start..start + data.len()].copy_from_slice(data);
         }
+        let start = start - start % BLOCK_BYTES;
+        let block = &mut self.memories[port][start..start + BLOCK_BYTES];
         let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(block));
         let response = Response { data, ..Response::default() };
         self.engine.complete(self.now, port, &response, &mut self.timers).expect("a sound descriptor");
@@ -112,6 +117,21 @@ fn whole_blocks_are_written_and_parts_are_merged() {
     ];
     assert_eq!(kinds, expected);
     assert_eq!(bench.engine.completed(), 1);
+}
+
+#[test]
+fn parts_are_written_by_themselves_where_it_has_byte_enables() {
+    let mut bench = Bench::new(BLOCK_BYTES);
+    bench.engine.build.ports[1].has_byte_enables = true;
+    let mut expected = bench.memories[1].clone();
+    expected[60..132].copy_from_slice(&bench.memories[0][..72]);
+    let flags = DESTINATION_PORT;
+    bench.start(Descriptor { source: 0, destination: 60, length: 72, flags, next: 0 }).expect("sound");
+    bench.run(0);
+    let written: Vec<_> = bench.crossed.iter().filter(|(port, ..)| *port == 1).copied().collect();
+    let write = |address| (1, Kind::WriteBlock, address);
+    assert_eq!(written, [write(60), write(64), write(128)]);
+    assert!(bench.memories[1] == expected);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_interfaces::Device;
+use narthex_kernel::Time;
 use narthex_memory::AgentId;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
@@ -83,12 +84,13 @@ impl Blueprint<'_> {
         if let Some(cycles) = core.interrupt_cycles {
             processor = processor.with_interrupts(cycles);
         }
-        let mut pages = PageTable::default();
-        if let Some((_, range)) = self.memory_of_firmware(part) {
-            pages.map(range.start, range.end - range.start, PageAttributes::DATA);
-        }
         let mut memory =
             self.memory_of(0, agent, part).with_translation(Translation::default()).with_invalidation();
+        let mut pages = PageTable::default();
+        if let Some((_, range)) = self.memory_of_firmware(part) {
+            let attributes = PageAttributes { kind: memory.page_kind(), ..PageAttributes::DATA };
+            pages.map(range.start, range.end - range.start, attributes);
+        }
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
         let (devices, interconnects) = ([&mut [][..], &mut []], &mut [][..]);
@@ -112,6 +114,14 @@ impl Blueprint<'_> {
         let of_all = here().find(|(_, memory)| memory.range().is_none());
         let (name, memory) = of_all.or_else(|| here().next())?;
         Some((name, memory.range()?))
+    }
+
+    /// The cycles of a processor that an access to its local memory takes.
+    pub(super) fn access_cycles(&self, part: &ProcessorPart) -> u32 {
+        let (name, _) = self.memory_of_firmware(part).expect("checked with the machine");
+        let access_time = self.config.memory_named(name).access_time;
+        let clock = self.config.core_named(&part.core).clock.clock();
+        clock.number_at_or_after(Time::ZERO + access_time).max(1) as u32
     }
 
     /// Refuses firmware that is not where its processor has memory for it.

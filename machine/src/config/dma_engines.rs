@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::dma_engine::transfer::Build;
+use narthex_interfaces::dma_engine::transfer::{Build, Port};
 use narthex_interfaces::dma_engine::{DmaDevice, NO_REGISTERS};
 use narthex_interfaces::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -94,7 +94,11 @@ impl MachineConfig {
     pub(crate) fn build_dma_engines(&self) -> impl Iterator<Item = (Vec<String>, DmaDevice)> {
         self.node.dma_engines.iter().map(|(name, part)| {
             let config = &self.dma_engines[name];
-            let port = |on: &String| (on.replace('_', " "), self.reach(on));
+            let port = |on: &String| Port {
+                name: on.replace('_', " "),
+                reach: self.reach(on),
+                has_byte_enables: self.node.processors.values().any(|own| own.on == *on && !own.has_caches()),
+            };
             let build = Build {
                 name: name.clone(),
                 start_time: config.start_time,

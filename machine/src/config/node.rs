@@ -33,6 +33,7 @@ use narthex_cores as cores;
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::quantity::Bytes;
+use narthex_memory::home_memory::Ports;
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{bus, main_memory};
 use schemars::JsonSchema;
@@ -81,7 +82,8 @@ pub struct ProcessorPart {
     /// The table of its core.
     pub core: String,
     /// The tables of its data cache, of its instruction cache and, where it has one, of
-    /// its second-level cache.
+    /// its second-level cache. None: it runs firmware from the memory with a range on its
+    /// interconnect, of which it has a port.
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
@@ -449,7 +451,9 @@ impl NodeShape {
                     unknown(&part.core, "table of a processor", tables.collect::<Vec<_>>().iter()),
                 ));
             }
-            problems.extend(part.cache_problem(machine).map(|message| broken(&key("caches"), message)));
+            let caches =
+                part.cache_problem(machine).or_else(|| self.local_memory_problem(name, part, machine));
+            problems.extend(caches.map(|message| broken(&key("caches"), message)));
             if part.runs != PROGRAM && part.runs.strip_prefix(FIRMWARE).is_none_or(str::is_empty) {
                 let message =
                     format!("{:?} is not allowed; expected \"program\" or \"firmware/NAME\"", part.runs);
@@ -475,6 +479,40 @@ impl NodeShape {
             }
         }
         problems
+    }
+
+    /// What is wrong with the memory of a processor without caches.
+    fn local_memory_problem(
+        &self,
+        name: &str,
+        part: &ProcessorPart,
+        machine: &MachineConfig,
+    ) -> Option<String> {
+        if part.has_caches() {
+            return None;
+        }
+        let here = || self.memories.iter().filter(|(_, memory)| memory.is_on(&part.on));
+        if let Some((other, _)) = here().find(|(_, memory)| memory.range().is_none()) {
+            return Some(format!(
+                "[] is not allowed on {:?}, whose memory {other} has no start and size: a processor without \
+                 caches runs from a memory with a range",
+                part.on
+            ));
+        }
+        if let Some((other, _)) =
+            self.processors.iter().find(|(other, own)| *other != name && own.on == part.on)
+        {
+            return Some(format!(
+                "[] is not allowed: {other} is on {:?}, too, and would not see what a processor without caches \
+                 writes",
+                part.on
+            ));
+        }
+        let (memory, _) = here().next()?;
+        let ports = machine.memories.get(memory).and_then(|memory| memory.ports);
+        (ports == Some(Ports::Single)).then(|| {
+            format!("[] is not allowed: the processor has a port of {memory}, and memories.{memory}.ports is \"single\"")
+        })
     }
 
     /// The interconnects of an interface's seats when it is attached where the run says;
@@ -506,6 +544,11 @@ impl NodeShape {
 }
 
 impl ProcessorPart {
+    /// Whether it has caches.
+    pub fn has_caches(&self) -> bool {
+        !self.caches.is_empty()
+    }
+
     /// Whether it has a second-level cache.
     pub fn has_second_level(&self) -> bool {
         self.caches.iter().any(|table| table == SECOND_LEVEL)
@@ -527,6 +570,7 @@ impl ProcessorPart {
                 second.block
             )),
             (own, _) if *own == first => None,
+            ([], _) if self.runs != PROGRAM => None,
             _ => Some(format!(
                 "{caches:?} is not allowed; expected {first:?}, or the same with {SECOND_LEVEL:?} behind"
             )),

@@ -150,7 +150,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
             self.flush(address, length, protection.execute);
         }
         let attributes = PageAttributes {
-            kind: PageKind::Cachable,
+            kind: self.caches[self.own].memory().page_kind(),
             readable: protection.read,
             writable: protection.write,
             executable: protection.execute,

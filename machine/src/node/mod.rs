@@ -316,7 +316,7 @@ impl Node {
             return self.run_watched(index, until);
         }
         unit.state = State::Running;
-        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
         let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
         let stop = unit.processor.run(&mut port, until);
         self.detect_loop(index, stop);

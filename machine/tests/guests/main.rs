@@ -34,6 +34,7 @@ mod threads;
 mod timing;
 mod traffic;
 mod wait_loops;
+mod without_caches;
 mod without_effect;
 
 use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};

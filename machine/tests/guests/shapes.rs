@@ -41,6 +41,7 @@ pub struct SharedRegisters {
     lines: u32,
     words: [u64; 16],
     in_local_memory: Option<u64>,
+    is_coherent: bool,
     statistics: Statistics,
 }
 
@@ -51,8 +52,14 @@ impl SharedRegisters {
             lines: 0,
             words: [0; 16],
             in_local_memory: None,
+            is_coherent: false,
             statistics: Statistics::default(),
         }
+    }
+
+    /// The same that says that it takes part in coherence.
+    pub fn coherent(seats: &[SeatOf]) -> Self {
+        SharedRegisters { is_coherent: true, ..SharedRegisters::new(seats) }
     }
 
     /// The same whose registers are words of its local memory, from `start` on.
@@ -113,7 +120,7 @@ impl DeviceDescription for SharedRegisters {
             registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
             homes: Vec::new(),
             concern: 0..0,
-            is_coherent: false,
+            is_coherent: self.is_coherent,
             lines: if last == Some(start) { self.lines } else { 0 },
             ..DeviceSeat::default()
         };

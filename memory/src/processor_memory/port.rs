@@ -16,7 +16,7 @@ use super::{Pending, ProcessorMemory, Uncached};
 pub struct ProcessorPort<'a> {
     pub(super) own: &'a mut ProcessorMemory,
     pub(super) pages: &'a PageTable,
-    pub(super) memory: &'a MainMemory,
+    pub(super) memory: &'a mut MainMemory,
 }
 
 impl ProcessorPort<'_> {
@@ -199,7 +199,7 @@ impl ProcessorPort<'_> {
         let page = self.check_page(address, needed)?;
         if !address.is_multiple_of(size as u64) {
             let last = self.check_page(address.wrapping_add(size as u64 - 1), needed)?;
-            if page.kind != PageKind::Cachable || last.kind != PageKind::Cachable {
+            if !page.kind.is_memory() || page.kind != last.kind {
                 return Err(AccessFault::Misaligned);
             }
         }
@@ -291,6 +291,7 @@ impl ProcessorPort<'_> {
         let page = self.pages.check_store(address)?;
         match page.kind {
             PageKind::Cachable => self.check_tags(address, size, needed).map(|()| page),
+            PageKind::Local => Ok(page),
             PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers => Err(AccessFault::Device),
         }
     }
@@ -320,6 +321,7 @@ impl Port for ProcessorPort<'_> {
         match self.page(address, size, Tag::Read) {
             Err(fault) => Outcome::Fault(fault),
             Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
+            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
             Ok(page) if page.kind == PageKind::BlockBuffers => self.block_buffer_load(address, size),
             Ok(_) => self.uncached_load(address, size),
         }
@@ -333,6 +335,7 @@ impl Port for ProcessorPort<'_> {
         };
         match page.kind {
             PageKind::Cachable => {}
+            PageKind::Local => return self.local_store(page, address, &value.to_le_bytes()[..size]),
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
         }
@@ -358,6 +361,9 @@ impl Port for ProcessorPort<'_> {
         };
         if cache.access(address, Access::Load).is_ok() {
             return Outcome::Done(());
+        }
+        if self.own.local.is_some() {
+            return self.local_fetch(address);
         }
         self.own.statistics.fetch_misses.increment();
         match self.own.obtain_instructions(address) {
@@ -385,15 +391,19 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_reserved(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        if let Err(fault) = self.atomic(address, size, Tag::Read) {
-            return Outcome::Fault(fault);
-        }
+        let page = match self.atomic(address, size, Tag::Read) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
         }
-        let outcome = match self.acquire(address, size, Access::Load) {
-            Ok(late) => Outcome::finished(self.gather(address, size), late),
-            Err(outcome) => outcome,
+        let outcome = match page.kind {
+            PageKind::Local => self.local_load(address, size),
+            _ => match self.acquire(address, size, Access::Load) {
+                Ok(late) => Outcome::finished(self.gather(address, size), late),
+                Err(outcome) => outcome,
+            },
         };
         if let Outcome::Done(_) | Outcome::Late(..) = outcome {
             self.own.reservation = Some(self.own.data.block_of(address));
@@ -414,6 +424,10 @@ impl Port for ProcessorPort<'_> {
             self.own.reservation = None;
             return Outcome::Done(false);
         }
+        if page.kind == PageKind::Local {
+            self.own.reservation = None;
+            return self.local_store(page, address, &value.to_le_bytes()[..size]).map(|()| true);
+        }
         match self.acquire(address, size, Access::Store) {
             Err(Outcome::<()>::Fault(fault)) => Outcome::Fault(fault),
             Err(_) => self.wait(Pending::Conditional { address }),
@@ -430,6 +444,7 @@ impl Port for ProcessorPort<'_> {
         match self.atomic(address, size, Tag::Write) {
             Err(fault) => Outcome::Fault(fault),
             Ok(_) if self.own.has_loads_under_way() => self.wait(Pending::Loads),
+            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
             Ok(_) => self.cachable_load(address, size, Access::Store),
         }
     }

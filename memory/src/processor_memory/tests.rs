@@ -47,7 +47,7 @@ fn bench(uncached_stores: UncachedStores) -> Bench {
 
 impl Bench {
     fn port(&mut self) -> ProcessorPort<'_> {
-        self.own.port(&self.pages, &self.memory)
+        self.own.port(&self.pages, &mut self.memory)
     }
 
     /// The byte at an address of the node, if the caches of data have it.
