@@ -15,7 +15,8 @@
 
 enum { RECEIVES = 2, LARGEST_PAUSE_CYCLES = 1023, ALIGNMENT = 128, PAGE = 4096 };
 
-/* What is sent, and where it comes to: descriptor and data, each in blocks of its own. */
+/* What is sent, and where it comes to: descriptor and data, each in blocks of its own, large data
+ * in pages of their own. */
 struct message {
     VIP_DESCRIPTOR *descriptor;
     uint64_t *data;
@@ -31,33 +32,27 @@ static struct times {
     uint64_t writing, posted, arrived, reading;
 } times;
 
-static char *allocate(char **next, size_t length) {
-    char *taken = *next;
-    *next += (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return taken;
-}
-
-static void start(void) {
+static void open_vi(void) {
     VIP_NIC_HANDLE nic;
     VIP_PROTECTION_HANDLE ptag;
-    size_t each = ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    size_t all = ((RECEIVES + 1) * each + PAGE - 1) / PAGE * PAGE;
-    char *next = aligned_alloc(PAGE, all);
-    narthex_check(next, "node %d has no memory for messages", narthex_node());
-    memset(next, 0, all);
+    size_t each = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    each = each < PAGE ? each : (each + PAGE - 1) / PAGE * PAGE;
+    size_t all = PAGE + ((RECEIVES + 1) * each + PAGE - 1) / PAGE * PAGE;
+    char *start = aligned_alloc(PAGE, all), *data = start + PAGE;
+    narthex_check(start, "node %d has no memory for messages", narthex_node());
+    memset(start, 0, all);
     via_check(VipOpenNic("via", &nic), "VipOpenNic");
     via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
     VIP_MEM_ATTRIBUTES of_memory = {.Ptag = ptag};
     VIP_VI_ATTRIBUTES of_vi = {.ReliabilityLevel = VIP_SERVICE_RELIABLE_DELIVERY,
                                .MaxTransferSize = bytes + sizeof times,
                                .Ptag = ptag};
-    via_check(VipRegisterMem(nic, next, all, &of_memory, &memory), "VipRegisterMem");
+    via_check(VipRegisterMem(nic, start, all, &of_memory, &memory), "VipRegisterMem");
     via_check(VipCreateVi(nic, &of_vi, NULL, NULL, &vi), "VipCreateVi");
     for (int index = 0; index <= RECEIVES; index++) {
         struct message *message = index < RECEIVES ? &in[index] : &out;
-        message->descriptor =
-            (VIP_DESCRIPTOR *)(void *)allocate(&next, sizeof *message->descriptor);
-        message->data = (uint64_t *)(void *)allocate(&next, bytes);
+        message->descriptor = (VIP_DESCRIPTOR *)(void *)(start + index * ALIGNMENT);
+        message->data = (uint64_t *)(void *)(data + (size_t)index * each);
         via_describe(message->descriptor, message->data, memory, bytes);
         if (index < RECEIVES)
             via_check(VipPostRecv(vi, message->descriptor, memory), "VipPostRecv");
@@ -164,7 +159,7 @@ int main(int count, char **values) {
     narthex_check(bytes % sizeof(uint64_t) == 0, "%u bytes are not whole doublewords", bytes);
     narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
     narthex_register_handler(TIMES, on_times);
-    start();
+    open_vi();
     round_trips((uint64_t)(measured + warm_up), (uint64_t)warm_up);
     if (narthex_node() == 1)
         narthex_send(0, TIMES, &times, sizeof times);
