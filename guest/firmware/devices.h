@@ -114,10 +114,10 @@
 /* store: the VI of which the packet-to-address table is changed */
 #define REGISTER_VIA_PLACE_SELECT 0x70ul
 
-/* store: where in a copy in the interface's memory a message of the VI goes */
+/* store: where in the interface's memory a message of the VI goes */
 #define REGISTER_VIA_PLACE_ADDRESS 0x78ul
 
-/* store: bytes that fit there, the message's number in the upper half; 0 takes the place away */
+/* store: bytes that fit there, the message's number in the upper half; 0 bytes take its place away */
 #define REGISTER_VIA_PLACE_LENGTH 0x80ul
 
 /* store: the tag that the next stores change */
@@ -165,7 +165,13 @@
 /* store: their number; they are put there coherently, STATUS shows when (UPDATED) */
 #define REGISTER_VIA_PUT_LENGTH 0xf8ul
 
+/* load: where the interface's memory ends */
+#define REGISTER_VIA_MEMORY 0x100ul
+
+/* load: entries of the packet-to-address table for each VI; a message's is its number modulo that */
+#define REGISTER_VIA_PLACES 0x108ul
+
 /* load: where the registers of the DMA engine are */
-#define REGISTER_VIA_DMA_ENGINE 0x100ul
+#define REGISTER_VIA_DMA_ENGINE 0x110ul
 
 #endif

@@ -95,6 +95,8 @@ pub struct Surroundings<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
+    /// The local memory on the interconnect of the interface's last seat, if there is one.
+    pub local_memory: Option<&'a Range<u64>>,
 }
 
 /// Builds the interface `name` for a node: a pair of halves for each process, or a whole
@@ -357,6 +359,7 @@ pub(crate) mod tests {
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,
+            local_memory: None,
         };
         Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
     }

@@ -286,6 +286,7 @@ mod tests {
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
+            local_memory: None,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

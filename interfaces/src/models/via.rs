@@ -90,6 +90,7 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
         config,
         processes: node.processes,
         block_bytes: node.block_bytes,
+        memory_end: node.local_memory.as_ref().map_or(0, |memory| memory.end),
     };
     Ok(Box::new(Via::new(build)))
 }
@@ -134,6 +135,7 @@ pub static MODEL: Model = Model {
             "completion_queues": 4,
             "mtu": "1500B",
             "receive_slots": 4,
+            "places": 2,
             "network_bytes_per_second": "1600MB",
             "tags": 8,
             "reaction_time": "100ns",

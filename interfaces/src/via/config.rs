@@ -47,6 +47,9 @@ pub struct Config {
     /// Slots of the interface's memory that can be free for received packets.
     #[schemars(range(min = 1, max = 65536))]
     pub receive_slots: u32,
+    /// Messages of a VI for which the packet-to-address table has a place at a time.
+    #[schemars(range(min = 1, max = 256))]
+    pub places: u32,
     /// What the network-side DMA moves in a second, in either direction.
     pub network_bytes_per_second: Bytes,
     /// Registered regions that the interface can watch.
@@ -75,6 +78,7 @@ impl Config {
             ("regions", self.regions, 65_536),
             ("completion_queues", self.completion_queues, 65_536),
             ("receive_slots", self.receive_slots, 65_536),
+            ("places", self.places, 256),
             ("tags", self.tags, 65_536),
         ];
         for (key, value, most) in counts {

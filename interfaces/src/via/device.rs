@@ -48,6 +48,8 @@ pub struct Build {
     pub processes: u8,
     /// Bytes of a coherence block.
     pub block_bytes: u64,
+    /// Where its local memory ends.
+    pub memory_end: u64,
 }
 
 narthex_kernel::statistics! {
@@ -96,7 +98,7 @@ pub(super) fn surroundings<'a>(context: &'a mut Context<'_>) -> Surroundings<'a>
 impl Via {
     /// A device to which nothing has happened.
     pub fn new(build: Build) -> Self {
-        let Build { scheme, config, processes, block_bytes } = &build;
+        let Build { scheme, config, processes, block_bytes, .. } = &build;
         let eager = Eager::new(eager::Build {
             tags: config.tags,
             block_bytes: *block_bytes,
@@ -131,13 +133,9 @@ impl Via {
         if network.look(context, eager.is_done(*settles)) {
             statistics.received.increment();
         }
-        network.receive(context, &build.config, &mut |context, copy, payload| {
-            let put = eager.put_at_copy(&mut surroundings(context), copy, payload);
-            *settles = put.unwrap_or(*settles);
-            if put.is_some() {
-                statistics.placed.increment();
-            }
-            put.is_some()
+        network.receive(context, &build.config, &mut |context, place, payload| {
+            statistics.placed.increment();
+            *settles = eager.place(&mut surroundings(context), place, payload);
         });
         self.state.status = self.state.all_status();
     }

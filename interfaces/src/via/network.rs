@@ -24,10 +24,10 @@ use super::config::Config;
 use super::registers::{CAN_SEND, HEADER_BYTES, PACKET_PLACED, PACKET_RECEIVED};
 use crate::half::Context;
 
-/// Where the next message of a VI goes: an entry of the packet-to-address table.
+/// Where a message goes: an entry of the packet-to-address table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Place {
-    /// In a copy in the interface's memory.
+    /// In the interface's memory, mostly in a copy.
     pub address: u64,
     /// Bytes that fit.
     pub length: u32,
@@ -84,8 +84,8 @@ impl Placing {
 pub enum Landing {
     /// Into its slot.
     Slot,
-    /// To this address in a copy.
-    Copy(u64),
+    /// To this address.
+    Place(u64),
 }
 
 /// Both engines.
@@ -101,8 +101,12 @@ pub struct NetworkSide {
     slots_limit: usize,
     arriving: Option<Arriving>,
     received: VecDeque<Received>,
+    /// Some entries for each VI, and how many.
     places: Vec<Place>,
+    places_of_vi: usize,
     selected: usize,
+    /// Where the message goes whose entry is written next.
+    place: u64,
 }
 
 impl NetworkSide {
@@ -117,8 +121,10 @@ impl NetworkSide {
             slots_limit: config.receive_slots as usize,
             arriving: None,
             received: VecDeque::new(),
-            places: vec![Place::default(); config.vis as usize],
+            places: vec![Place::default(); (config.vis * config.places) as usize],
+            places_of_vi: config.places as usize,
             selected: 0,
+            place: 0,
         }
     }
 
@@ -199,27 +205,35 @@ impl NetworkSide {
         self.received.pop_front().map(|received| received.payload)
     }
 
-    /// The entry of this VI is changed from now on.
+    /// An entry of this VI is changed from now on.
     ///
     /// # Errors
     /// If there is no such VI.
     pub fn select_place(&mut self, vi: u64) -> Result<(), String> {
-        if vi >= self.places.len() as u64 {
-            return Err(format!("place of VI {vi}; there are {}", self.places.len()));
+        let vis = self.places.len() / self.places_of_vi;
+        if vi >= vis as u64 {
+            return Err(format!("the place of a message of VI {vi}; there are {vis}"));
         }
         self.selected = vi as usize;
         Ok(())
     }
 
-    /// The selected entry's address.
+    /// The address of the next entry that is written.
     pub fn set_place_address(&mut self, address: u64) {
-        self.places[self.selected].address = address;
+        self.place = address;
     }
 
-    /// The selected entry's length, and the number of its message.
+    /// Its length, and the number of its message, which says which of the VI's it is.
     pub fn set_place_length(&mut self, value: u64) {
-        let place = &mut self.places[self.selected];
-        (place.length, place.message) = (value as u32, (value >> 32) as u32);
+        let (length, message) = (value as u32, (value >> 32) as u32);
+        let address = self.place;
+        if let Some(place) = self.entry(self.selected, message) {
+            *place = Place { address, length, message };
+        }
+    }
+
+    fn entry(&mut self, vi: usize, message: u32) -> Option<&mut Place> {
+        self.places.get_mut(vi * self.places_of_vi + message as usize % self.places_of_vi)
     }
 
     /// Where a packet's payload goes. The last packet of a message takes the place away.
@@ -227,7 +241,7 @@ impl NetworkSide {
         let Some(placing) = Placing::of(packet) else { return Landing::Slot };
         let Placing { vi, offset, message_bytes, message } = placing;
         let payload = packet.len() as u64 - HEADER_BYTES;
-        let Some(place) = self.places.get_mut(usize::from(vi)) else { return Landing::Slot };
+        let Some(place) = self.entry(vi.into(), message) else { return Landing::Slot };
         let fits = offset + payload <= place.length.into();
         if place.length == 0 || place.message != message || !fits {
             return Landing::Slot;
@@ -236,16 +250,16 @@ impl NetworkSide {
         if offset + payload >= message_bytes {
             place.length = 0;
         }
-        Landing::Copy(address)
+        Landing::Place(address)
     }
 
-    /// Begins to receive the oldest packet that has arrived, if there is a slot: what is
-    /// for a copy is given to `put`, which says whether it has taken it.
+    /// Begins to receive the oldest packet that has arrived, if there is a slot: what has a
+    /// place is given to `put`.
     pub fn receive(
         &mut self,
         context: &mut Context<'_>,
         config: &Config,
-        put: &mut dyn FnMut(&mut Context<'_>, u64, &[u8]) -> bool,
+        put: &mut dyn FnMut(&mut Context<'_>, u64, &[u8]),
     ) {
         if self.arriving.is_some() || context.network.front().is_none() {
             return;
@@ -254,20 +268,20 @@ impl NetworkSide {
         let packet = context.network.take().expect("it has just been seen").payload;
         let until = context.timer_after(config.network_time(packet.len() as u64));
         let (header, payload) = packet.split_at(HEADER_BYTES as usize);
-        let landing = self.landing(&packet);
-        let mut received = Received { slot, payload: slot + HEADER_BYTES };
-        let mut is_settling = false;
-        if let Landing::Copy(address) = landing
-            && put(context, address, payload)
-        {
-            (received.payload, is_settling) = (address, true);
-        }
         let memory = context.local_memory.as_deref_mut().expect("checked with the machine");
         memory.write(slot, header);
-        if !is_settling {
-            memory.write(received.payload, payload);
-        }
-        self.arriving = Some(Arriving { received, until, is_settling });
+        let in_slot = slot + HEADER_BYTES;
+        let (payload, is_settling) = match self.landing(&packet) {
+            Landing::Place(address) => {
+                put(context, address, payload);
+                (address, true)
+            }
+            Landing::Slot => {
+                memory.write(in_slot, payload);
+                (in_slot, false)
+            }
+        };
+        self.arriving = Some(Arriving { received: Received { slot, payload }, until, is_settling });
     }
 
     /// Time has passed, or what a packet waited for is settled: whether a packet has come

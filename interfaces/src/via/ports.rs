@@ -151,6 +151,8 @@ impl Via {
             register::RECEIVED_PAYLOAD => {
                 state.network.take_received().ok_or("a load of RECEIVED_PAYLOAD while no packet waits")?
             }
+            register::MEMORY => self.build.memory_end,
+            register::PLACES => config.places.into(),
             register::DMA_ENGINE => VIA_DMA_ENGINE,
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })

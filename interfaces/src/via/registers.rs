@@ -120,8 +120,8 @@ registers! {
     RECEIVED_SLOT = 0x60, "load: the slot of the oldest packet received; 0 if there is none";
     RECEIVED_PAYLOAD = 0x68, "load: where its payload is, in the slot or at its VI's place; the packet is gone then";
     PLACE_SELECT = 0x70, "store: the VI of which the packet-to-address table is changed";
-    PLACE_ADDRESS = 0x78, "store: where in a copy in the interface's memory a message of the VI goes";
-    PLACE_LENGTH = 0x80, "store: bytes that fit there, the message's number in the upper half; 0 takes the place away";
+    PLACE_ADDRESS = 0x78, "store: where in the interface's memory a message of the VI goes";
+    PLACE_LENGTH = 0x80, "store: bytes that fit there, the message's number in the upper half; 0 bytes take its place away";
     TAG_SELECT = 0x88, "store: the tag that the next stores change";
     TAG_HOST_START = 0x90, "store: the first host address of the selected tag's region (SHA)";
     TAG_HOST_END = 0x98, "store: the end of it (EHA)";
@@ -137,7 +137,9 @@ registers! {
     PUT_SOURCE = 0xe8, "store: where in the interface's memory bytes are that a registered region is to get";
     PUT_ADDRESS = 0xf0, "store: the host address that they are to have there";
     PUT_LENGTH = 0xf8, "store: their number; they are put there coherently, STATUS shows when (UPDATED)";
-    DMA_ENGINE = 0x100, "load: where the registers of the DMA engine are";
+    MEMORY = 0x100, "load: where the interface's memory ends";
+    PLACES = 0x108, "load: entries of the packet-to-address table for each VI; a message's is its number modulo that";
+    DMA_ENGINE = 0x110, "load: where the registers of the DMA engine are";
 }
 
 /// Numbers that the firmware of a via device knows.

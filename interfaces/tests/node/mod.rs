@@ -137,6 +137,7 @@ impl Node {
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
+            local_memory: None,
         };
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();

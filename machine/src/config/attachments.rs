@@ -2,6 +2,8 @@
 //! tables of its file that a machine may have, or not; and the interface of a
 //! node at its place.
 
+use std::ops::Range;
+
 use narthex_interfaces::interface::{self, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::{Attached, Attachment, Device, Name};
@@ -98,6 +100,7 @@ impl super::MachineConfig {
                  could not reach: machine.processors_per_node is {processors}; expected 1"
             ));
         }
+        let local_memory = self.local_memory(chosen);
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             processes,
@@ -107,6 +110,7 @@ impl super::MachineConfig {
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
+            local_memory: local_memory.as_ref(),
         };
         let interface = build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
@@ -118,6 +122,13 @@ impl super::MachineConfig {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
         }
+    }
+
+    /// The local memory on the interconnect of an interface's last seat.
+    fn local_memory(&self, chosen: &Attached) -> Option<Range<u64>> {
+        let place = self.node.place(chosen)?;
+        let last = place.last()?;
+        self.node.memories.values().filter(|memory| memory.is_on(last)).find_map(|memory| memory.range())
     }
 
     fn lacks_plain_header(&self, interface: &Name) -> Option<String> {

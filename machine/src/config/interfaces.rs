@@ -127,6 +127,7 @@ fn try_out(
                 protocol,
                 block_bytes,
                 packet_bytes,
+                local_memory: None,
             };
             return refused(key, build(name.send, config, &node).err());
         }

@@ -44,11 +44,20 @@ impl Eager {
         self.put_number
     }
 
-    /// Stores bytes at the host address of which this is a copy; none, and nothing is
-    /// done, if the range is not within one.
-    pub fn put_at_copy(&mut self, at: &mut Surroundings<'_>, copy: u64, bytes: &[u8]) -> Option<u64> {
-        let host = self.copies.host_of(copy, bytes.len() as u64)?;
-        Some(self.put(at, host, bytes))
+    /// Stores bytes in the interface's memory, from `place` on. Where that is a copy, they
+    /// are put at the host addresses of which it is. The number of the last put.
+    pub fn place(&mut self, at: &mut Surroundings<'_>, place: u64, bytes: &[u8]) -> u64 {
+        let (mut here, mut rest) = (place, bytes);
+        while !rest.is_empty() {
+            let to_end_of_block = self.build.block_bytes - here % self.build.block_bytes;
+            let (part, behind) = rest.split_at(rest.len().min(to_end_of_block as usize));
+            match self.copies.host_of(here, part.len() as u64) {
+                Some(host) => _ = self.put(at, host, part),
+                None => at.memory.write(here, part),
+            }
+            (here, rest) = (here + to_end_of_block, behind);
+        }
+        self.put_number
     }
 
     /// Whether the put with this number is done, and all before.
