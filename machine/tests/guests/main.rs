@@ -13,6 +13,7 @@ mod coherence;
 mod determinism;
 mod dma;
 mod dma_engines;
+mod dma_firmware;
 mod example_interface;
 mod faults;
 mod firmware;
