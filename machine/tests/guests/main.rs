@@ -21,6 +21,7 @@ mod interrupts;
 mod levels;
 mod listener;
 mod local_memories;
+mod networks;
 mod no_progress;
 mod operating_system;
 mod overflow;
