@@ -7,7 +7,7 @@ mod processor;
 
 use std::ops::Range;
 
-use narthex_fabrics::networks::{Surroundings, ideal};
+use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
     Frame, Header, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
 };
@@ -150,7 +150,7 @@ impl Node {
         }
         let placement = Placement { nodes: 2, processes: process + 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
-        let around = Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
+        let around = networks::Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
         let network = network.build(NodeId(number), &around);
         let mut node = Node {
             attachment: interface.attachment,
