@@ -70,9 +70,7 @@ VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEA
         return VIP_INVALID_PARAMETER;
     struct via_nic *nic = CQHandle->nic;
     volatile uint64_t *next = entries_of(CQHandle) + CQHandle->index;
-    if (nic->flushes)
-        flush_block(next);
-    if ((*next & 1) != CQHandle->sense) {
+    if ((via_poll(nic, next) & 1) != CQHandle->sense) {
         if (via_has_event(nic))
             via_handle_events(nic);
         return VIP_NOT_DONE;

@@ -34,9 +34,7 @@ static const volatile struct via_answer *answer_to(const struct via_nic *nic, ui
 }
 
 static bool is_answered(const struct via_nic *nic, uint64_t sequence) {
-    if (nic->flushes)
-        flush_block(answer_to(nic, sequence));
-    return answer_to(nic, sequence)->sequence == sequence;
+    return via_poll(nic, &answer_to(nic, sequence)->sequence) == sequence;
 }
 
 /* Takes a request back; whether the firmware had not answered it. */
@@ -195,6 +193,14 @@ static const char *const ERROR_NAMES[] = {
     "VIP_ERROR_RDMAW_ABORT",    "VIP_ERROR_RDMAR_PROT",  "VIP_ERROR_COMP_PROT",
     "VIP_ERROR_RDMA_TRANSPORT", "VIP_ERROR_CATASTROPHIC"};
 
+/* The firmware cannot reach a descriptor with a wrong handle: the library says in it what is wrong.
+ */
+static void complete(struct via_queue *queue, VIP_DESCRIPTOR *descriptor) {
+    for (uint32_t each = 0; each < queue->count; each++)
+        if (queue->posted[(queue->first + each) % VIA_DESCRIPTORS_LIMIT] == descriptor)
+            descriptor->CS.Status = VIP_STATUS_DONE | VIP_STATUS_PROTECTION_ERROR;
+}
+
 static void handle(struct via_nic *nic, const volatile struct via_event *event) {
     VIP_ERROR_CODE code = (VIP_ERROR_CODE)(uint32_t)event->codes;
     struct via_vi *vi = event->vi < VIA_VIS_LIMIT ? nic->vis[event->vi] : NULL;
@@ -205,6 +211,10 @@ static void handle(struct via_nic *nic, const volatile struct via_event *event) 
         .ResourceCode = (VIP_RESOURCE_CODE)(event->codes >> 32),
         .ErrorCode = code,
     };
+    if (vi && code == VIP_ERROR_POST_DESC) {
+        complete(&vi->send, error.DescriptorPtr);
+        complete(&vi->receive, error.DescriptorPtr);
+    }
     if (vi &&
         (vi->attributes.ReliabilityLevel != VIP_SERVICE_UNRELIABLE || code == VIP_ERROR_CONN_LOST))
         vi->state = VIP_STATE_ERROR;

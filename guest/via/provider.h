@@ -14,8 +14,15 @@
 #include "via/pages.h"
 #include "via/vipl.h"
 
-enum { VIA_VIS_LIMIT = 256, VIA_REQUEST_WORDS = 8, VIA_WINDOW_UNIT = 64 };
+enum { VIA_HANDLES_LIMIT = 1024, VIA_VIS_LIMIT = 256, VIA_REQUEST_WORDS = 8, VIA_WINDOW_UNIT = 64 };
 enum { VIA_WINDOW_UNITS = VIA_WINDOW_BYTES / VIA_WINDOW_UNIT };
+
+/* A registration, as the library has to know it where it copies by itself. */
+struct via_registration {
+    const char *start;
+    size_t bytes;
+    VIP_PROTECTION_HANDLE ptag; /* 0: none */
+};
 
 struct via_nic {
     int users; /* how often it is open */
@@ -30,6 +37,7 @@ struct via_nic {
     bool copies;        /* descriptors and data to and from the window */
     uint32_t next_unit; /* of the window, where the search for room begins */
     bool unit_is_used[VIA_WINDOW_UNITS];
+    struct via_registration registrations[VIA_HANDLES_LIMIT];
 };
 
 /* Descriptors posted to one queue of a VI, oldest first. */
@@ -78,12 +86,19 @@ VIP_RETURN via_ask(struct via_nic *nic, unsigned long request, uint64_t *words, 
 /* Handles the errors that belong to no call; called where nothing else is done. */
 void via_handle_events(struct via_nic *nic);
 
+/* A doubleword that the interface writes. Where it does not see caches the block is dropped behind
+ * the load, so that the next one reads memory. Not before: a flush takes a block that is absent for
+ * itself and writes it back, perhaps over what the interface has just written. */
+static inline uint64_t via_poll(const struct via_nic *nic, const volatile uint64_t *word) {
+    uint64_t value = *word;
+    if (nic->flushes)
+        flush_block(word);
+    return value;
+}
+
 /* Whether there are any. */
 static inline bool via_has_event(const struct via_nic *nic) {
-    const volatile struct via_event *event = &nic->page->events[nic->events % VIA_EVENTS];
-    if (nic->flushes)
-        flush_block(event);
-    return event->number == nic->events + 1;
+    return via_poll(nic, &nic->page->events[nic->events % VIA_EVENTS].number) == nic->events + 1;
 }
 
 /* Calls `function` for every coherence block that the bytes touch. */
@@ -96,9 +111,10 @@ static inline void via_flush(const struct via_nic *nic, const volatile void *mem
 
 /* The window (via/window.c). */
 
-/* Copies a descriptor to the window, with its data if it `sends`; false if there is no room. */
+/* Copies a descriptor to the window, with its data if it `sends`; false if there is no room. What
+ * it names without a right to is not copied: the firmware finds a handle there that it refuses. */
 bool via_window_post(struct via_vi *vi, struct via_queue *queue, uint32_t place,
-                     const VIP_DESCRIPTOR *descriptor, bool sends);
+                     const VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle, bool sends);
 
 /* Whether the descriptor at this place of a queue is done; then the program's has its status, and
  * its data if it `receives`. */

@@ -28,9 +28,13 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
     if (NicHandle->flushes)
         via_flush(NicHandle, VirtualAddress, Length);
     VIP_RETURN result = via_ask(NicHandle, VIA_REGISTER, words, 5);
-    if (result == VIP_SUCCESS)
-        *MemHandle = (VIP_MEM_HANDLE)words[4];
-    return result;
+    if (result != VIP_SUCCESS)
+        return result;
+    *MemHandle = (VIP_MEM_HANDLE)words[4];
+    if (words[4] < VIA_HANDLES_LIMIT)
+        NicHandle->registrations[words[4]] =
+            (struct via_registration){VirtualAddress, Length, MemAttribs->Ptag};
+    return VIP_SUCCESS;
 }
 
 VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
@@ -39,5 +43,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
     if (!NicHandle || !VirtualAddress)
         return VIP_INVALID_PARAMETER;
     VIP_RETURN result = via_ask(NicHandle, VIA_DEREGISTER, words, 1);
+    if (result == VIP_SUCCESS && MemHandle < VIA_HANDLES_LIMIT)
+        NicHandle->registrations[MemHandle].ptag = 0;
     return result != VIP_SUCCESS ? result : via_request(NicHandle, VIA_RELEASE, words);
 }

@@ -77,8 +77,28 @@ static size_t bytes_of(const VIP_DESCRIPTOR *descriptor) {
     return bytes;
 }
 
+static bool may_use(const struct via_vi *vi, VIP_MEM_HANDLE handle, const void *memory,
+                    size_t bytes) {
+    if (handle >= VIA_HANDLES_LIMIT)
+        return false;
+    const struct via_registration *registration = &vi->nic->registrations[handle];
+    size_t offset = (size_t)((const char *)memory - registration->start);
+    return registration->ptag == vi->attributes.Ptag && offset <= registration->bytes &&
+           bytes <= registration->bytes - offset;
+}
+
+static bool may_use_all(const struct via_vi *vi, const VIP_DESCRIPTOR *descriptor,
+                        VIP_MEM_HANDLE handle) {
+    for (int each = 0; each < descriptor->CS.SegCount; each++) {
+        const VIP_DATA_SEGMENT *segment = &descriptor->DS[each].Local;
+        if (!may_use(vi, segment->Handle, segment->Data.Address, segment->Length))
+            return false;
+    }
+    return may_use(vi, handle, descriptor, sizeof descriptor->CS);
+}
+
 bool via_window_post(struct via_vi *vi, struct via_queue *queue, uint32_t place,
-                     const VIP_DESCRIPTOR *descriptor, bool sends) {
+                     const VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle, bool sends) {
     struct via_nic *nic = vi->nic;
     size_t bytes = bytes_of(descriptor);
     uint32_t count = (uint32_t)((COPY_BYTES + bytes + VIA_WINDOW_UNIT - 1) / VIA_WINDOW_UNIT), unit;
@@ -88,10 +108,12 @@ bool via_window_post(struct via_vi *vi, struct via_queue *queue, uint32_t place,
     uint32_t offset = unit * VIA_WINDOW_UNIT, data = offset + COPY_BYTES;
     VIP_DESCRIPTOR copied = {.CS = descriptor->CS};
     copied.CS.SegCount = 1;
-    copied.DS[0].Local = (VIP_DATA_SEGMENT){{data}, VIA_WINDOW_HANDLE, (VIP_UINT32)bytes};
+    bool is_right = may_use_all(vi, descriptor, handle);
+    copied.DS[0].Local =
+        (VIP_DATA_SEGMENT){{data}, is_right ? VIA_WINDOW_HANDLE : 0, (VIP_UINT32)bytes};
     copy_to_window(word_of(nic, offset), (const char *)&copied,
                    sizeof copied.CS + sizeof copied.DS[0]);
-    for (int each = 0; sends && each < descriptor->CS.SegCount; each++) {
+    for (int each = 0; sends && is_right && each < descriptor->CS.SegCount; each++) {
         const VIP_DATA_SEGMENT *segment = &descriptor->DS[each].Local;
         copy_to_window(word_of(nic, data), segment->Data.Address, segment->Length);
         data += segment->Length;

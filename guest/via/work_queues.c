@@ -35,7 +35,7 @@ static VIP_RETURN post(struct via_vi *vi, struct via_queue *queue, VIP_DESCRIPTO
     uint64_t token = (uintptr_t)descriptor | (uint64_t)handle << VIA_HANDLE_SHIFT;
     descriptor->CS.Status = 0;
     if (vi->nic->copies) {
-        if (!via_window_post(vi, queue, place, descriptor, queue == &vi->send))
+        if (!via_window_post(vi, queue, place, descriptor, handle, queue == &vi->send))
             return VIP_ERROR_RESOURCE;
         token = queue->in_window[place] | VIA_WINDOW_HANDLE << VIA_HANDLE_SHIFT;
     } else if (vi->nic->flushes) {
@@ -64,9 +64,9 @@ static inline bool oldest_is_done(struct via_vi *vi, struct via_queue *queue) {
     VIP_DESCRIPTOR *descriptor = queue->posted[queue->first];
     if (vi->nic->copies)
         return via_window_done(vi, queue, queue->first, queue == &vi->receive);
-    if (vi->nic->flushes)
-        flush_block(&descriptor->CS.Status);
-    return *(volatile VIP_UINT32 *)&descriptor->CS.Status & VIP_STATUS_DONE;
+    /* Length and status, which are written together. */
+    const volatile void *status = &descriptor->CS.Length;
+    return via_poll(vi->nic, status) >> 32 & VIP_STATUS_DONE;
 }
 
 /* Takes the oldest descriptor of a queue, which is done. */

@@ -10,12 +10,14 @@ struct piece_of_memory {
 };
 
 static struct piece_of_memory *first, *end;
+static uint64_t units_left;
 
 void memory_start(uint64_t start, uint64_t stop) {
     first = (struct piece_of_memory *)((start + UNIT - 1) / UNIT * UNIT);
     end = (struct piece_of_memory *)(stop / UNIT * UNIT);
     first->units = (uint64_t)(end - first);
     first->is_used = 0;
+    units_left = first->units;
 }
 
 /* Joins the free pieces that follow a free one. */
@@ -43,12 +45,20 @@ uint64_t memory_take(uint64_t bytes) {
             piece->units = units;
         }
         piece->is_used = 1;
+        units_left -= piece->units;
         return (uint64_t)(piece + 1);
     }
     return 0;
 }
 
 void memory_give(uint64_t address) {
-    if (address != 0)
-        ((struct piece_of_memory *)address - 1)->is_used = 0;
+    if (address == 0)
+        return;
+    struct piece_of_memory *piece = (struct piece_of_memory *)address - 1;
+    piece->is_used = 0;
+    units_left += piece->units;
+}
+
+uint64_t memory_left(void) {
+    return units_left * UNIT;
 }

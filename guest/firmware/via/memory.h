@@ -13,4 +13,7 @@ uint64_t memory_take(uint64_t bytes);
 
 void memory_give(uint64_t address);
 
+/* Bytes that nothing has, those in front of pieces included. */
+uint64_t memory_left(void);
+
 #endif

@@ -3,6 +3,9 @@
 #include "firmware/via/dma.h"
 #include "firmware/via/memory.h"
 
+/* Memory that no copy takes: for VIs, and the frames of further regions. */
+enum { RESERVED_BYTES = 512 * 1024 };
+
 struct region regions[REGIONS];
 
 /* The tags that are used: which blocks of the node each covers. */
@@ -93,7 +96,7 @@ static void give_copy(struct region *region) {
     if (first == machine.tags)
         return;
     uint64_t bytes = (region->base + region->length - start + block - 1) & ~(block - 1);
-    uint64_t memory = memory_take(bytes);
+    uint64_t memory = memory_left() < bytes + RESERVED_BYTES ? 0 : memory_take(bytes);
     if (memory == 0)
         return;
     region->memory = memory;

@@ -330,7 +330,7 @@ static void test_doorbell(void) {
 static void test_wrong_handle(void) {
     via_describe(descriptor(0), out(), memory, 8);
     via_check(VipPostSend(vi, descriptor(0), memory + 100), "VipPostSend");
-    expect_event(VIP_ERROR_POST_DESC);
+    expect(sent(), VIP_STATUS_PROTECTION_ERROR, "status of a send with a wrong handle");
 }
 
 static void test_no_descriptor(void) {
@@ -405,7 +405,7 @@ static void test_full_cq(void) {
     via_check(VipCreateCQ(nic, 2, &cq), "VipCreateCQ");
     vi = make_vi(VIP_SERVICE_RELIABLE_DELIVERY, cq, NULL);
     via_connect(nic, vi, 1 - own, pairs++);
-    for (int each = 0; each < 4; each++)
+    for (int each = 0; each < 5; each++)
         post_receive(1 + each, in(), 64);
     narthex_barrier();
     VIP_VI_HANDLE whose;

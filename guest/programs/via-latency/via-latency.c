@@ -11,6 +11,7 @@
 
 #include "../arguments.h"
 #include "../pattern.h"
+#include "messaging/copy.h"
 #include "via/endpoint.h"
 
 enum { RECEIVES = 2, LARGEST_PAUSE_CYCLES = 1023, ALIGNMENT = 128, PAGE = 4096 };
@@ -19,7 +20,7 @@ enum { RECEIVES = 2, LARGEST_PAUSE_CYCLES = 1023, ALIGNMENT = 128, PAGE = 4096 }
  * in pages of their own. */
 struct message {
     VIP_DESCRIPTOR *descriptor;
-    uint64_t *data;
+    word *data;
 };
 
 static VIP_VI_HANDLE vi;
@@ -52,7 +53,7 @@ static void open_vi(void) {
     for (int index = 0; index <= RECEIVES; index++) {
         struct message *message = index < RECEIVES ? &in[index] : &out;
         message->descriptor = (VIP_DESCRIPTOR *)(void *)(start + index * ALIGNMENT);
-        message->data = (uint64_t *)(void *)(data + (size_t)index * each);
+        message->data = (word *)(void *)(data + (size_t)index * each);
         via_describe(message->descriptor, message->data, memory, bytes);
         if (index < RECEIVES)
             via_check(VipPostRecv(vi, message->descriptor, memory), "VipPostRecv");
@@ -60,17 +61,18 @@ static void open_vi(void) {
     via_connect(nic, vi, 1 - narthex_node(), 0);
 }
 
-/* The doubleword of a message, for a step of a key that no other message near it has. */
-static inline uint64_t word_at(uint64_t key, size_t index) {
-    return key * 0x10001 + index;
+/* The word of a message, for a step of a key that no other message near it has. */
+static inline word word_at(uint64_t key, size_t index) {
+    return (word)(key * 0x10001 + index);
 }
 
 /* Writes a message and sends it; its times are entered if it is measured. */
 static void send(uint64_t key, bool is_measured) {
-    uint64_t *data = out.data, begin = narthex_time_ns();
+    volatile word *data = out.data;
+    uint64_t begin = narthex_time_ns();
     for (size_t index = 0; index < bytes / sizeof *data; index++)
         data[index] = word_at(key, index);
-    via_describe(out.descriptor, data, memory, bytes);
+    via_describe(out.descriptor, out.data, memory, bytes);
     uint64_t posted = narthex_time_ns();
     via_check(VipPostSend(vi, out.descriptor, memory), "VipPostSend");
     if (is_measured) {
@@ -90,9 +92,11 @@ static void receive(uint64_t key, bool is_measured) {
     VIP_DESCRIPTOR *done;
     const struct message *message = &in[key % RECEIVES];
     via_check(VipRecvWait(vi, VIP_INFINITE, &done), "VipRecvWait");
-    uint64_t arrived = narthex_time_ns(), wrong = 0;
-    for (size_t index = 0; index < bytes / sizeof *message->data; index++)
-        wrong |= message->data[index] ^ word_at(key, index);
+    uint64_t arrived = narthex_time_ns();
+    const volatile word *data = message->data;
+    word wrong = 0;
+    for (size_t index = 0; index < bytes / sizeof *data; index++)
+        wrong |= data[index] ^ word_at(key, index);
     uint64_t read = narthex_time_ns();
     narthex_check(wrong == 0 && done == message->descriptor && done->CS.Length == bytes,
                   "node %d: message %llu of %u bytes is wrong", narthex_node(),
@@ -153,10 +157,10 @@ static void report(double messages) {
 }
 
 int main(int count, char **values) {
-    bytes = (VIP_UINT32)argument(count, values, 1, "bytes", 8, 32768, 64);
+    bytes = (VIP_UINT32)argument(count, values, 1, "bytes", 4, 32768, 64);
     long measured = argument(count, values, 2, "count", 1, 1000000000, 200);
     long warm_up = argument(count, values, 3, "warm-up", 0, 1000000000, 50);
-    narthex_check(bytes % sizeof(uint64_t) == 0, "%u bytes are not whole doublewords", bytes);
+    narthex_check(bytes % sizeof(word) == 0, "%u bytes are not whole words", bytes);
     narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
     narthex_register_handler(TIMES, on_times);
     open_vi();
