@@ -9,7 +9,7 @@ use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
+use crate::operation::{Cursor, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
 use crate::traps::TrapRegisters;
@@ -63,6 +63,7 @@ impl<T: Timing> Processor<T> {
             count: 0,
             entering: true,
             fetched_line: NO_LINE,
+            line_mask: code.line_bytes() - 1,
             exit: Exit::Continue,
             code: CodeView::new(code),
             clock_stands: false,
@@ -243,7 +244,7 @@ impl<T: Timing> Processor<T> {
     fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) -> Exit {
         let core = &mut *self.core;
         let cursor = enter(core);
-        if core.entering && T::TIMED && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
+        if core.entering && T::TIMED && !core.begins_line(core.pc) {
             let pc = core.pc;
             if !port.fetch_hit(pc) {
                 match fetch(core, port, pc, core.t) {
@@ -439,6 +440,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             count,
             entering,
             fetched_line,
+            line_mask: _,
             exit,
             code,
             slots: _,

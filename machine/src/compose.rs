@@ -3,12 +3,13 @@
 
 mod firmware;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, FETCH_BLOCK_BYTES, InOrder, Processor};
+use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
@@ -57,8 +58,10 @@ struct FurtherDevice {
 
 /// What all nodes of a run share.
 pub struct Blueprint<'a> {
-    /// The machine.
-    pub config: &'a MachineConfig,
+    /// The machine, as this run has it.
+    pub config: Cow<'a, MachineConfig>,
+    /// The machine, with parts that this run may have not.
+    whole: &'a MachineConfig,
     /// What the user calls it, for messages: a preset or a file.
     pub machine: String,
     /// Its interface, and where that is attached.
@@ -90,14 +93,15 @@ impl<'a> Blueprint<'a> {
         program: Program,
         request: &RunRequest,
     ) -> Self {
-        let code = Code::from_segments(program.code());
+        let code = Code::for_lines(config.fetch_line_bytes(), program.code());
         let segments = program.segments().iter();
         let seed = request.seed.unwrap_or(config.machine.seed);
         let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
         let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
-            config,
+            config: config.of_run(&interface),
+            whole: config,
             machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
@@ -125,7 +129,7 @@ impl<'a> Blueprint<'a> {
 
     /// Builds the node with this number, its program loaded.
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
-        let config = self.config;
+        let config = &*self.config;
         let id = NodeId(number as u16);
         let interface = self.build_interface()?;
         let placement = self.placement();
@@ -334,7 +338,7 @@ impl<'a> Blueprint<'a> {
     }
 
     fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
-        let config = self.config;
+        let config = &*self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
@@ -352,9 +356,11 @@ impl<'a> Blueprint<'a> {
         let misses = config.core_named(&part.core).misses.unwrap_or(1);
         let memory = match part.has_caches() {
             true => memory.with_misses(misses as usize),
-            false => {
-                memory.with_local_memory(self.access_cycles(part), self.block_bytes(), FETCH_BLOCK_BYTES)
-            }
+            false => memory.with_local_memory(
+                self.access_cycles(part),
+                self.block_bytes(),
+                config.fetch_line_bytes(),
+            ),
         };
         match config.block_buffers {
             block_buffers::Config::None {} => memory,

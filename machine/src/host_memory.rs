@@ -74,7 +74,7 @@ impl Estimate {
     /// # Errors
     /// If the machine cannot have the interface.
     pub fn of(blueprint: &Blueprint<'_>) -> Result<Self, Failure> {
-        let config = blueprint.config;
+        let config = &*blueprint.config;
         let processors = u64::from(config.machine.processors_per_node);
         let processes = u64::from(config.processes_per_node());
         let instructions = match &config.instruction_cache {

@@ -225,8 +225,8 @@ impl Checked<'_> {
 
     /// The interconnects of the node, and where its processor sits.
     fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
-        let shape =
-            self.config.shape(&self.interface, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let config = self.config.of_run(&self.interface);
+        let shape = config.shape(&self.interface, interface.seats().len(), &[]).map_err(Failure::usage)?;
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
             let machine = self.machine;

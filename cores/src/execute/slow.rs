@@ -7,7 +7,7 @@ use narthex_memory::Port;
 use super::context::Extend;
 use super::{Context, Core, Exit, Table};
 use crate::decode::ENTERS_LINE;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
+use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::{FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
 
@@ -82,7 +82,7 @@ pub(super) fn enter_line<P: Port, T: Timing>(
     if t >= core.until {
         return horizon(core, cursor, port, t, count, table);
     }
-    let line = line_entered(core.pc_of(cursor));
+    let line = line_entered(core.pc_of(cursor), core.line_mask);
     let mut t = t;
     if !core.is_fetched(line) {
         if !port.fetch_hit(line) {
@@ -99,8 +99,8 @@ pub(super) fn enter_line<P: Port, T: Timing>(
 
 /// The line that the instruction at `pc` enters: its own, or the next one if it
 /// lies in both.
-fn line_entered(pc: u64) -> u64 {
-    (pc + 2) & !(FETCH_BLOCK_BYTES - 1)
+fn line_entered(pc: u64, line_mask: u64) -> u64 {
+    (pc + 2) & !line_mask
 }
 
 /// The target of a branch is not in the most recently used line.

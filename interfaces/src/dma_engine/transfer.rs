@@ -157,6 +157,17 @@ pub struct DmaEngine {
     pub statistics: Statistics,
 }
 
+/// A descriptor of the list that is under way, to which it may come back: for Brent's search
+/// for a circle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Mark {
+    list: u64,
+    descriptor: Descriptor,
+    /// Its number, and how many descriptors on the next one is marked.
+    number: u64,
+    span: u64,
+}
+
 /// All that changes.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct State {
@@ -165,6 +176,7 @@ pub(super) struct State {
     progress: Progress,
     under_way: [Option<Purpose>; 2],
     merged: Cache,
+    mark: Option<Mark>,
     completed: u64,
     pub completion: u64,
     pub interrupt: bool,
@@ -190,6 +202,7 @@ impl DmaEngine {
             progress: Progress::default(),
             under_way: [None; 2],
             merged,
+            mark: None,
             completed: 0,
             completion: 0,
             interrupt: false,
@@ -238,7 +251,30 @@ impl DmaEngine {
     /// If it is busy, or the list is beyond its memory.
     pub fn start_list(&mut self, list: u64) -> Result<(), String> {
         self.check_idle()?;
+        self.state.mark = None;
         self.fetch(list)
+    }
+
+    /// Refuses a list that comes back to one of its descriptors, which nobody has changed
+    /// since: the engine would never end.
+    fn check_circle(&mut self, list: u64, descriptor: Descriptor) -> Result<(), String> {
+        let number = self.state.completed;
+        let span = match self.state.mark {
+            Some(mark) if (mark.list, mark.descriptor) == (list, descriptor) => {
+                return Err(format!(
+                    "DMA engine {}: its list goes in a circle: descriptor {number} at {:#x} is descriptor {} again; \
+                     end the list by a next of 0",
+                    self.build.name,
+                    list & !1,
+                    mark.number
+                ));
+            }
+            Some(mark) if number - mark.number < mark.span => return Ok(()),
+            Some(mark) => 2 * mark.span,
+            None => 1,
+        };
+        self.state.mark = Some(Mark { list, descriptor, number, span });
+        Ok(())
     }
 
     fn check_idle(&self) -> Result<(), String> {
@@ -398,7 +434,8 @@ impl DmaEngine {
     /// A port's transaction is over.
     ///
     /// # Errors
-    /// If it has brought a descriptor that names addresses beyond the engine's memory.
+    /// If it has brought a descriptor that names addresses beyond the engine's memory, or
+    /// that closes a circle.
     pub fn complete(
         &mut self,
         now: Time,
@@ -413,6 +450,7 @@ impl DmaEngine {
                 self.statistics.read.increment();
                 let offset = (list & !1) as usize % self.build.block_bytes;
                 let descriptor = Descriptor::of(data.expect("a read brings its block"), offset);
+                self.check_circle(list, descriptor)?;
                 self.begin(now, descriptor, timers)?;
             }
             (Purpose::Fetch | Purpose::Read, _) => {

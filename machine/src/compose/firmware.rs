@@ -29,7 +29,8 @@ pub(super) struct Firmware {
 impl Blueprint<'_> {
     /// The same machine with firmware for the processors that run it by this name.
     pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
+        let line_bytes = self.config.fetch_line_bytes();
+        let code = Arc::new(Code::for_lines(line_bytes, program.code()));
         self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
         self
     }
@@ -40,7 +41,7 @@ impl Blueprint<'_> {
     /// If a file is no firmware, or nothing runs it.
     pub fn with_firmware_of(self, request: &RunRequest) -> Result<Self, Failure> {
         let named = |part: &ProcessorPart| part.runs.strip_prefix(FIRMWARE).map(str::to_owned);
-        let wanted: Vec<String> = self.config.node.processors.values().filter_map(named).collect();
+        let wanted: Vec<String> = self.whole.node.processors.values().filter_map(named).collect();
         let mut given = self;
         for (name, firmware) in &request.firmware {
             if !wanted.contains(name) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use narthex_cores as cores;
+use narthex_cores::{self as cores, FETCH_BLOCK_BYTES};
 use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
@@ -169,6 +169,15 @@ impl MachineConfig {
     /// The node's coherence block: that of the caches on its buses.
     pub fn block(&self) -> Bytes {
         self.second_level_cache.as_ref().map_or(self.data_cache.block, |second| second.block)
+    }
+
+    /// Bytes in the lines of code that its processors fetch: the smallest block of an
+    /// instruction cache, so that each of them is asked for.
+    pub fn fetch_line_bytes(&self) -> u64 {
+        match &self.instruction_cache {
+            InstructionCache::Ideal {} => FETCH_BLOCK_BYTES,
+            InstructionCache::Cache(cache) => cache.block.as_u64().min(FETCH_BLOCK_BYTES),
+        }
     }
 
     /// The key of the coherence block.
