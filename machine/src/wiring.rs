@@ -97,7 +97,7 @@ impl MachineConfig {
                 let count = place.len();
                 let section = interface.name.send.model.section;
                 let key = match self.node.interface.seats.contains_key(section) {
-                    true => format!("seats.{section}"),
+                    true => format!("seats.{section}.on"),
                     false => "on".into(),
                 };
                 return Err(format!(

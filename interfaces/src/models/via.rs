@@ -127,7 +127,7 @@ pub static MODEL: Model = Model {
     sample: || {
         json!({
             "register_access_time": "10ns",
-            "window_access_time": "10ns",
+            "memory_access_time": "10ns",
             "doorbells": 4,
             "commands": 4,
             "vis": 8,

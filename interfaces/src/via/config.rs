@@ -25,8 +25,8 @@ pub struct Config {
     /// Time that an access to a doorbell or a register takes beyond the interconnect's own
     /// cycles.
     pub register_access_time: Duration,
-    /// Time that an access to a window takes beyond them.
-    pub window_access_time: Duration,
+    /// Time of an access to the interface's memory: by a window, or to supply a block.
+    pub memory_access_time: Duration,
     /// Doorbells that wait for the firmware; a store to another one is tried again.
     #[schemars(range(min = 1, max = 65536))]
     pub doorbells: u32,

@@ -104,6 +104,7 @@ impl Via {
             block_bytes: *block_bytes,
             reaction_time: config.reaction_time,
             initialisation: config.initialisation,
+            supply_time: config.memory_access_time,
             writes_home: *scheme == Scheme::EagerDmaReceive,
         });
         let network = NetworkSide::new(config);
@@ -149,9 +150,9 @@ impl State {
 
 impl Device for Via {
     fn access_time(&self, seat: usize, kind: Kind) -> Duration {
-        let Config { register_access_time, window_access_time, .. } = self.build.config;
+        let Config { register_access_time, memory_access_time, .. } = self.build.config;
         match (seat, kind) {
-            (HOST, Kind::BlockLoad | Kind::BlockStore) => window_access_time,
+            (HOST, Kind::BlockLoad | Kind::BlockStore) => memory_access_time,
             _ => register_access_time,
         }
     }

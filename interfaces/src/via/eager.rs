@@ -102,6 +102,8 @@ pub struct Build {
     pub reaction_time: Duration,
     /// How a registered region becomes its to watch.
     pub initialisation: Initialisation,
+    /// Time to supply a block from the interface's memory.
+    pub supply_time: Duration,
     /// Received blocks are written home.
     pub writes_home: bool,
 }
@@ -321,7 +323,7 @@ impl Eager {
                     shares: !takes,
                     supplies: self.modified.get(&address).cloned(),
                     updates_home: snoop == Snoop::Read,
-                    delay: Duration::ZERO,
+                    delay: self.build.supply_time,
                 }
             }
             Snoop::Read | Snoop::ReadOnce => {

@@ -64,7 +64,7 @@ pub struct NodeShape {
     pub devices: BTreeMap<String, DevicePart>,
 }
 
-/// A device beside the network interface.
+/// Where the seats of a device are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePart {
@@ -164,10 +164,10 @@ impl MemoryPart {
 pub struct InterfacePart {
     /// The interconnects of its seats; one for all of them, or one for each.
     pub on: Vec<String>,
-    /// The interconnect of each seat of the interfaces that are whole devices, by the name
-    /// of their section in [interfaces].
+    /// Where the seats of interfaces are that are whole devices, by the name of their section
+    /// in [interfaces].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub seats: BTreeMap<String, Vec<String>>,
+    pub seats: BTreeMap<String, DevicePart>,
 }
 
 /// The table of a cache in front of a memory.
@@ -239,7 +239,7 @@ impl NodeShape {
     /// The rules that the places of whole devices break.
     fn seat_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
-        for (section, on) in &self.interface.seats {
+        for (section, DevicePart { on }) in &self.interface.seats {
             let key = format!("node.interface.seats.{section}");
             let whole =
                 || MODELS.iter().filter(|model| model.makes_devices()).map(|model| model.section.to_owned());
@@ -248,7 +248,7 @@ impl NodeShape {
                 problems
                     .push(broken(&key, unknown(section, "interface with seats of its own", known.iter())));
             }
-            problems.extend(on.iter().filter_map(|on| self.unknown_interconnect(&key, on)));
+            problems.extend(on.iter().filter_map(|on| self.unknown_interconnect(&format!("{key}.on"), on)));
         }
         problems
     }
@@ -266,12 +266,12 @@ impl NodeShape {
             );
             problems.push(broken("node.interface.on", message));
         }
-        for (section, on) in &self.interface.seats {
+        for (section, DevicePart { on }) in &self.interface.seats {
             if on.first() != Some(bus) {
                 let message = format!(
                     "{on:?} is not allowed; its first seat is on {bus:?}, the bus of the program's processors"
                 );
-                problems.push(broken(&format!("node.interface.seats.{section}"), message));
+                problems.push(broken(&format!("node.interface.seats.{section}.on"), message));
             }
         }
         for (name, part) in &self.interconnects {
@@ -521,7 +521,7 @@ impl NodeShape {
         let InterfacePart { on, seats } = &self.interface;
         let own = seats.get(interface.name.send.model.section);
         let table = match interface.attachment {
-            Attachment::MemoryBus => return Some(own.unwrap_or(on).iter().map(String::as_str).collect()),
+            Attachment::MemoryBus => return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect()),
             Attachment::IoBus => "io_bus",
             Attachment::CacheBus => "cache_bus",
             Attachment::Register => "register_file",
