@@ -157,7 +157,7 @@ def check_workload(given: Sequence[str], place: str) -> None:
         _permille(float(load))
     except ValueError:
         raise NarthexError(
-            f"{place}: 'args' must be a pattern and a load, such as [\"uniform\", \"0.5\"]"
+            f'{place}: \'args\' must be a pattern and a load, such as ["uniform", "0.5"]'
         ) from None
     if pattern not in PATTERNS:
         raise unknown(f"pattern in {place}", pattern, PATTERNS)

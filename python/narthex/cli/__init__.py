@@ -56,8 +56,8 @@ app = typer.Typer(
     ),
 )
 for module in (
-    catalogue, runs, explaining, experiments, sweeping, fitting, networks, compiling, checking, machines,
-    reporting, doctor,
+    catalogue, runs, explaining, experiments, sweeping, fitting, networks, compiling, checking,
+    machines, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

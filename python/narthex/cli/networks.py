@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -15,14 +16,13 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.runs import SEED
-from narthex.cli import completion
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
     from narthex.loads import NetworkLoad
 
 DEFAULT_LOADS = "0.01,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
-TORUS = '--set \'network.topology={kind="torus", columns=4, rows=4}\' --set network.links.lanes=4'
+TORUS = "--set 'network.topology={kind=\"torus\", columns=4, rows=4}' --set network.links.lanes=4"
 
 
 def register(app: typer.Typer) -> None:
