@@ -53,6 +53,15 @@ pub struct Victim {
     pub dirty: bool,
 }
 
+/// What an access asks for that the cache does not allow.
+#[derive(Debug)]
+pub struct Miss {
+    /// What to ask the interconnect for.
+    pub request: Request,
+    /// The block that has left for it, and its bytes if its home has older ones.
+    pub left: Option<(u64, Option<BlockData>)>,
+}
+
 /// A coherent cache with data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -233,6 +242,18 @@ impl Cache {
         Some((self.block_in(line), self.empty_line(line)))
     }
 
+    /// As [`Cache::access`]; where the block is absent, what is in its place has left, and
+    /// comes with what to ask for, as from [`Cache::make_room`].
+    pub fn access_or_make_room(&mut self, address: u64, access: Access) -> Result<(), Miss> {
+        let Some(line) = self.line_that_lacks(self.set_of(address), self.tag_of(address)) else {
+            return self.access(address, access).map_err(|request| Miss { request, left: None });
+        };
+        let AccessAction::Ask(request) = self.protocol.access(State::Invalid, access) else { return Ok(()) };
+        let is_empty = self.tags[line] == 0;
+        let left = (!is_empty).then(|| (self.block_in(line), self.empty_line(line)));
+        Err(Miss { request, left })
+    }
+
     fn line_to_empty(&self, address: u64) -> Option<Line> {
         if self.find(address).is_some() {
             return None;
@@ -250,7 +271,7 @@ impl Cache {
     fn empty_line(&mut self, line: Line) -> Option<BlockData> {
         let is_dirty = self.line_state(line).is_dirty();
         let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));
-        self.set_state(line, State::Invalid);
+        self.forget(line);
         data
     }
 
@@ -489,11 +510,19 @@ impl Cache {
     }
 
     fn set_state(&mut self, line: Line, state: State) {
+        if state == State::Invalid {
+            return self.forget(line);
+        }
         self.states[line] = state as u8;
         self.refresh_front(line);
-        if state == State::Invalid {
-            self.tags[line] = 0;
-        }
+    }
+
+    /// A line that holds a block is empty from now on.
+    #[inline]
+    fn forget(&mut self, line: Line) {
+        let tag = std::mem::take(&mut self.tags[line]);
+        self.states[line] = State::Invalid as u8;
+        self.forget_front(self.set_of(tag), tag);
     }
 
     fn make_most_recent(&mut self, line: Line) {

@@ -35,7 +35,7 @@ use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Duration;
 
-use crate::access_tags::AccessTags;
+use crate::access_tags::{AccessTags, Tag};
 use crate::cache::{self, Cache};
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
@@ -111,8 +111,9 @@ struct Uncached {
 /// The access for which the processor has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Pending {
-    /// A block is needed in the data cache with this right.
-    Data { address: u64, access: Access },
+    /// A block is needed in the data cache with this right; its page lets the accesses
+    /// after that be fast up to `most`.
+    Data { address: u64, access: Access, most: Tag },
     /// The same for a store that is made only while the block is reserved.
     Conditional { address: u64 },
     /// A block is needed in the instruction cache.

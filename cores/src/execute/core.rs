@@ -120,6 +120,8 @@ pub(crate) struct Core<T> {
     pub started: Option<u8>,
     /// For each miss register the load that is under way.
     pub expected: [Option<Expected>; MOST_MISSES],
+    /// How many those are.
+    pub loads_under_way: usize,
 }
 
 /// A load that is under way: what becomes of its value.
@@ -252,6 +254,7 @@ impl<T: Timing> Core<T> {
         let Some(miss_register) = self.started.take() else { return false };
         self.timing.occupy(Unit::Memory, at, Class::Load);
         self.expected[usize::from(miss_register)] = Some(Expected { rd, extension });
+        self.loads_under_way += 1;
         if rd != SINK {
             self.timing.expect(rd);
         }
@@ -260,7 +263,7 @@ impl<T: Timing> Core<T> {
 
     /// Whether any load is under way.
     pub fn expects(&self) -> bool {
-        self.expected.iter().any(Option::is_some)
+        self.loads_under_way > 0
     }
 
     /// Whether an operation needs, or overwrites, a value that is on its way; then the

@@ -33,6 +33,7 @@ impl Archived for Node {
             progressed_at,
             probe: _,
             executes_wait_loops: _,
+            sleepers: _,
             skipped_instructions: _,
             reached: _,
             operating_system: _,

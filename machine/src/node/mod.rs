@@ -153,6 +153,8 @@ pub struct Node {
     operating_system: operating_system::Config,
     /// Wait loops are executed too.
     executes_wait_loops: bool,
+    /// How many of its processors sleep in wait loops.
+    sleepers: usize,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
     /// Everything before has happened, but for turns that can be computed.
@@ -231,6 +233,7 @@ impl Node {
             progress: 0,
             progressed_at: Time::ZERO,
             executes_wait_loops: false,
+            sleepers: 0,
             skipped_instructions: 0,
             reached: Time::ZERO,
             instant: endless::Instant::default(),
@@ -275,11 +278,11 @@ impl Node {
     /// nothing if that is an event.
     fn next_stop(&self, until: Time) -> (Time, Option<usize>) {
         let event = self.events.next_time();
+        // A processor alone calls the system at once.
         let call = if self.is_shared() { self.next_call() } else { None };
-        match (event, call) {
-            (Some(event), Some((call, _))) if event <= call => (event, None),
-            (_, Some((call, index))) => (call, Some(index)),
-            (event, None) => (event.unwrap_or(until), None),
+        match call {
+            Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
+            _ => (event.unwrap_or(until), None),
         }
     }
 

@@ -72,22 +72,38 @@ impl Cache {
     pub(super) fn refresh_front(&mut self, line: Line) {
         let described = (self.tags[line], self.states[line], self.allowed[line]);
         let set = self.set_of(described.0);
-        if self.front[set][PLACE] == (line * self.block_bytes) as u64 {
-            self.write_row(set, line, described);
+        let row = &mut self.front[set];
+        if row[PLACE] == (line * self.block_bytes) as u64 {
+            row[..PLACE].copy_from_slice(&answers(described));
+        }
+    }
+
+    /// The front row of a set answers no more for a line with this tag.
+    #[inline(always)]
+    pub(super) fn forget_front(&mut self, set: usize, tag: u64) {
+        for answer in &mut self.front[set][..PLACE] {
+            *answer = if *answer == tag { 0 } else { *answer };
         }
     }
 
     /// Makes the front row of a set describe a line with this tag, in this state, and with
     /// these rights, which is its most recent from now on.
     #[inline(always)]
-    pub(super) fn write_row(&mut self, set: usize, line: Line, (tag, state, allowed): (u64, u8, u8)) {
-        let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
-        let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
-        let answer = |is_fast| if is_fast { tag } else { 0 };
+    pub(super) fn write_row(&mut self, set: usize, line: Line, described: (u64, u8, u8)) {
+        let [readable, writable] = answers(described);
         let (place, way) = ((line * self.block_bytes) as u64, (line - set * self.ways) as u64);
         let row = &mut self.front[set];
-        *row = [answer(fast_loads), answer(fast_stores), place, moved_to_front(row[ORDER], way)];
+        *row = [readable, writable, place, moved_to_front(row[ORDER], way)];
     }
+}
+
+/// The tags that loads and stores find of a line with this tag, in this state, and with
+/// these rights.
+#[inline(always)]
+fn answers((tag, state, allowed): (u64, u8, u8)) -> [u64; 2] {
+    let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
+    let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
+    [fast_loads, fast_stores].map(|is_fast| if is_fast { tag } else { 0 })
 }
 
 /// `order` (four bits an entry, most recent lowest) with `way`, which is in it, moved to
@@ -95,6 +111,9 @@ impl Cache {
 #[inline]
 pub(super) fn moved_to_front(order: u64, way: u64) -> u64 {
     const ONES: u64 = 0x1111_1111_1111_1111;
+    if order & 15 == way {
+        return order;
+    }
     // The entry that is equal is zero, and the lowest zero alone borrows for sure.
     let differs = order ^ (way * ONES);
     let zeros = differs.wrapping_sub(ONES) & !differs & (8 * ONES);

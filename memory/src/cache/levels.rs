@@ -67,7 +67,7 @@ impl Cache {
 
     /// The line of a set that takes in a block with this tag; none if the set has it.
     #[inline(always)]
-    fn line_that_lacks(&self, set: usize, tag: u64) -> Option<Line> {
+    pub(super) fn line_that_lacks(&self, set: usize, tag: u64) -> Option<Line> {
         let lines = self.lines_of(set);
         let mut way = self.oldest_way(set);
         for (own_way, &own) in self.tags[lines.clone()].iter().enumerate().rev() {

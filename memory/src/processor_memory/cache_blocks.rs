@@ -41,7 +41,7 @@ impl ProcessorMemory {
     }
 
     /// The transaction of a pending operation; none if it needs another one by now.
-    pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<(Issued, Transaction)> {
+    pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<Transaction> {
         let BlockOperation { address, operation } = pending;
         let state = self.block_state(address);
         let transaction = match operation {
@@ -59,7 +59,8 @@ impl ProcessorMemory {
                 Transaction::carrying(self.agent, Kind::WriteBack, address, self.clean(address))
             }
         };
-        Some((Issued::CacheBlock, transaction))
+        self.issued_block = Some(Issued::CacheBlock);
+        Some(transaction)
     }
 }
 
@@ -96,7 +97,7 @@ impl ProcessorPort<'_> {
                 Outcome::Done(())
             }
             (CacheBlockOperation::Invalidate, _) | (_, State::Modified) => self.wait(pending),
-            _ => self.wait(Pending::Data { address, access: Access::Store }),
+            _ => self.wait(Pending::Data { address, access: Access::Store, most: Tag::Read }),
         }
     }
 

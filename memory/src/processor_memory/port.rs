@@ -34,7 +34,7 @@ impl ProcessorPort<'_> {
         let last = address.wrapping_add(size as u64 - 1);
         for part in [address, last] {
             if self.own.data.access(part, access).is_err() {
-                late = Late::join(late, self.obtain(part, access)?);
+                late = Late::join(late, self.obtain(part, access, Tag::Read)?);
             }
             if self.own.data.block_of(address) == self.own.data.block_of(last) {
                 break;
@@ -44,9 +44,13 @@ impl ProcessorPort<'_> {
     }
 
     /// The data cache does not allow an access: it gets the block from the second
-    /// level, or the access becomes pending.
-    fn obtain<T>(&mut self, address: u64, access: Access) -> Result<Option<Late>, Outcome<T>> {
-        let obtained = self.own.obtain(address, access);
+    /// level, or the access becomes pending, after which the next ones may be fast up to
+    /// `most` by their page.
+    fn obtain<T>(&mut self, address: u64, access: Access, most: Tag) -> Result<Option<Late>, Outcome<T>> {
+        let obtained = match self.own.second {
+            None => Obtained::Missing,
+            Some(_) => self.own.obtain(address, access),
+        };
         if obtained == Obtained::AtOnce {
             return Ok(None);
         }
@@ -56,7 +60,7 @@ impl ProcessorPort<'_> {
         }
         match obtained {
             Obtained::Late(late) => Ok(Some(late)),
-            _ => Err(self.wait(Pending::Data { address, access })),
+            _ => Err(self.wait(Pending::Data { address, access, most })),
         }
     }
 
@@ -252,7 +256,7 @@ impl ProcessorPort<'_> {
         };
         let mut late = None;
         if self.own.data.store(address, bytes, most).is_err() {
-            late = match self.store_below(address, bytes, most) {
+            late = match self.store_below(page, address, bytes, most) {
                 Ok(late) => late,
                 Err(outcome) => return outcome,
             };
@@ -266,12 +270,21 @@ impl ProcessorPort<'_> {
     }
 
     /// The same where the data cache does not allow it.
-    fn store_below<T>(&mut self, address: u64, bytes: &[u8], most: Tag) -> Result<Option<Late>, Outcome<T>> {
+    fn store_below<T>(
+        &mut self,
+        page: PageAttributes,
+        address: u64,
+        bytes: &[u8],
+        most: Tag,
+    ) -> Result<Option<Late>, Outcome<T>> {
+        // A block that is filling stays slow.
+        let by_page = if most == Tag::None { Tag::Read } else { Self::most_fast(page) };
         if self.own.is_written_through() {
             let late = self.own.store_through(address, bytes);
-            return late.map(Some).ok_or_else(|| self.wait(Pending::Data { address, access: Access::Store }));
+            let pending = Pending::Data { address, access: Access::Store, most: by_page };
+            return late.map(Some).ok_or_else(|| self.wait(pending));
         }
-        let late = self.obtain(address, Access::Store)?;
+        let late = self.obtain(address, Access::Store, by_page)?;
         self.own.data.store(address, bytes, most).expect("the data cache has got the right");
         Ok(late)
     }
