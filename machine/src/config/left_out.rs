@@ -54,7 +54,7 @@ impl MachineConfig {
 impl NodeShape {
     /// The interconnects that are not part of a run with this interface.
     fn left_out(&self, interface: &Attached) -> BTreeSet<&str> {
-        let named = self.interface.seats.values().flatten().map(String::as_str);
+        let named = self.interface.seats.values().flat_map(|part| &part.on).map(String::as_str);
         let there = named.filter(|name| self.interconnects.contains_key(*name));
         let seats = self.place(interface).unwrap_or_default().into_iter();
         let devices = self.devices.values().flat_map(|part| &part.on).map(String::as_str);
