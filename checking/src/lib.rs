@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
+//! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
 //! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
 //! | [`explore`] | the explorer itself: it visits every state of a system |
@@ -18,6 +19,7 @@
 
 pub mod bridge;
 pub mod clock;
+pub mod eager;
 pub mod explore;
 pub mod interface;
 pub mod refusals;
