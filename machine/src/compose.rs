@@ -29,7 +29,7 @@ use narthex_memory::third_level::ThirdLevel;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
@@ -280,6 +280,12 @@ impl<'a> Blueprint<'a> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             mapped.push((range.clone(), Protection::READ_WRITE));
         }
+        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
+        for range in combinable.filter(|_| self.config.write_combining.is_some()) {
+            if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
+                pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
+            }
+        }
         let (mut processor, mut memory) =
             self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
@@ -351,6 +357,10 @@ impl<'a> Blueprint<'a> {
                 );
         let memory = match &config.second_level_cache {
             Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
+            _ => memory,
+        };
+        let memory = match &config.write_combining {
+            Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
             _ => memory,
         };
         let misses = config.core_named(&part.core).misses.unwrap_or(1);

@@ -38,5 +38,6 @@ mod traffic;
 mod wait_loops;
 mod without_caches;
 mod without_effect;
+mod write_combining;
 
 use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};

@@ -43,10 +43,7 @@ impl ProcessorMemory {
             Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
                 (Issued::BlockTransfer, self.block_transfer(kind, address)?)
             }
-            _ => {
-                let store = *self.store_buffer.front()?;
-                (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
-            }
+            _ => (Issued::PostedStore, self.store_buffer.front()?.transaction(self.agent)),
         };
         self.overtaking = match issued {
             Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
