@@ -11,7 +11,9 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
+use narthex_fabrics::networks::Surroundings;
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
@@ -134,8 +136,8 @@ impl<'a> Blueprint<'a> {
         let interface = self.build_interface()?;
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
-        let network =
-            NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
+        let network = config.network.build(id, &self.surroundings());
+        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
@@ -206,6 +208,16 @@ impl<'a> Blueprint<'a> {
             network,
             operating_system: config.operating_system(),
         }))
+    }
+
+    /// The switches of its network, if that has any.
+    pub fn switches(&self) -> Vec<Switch<Frame>> {
+        self.config.network.switches(&self.surroundings())
+    }
+
+    /// What its network is in.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings { nodes: self.nodes, seed: self.seed, packet_bytes: self.packet_bytes() }
     }
 
     /// Refuses a device that has no local memory where it needs one.

@@ -153,7 +153,9 @@ static void report(double messages) {
     narthex_report("latency with user data", writing + latency, "ns");
     narthex_report("latency", latency, "ns");
     narthex_report("user data", writing, "ns");
-    narthex_report("reading", (double)times.reading / messages, "ns");
+    double reading = (double)times.reading / messages;
+    narthex_report("reading", reading, "ns");
+    narthex_report("latency until it is read", latency + reading, "ns");
 }
 
 int main(int count, char **values) {

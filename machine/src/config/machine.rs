@@ -243,6 +243,12 @@ impl MachineConfig {
         self.messages.packet.as_u64() - self.messages.header.as_u64()
     }
 
+    /// What the network is in.
+    fn around_network(&self) -> networks::Surroundings {
+        let General { nodes, seed, .. } = self.machine;
+        networks::Surroundings { nodes, seed, packet_bytes: self.messages.packet.as_u64() }
+    }
+
     fn component_problems(&self) -> Vec<Broken> {
         let instruction_cache = match &self.instruction_cache {
             InstructionCache::Ideal {} => Vec::new(),
@@ -312,6 +318,8 @@ impl MachineConfig {
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));
+        let of_network = self.network.problems(&self.around_network()).into_iter();
+        problems.extend(of_network.map(|(key, message)| (format!("network.{key}"), message)));
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
                 "machine.time_without_progress",

@@ -23,6 +23,7 @@ mod left_out;
 mod levels;
 mod listener;
 mod local_memories;
+mod networks;
 mod no_progress;
 mod operating_system;
 mod overflow;

@@ -257,6 +257,7 @@ impl ProcessorPort<'_> {
                 Err(outcome) => return outcome,
             };
         }
+        self.own.allow_below(address, most);
         self.own.code_version += u64::from(page.executable);
         match filling {
             Some(register) if late.is_none() => Outcome::Filling((), register),
@@ -312,6 +313,21 @@ impl Port for ProcessorPort<'_> {
     #[inline(always)]
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
         self.own.data.store_hit::<SIZE>(address, value)
+    }
+
+    #[inline(always)]
+    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, Late)> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Load)?;
+        self.own.statistics.load_misses.increment();
+        Some((self.own.data.value_at::<SIZE>(place), late))
+    }
+
+    #[inline(always)]
+    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<Late> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Store)?;
+        self.own.statistics.store_misses.increment();
+        self.own.data.set_value_at::<SIZE>(place, value);
+        Some(late)
     }
 
     #[inline(always)]
