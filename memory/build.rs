@@ -1,5 +1,5 @@
-//! Finds the coherence protocols and the interconnects: every file of
-//! `src/protocols/` and of `src/interconnects/` but those that serve all of them.
+//! Finds the coherence protocols, those of directories, and the interconnects: every file
+//! of their folders but those that serve all of them.
 //! So a new one is a new file, and there is no list to edit.
 
 use std::fmt::Write;
@@ -11,6 +11,11 @@ fn main() {
     let tables: Vec<String> = protocols.names.iter().map(|name| format!("&{name}::PROTOCOL")).collect();
     let list = format!("static PROTOCOLS: &[&Protocol] = &[{}];", tables.join(", "));
     protocols.write("protocols.rs", &list);
+
+    let directories = Folder::of("src/directory/protocols", &["mod"]);
+    let tables: Vec<String> = directories.names.iter().map(|name| format!("&{name}::TABLE")).collect();
+    let list = format!("static TABLES: &[&Table] = &[{}];", tables.join(", "));
+    directories.write("directory_protocols.rs", &list);
 
     let interconnects =
         Folder::of("src/interconnects", &["mod", "address_map", "carrying", "refusals", "seats", "tests"]);

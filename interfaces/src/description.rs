@@ -155,6 +155,9 @@ pub struct DeviceSeat {
     pub name: String,
     /// Addresses of registers behind it, which processors access uncached.
     pub registers: Vec<Range<u64>>,
+    /// Pages among them whose stores a processor may combine: none of its registers there
+    /// means something by each store. Whole blocks of combined bytes come as block stores.
+    pub combinable: Vec<Range<u64>>,
     /// Addresses of blocks whose home it is.
     pub homes: Vec<Range<u64>>,
     /// The blocks whose transactions it snoops lie in here.

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
+use narthex_fabrics::networks::Surroundings;
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
@@ -29,7 +31,7 @@ use narthex_memory::third_level::ThirdLevel;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
@@ -134,8 +136,8 @@ impl<'a> Blueprint<'a> {
         let interface = self.build_interface()?;
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
-        let network =
-            NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
+        let network = config.network.build(id, &self.surroundings());
+        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
@@ -206,6 +208,16 @@ impl<'a> Blueprint<'a> {
             network,
             operating_system: config.operating_system(),
         }))
+    }
+
+    /// The switches of its network, if that has any.
+    pub fn switches(&self) -> Vec<Switch<Frame>> {
+        self.config.network.switches(&self.surroundings())
+    }
+
+    /// What its network is in.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings { nodes: self.nodes, seed: self.seed, packet_bytes: self.packet_bytes() }
     }
 
     /// Refuses a device that has no local memory where it needs one.
@@ -280,6 +292,12 @@ impl<'a> Blueprint<'a> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             mapped.push((range.clone(), Protection::READ_WRITE));
         }
+        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
+        for range in combinable.filter(|_| self.config.write_combining.is_some()) {
+            if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
+                pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
+            }
+        }
         let (mut processor, mut memory) =
             self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
@@ -351,6 +369,10 @@ impl<'a> Blueprint<'a> {
                 );
         let memory = match &config.second_level_cache {
             Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
+            _ => memory,
+        };
+        let memory = match &config.write_combining {
+            Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
             _ => memory,
         };
         let misses = config.core_named(&part.core).misses.unwrap_or(1);

@@ -60,6 +60,8 @@ pub struct Shape {
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
+    /// Bytes that a block store of its processors carries.
+    pub stored_bytes: usize,
 }
 
 /// Where a memory is.
@@ -141,6 +143,7 @@ impl MachineConfig {
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
+            stored_bytes: self.write_combining.as_ref().map_or(self.block(), |own| own.block).get() as usize,
         })
     }
 
@@ -450,7 +453,11 @@ impl Shape {
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
                 let refuses = seats.iter().any(|seat| seat.refuses);
-                let bus = SnoopingBus::new(names, Bus::new(config, self.block_bytes), seats, map);
+                let bytes =
+                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
+                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
+                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
+                let bus = SnoopingBus::new(names, bus, seats, map);
                 let bus = match config.retry_cycles.filter(|_| refuses) {
                     Some(cycles) => bus.with_refusals(cycles),
                     None => bus,

@@ -20,6 +20,7 @@
 //! | [`transaction`] | what crosses the interconnect, and the answers |
 //! | [`bus`] | the arbitration of a bus, its occupancy and its counts |
 //! | [`bridge`] | what may cross between two buses, and how long it takes |
+//! | [`directory`] | coherence without a bus: homes, requesters, tables |
 //! | [`interconnects`] | what carries transactions between agents: one kind a file |
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`home_memory`] | a memory on an interconnect |
@@ -38,6 +39,7 @@ pub mod bridge;
 pub mod bus;
 pub mod cache;
 pub mod check;
+pub mod directory;
 pub mod home_memory;
 pub mod interconnects;
 pub mod kind;

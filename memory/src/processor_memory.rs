@@ -15,7 +15,8 @@
 //! overtake them, uncached loads and fences wait until the buffer is empty. A
 //! store that [`MOST_OVERTAKING`] transactions have overtaken goes first: a processor
 //! whose loop evicts its own blocks would never send it while another one keeps the
-//! bus. With a *blocking* machine the buffer is never used.
+//! bus. With a *blocking* machine the buffer is used only by what [`write_combining`] has
+//! combined.
 
 pub mod block_buffers;
 mod cache_blocks;
@@ -27,6 +28,7 @@ pub mod second_level;
 mod store_buffer;
 mod tagged_memory;
 mod transactions;
+pub mod write_combining;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -51,6 +53,7 @@ use local::LocalMemory;
 use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
+use write_combining::{Posted, WriteCombining};
 
 narthex_kernel::statistics! {
     /// What a processor asked of the memory below its caches.
@@ -159,7 +162,9 @@ pub struct ProcessorMemory {
     misses: Option<Box<MissRegisters>>,
     /// None: the processor has caches.
     local: Option<LocalMemory>,
-    store_buffer: VecDeque<Uncached>,
+    store_buffer: VecDeque<Posted>,
+    /// None: uncached stores are not combined.
+    combining: Option<Box<WriteCombining>>,
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
@@ -207,6 +212,7 @@ impl ProcessorMemory {
             misses: None,
             local: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
+            combining: None,
             overtaking: 0,
             posted_limit,
             loses_bytes: false,
@@ -231,7 +237,9 @@ impl ProcessorMemory {
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| misses.count());
-        let rest = (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses, self.local);
+        let combining = self.combining.as_ref().map(|combining| combining.fixed());
+        let rest =
+            (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
     }
 
@@ -301,7 +309,14 @@ impl ProcessorMemory {
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (self.overtaking, &self.block_buffers, &self.tags, self.code_version, self.code_removals)
+        (
+            &self.combining,
+            self.overtaking,
+            &self.block_buffers,
+            &self.tags,
+            self.code_version,
+            self.code_removals,
+        )
             .hash(hasher);
     }
 

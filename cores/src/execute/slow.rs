@@ -154,6 +154,12 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
 ) {
     let Operation { rd, rs1, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+    if let Some((value, late)) = port.load_late::<SIZE>(address) {
+        core.registers[rd as usize] = E::extend::<SIZE>(value);
+        core.timing.occupy(Unit::Memory, at, Class::Load);
+        core.timing.come_late(rd, at, late);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+    }
     let Some(value) = load_through(core, port, address, SIZE) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
             return core.save(cursor, at, count);
@@ -191,6 +197,11 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
     let Operation { rs1, rs2, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
     let value = core.registers[rs2 as usize];
+    if let Some(late) = port.store_late::<SIZE>(address, value) {
+        core.timing.occupy_with_store(at);
+        core.timing.come_late(SINK, at, late);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+    }
     if !store_through(core, port, address, SIZE, value) {
         return core.save(cursor, at, count);
     }

@@ -8,7 +8,9 @@ mod processor;
 use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
+use narthex_fabrics::{
+    Frame, Header, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
+};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::half::Context;
 use narthex_interfaces::information::InformationPage;
@@ -148,6 +150,8 @@ impl Node {
         }
         let placement = Placement { nodes: 2, processes: process + 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
+        let around = networks::Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
+        let network = network.build(NodeId(number), &around);
         let mut node = Node {
             attachment: interface.attachment,
             now: Time::ZERO,
@@ -169,7 +173,7 @@ impl Node {
             requested: None,
             answer: None,
             interface: built,
-            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build(), 8),
+            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network, 8),
             layouts,
             timers: Vec::new(),
             frames: Vec::new(),
@@ -307,8 +311,12 @@ impl Node {
         let mut context = Context { now: *now, network, local_memory: None, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
-        let retry = self.network.departures(self.now, |departure| self.frames.push(departure));
-        self.retry = self.retry.or(retry);
+        let send = |(arrival, node, mail): Sending<Frame>| match mail {
+            Mail::Direct(frame) => self.frames.push((arrival, NodeId(node as u16), frame)),
+            other => unreachable!("{other:?} over an ideal network"),
+        };
+        let calls = self.network.departures(self.now, |_, _| {}, send);
+        self.retry = self.retry.or(calls.retry_at);
         result
     }
 }

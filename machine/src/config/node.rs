@@ -521,7 +521,9 @@ impl NodeShape {
         let InterfacePart { on, seats } = &self.interface;
         let own = seats.get(interface.name.send.model.section);
         let table = match interface.attachment {
-            Attachment::MemoryBus => return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect()),
+            Attachment::MemoryBus => {
+                return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect());
+            }
             Attachment::IoBus => "io_bus",
             Attachment::CacheBus => "cache_bus",
             Attachment::Register => "register_file",

@@ -82,7 +82,7 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         while done < length {
             let here = address.checked_add(done as u64).ok_or(AccessFault::Unmapped)?;
             let page = self.pages.lookup(here).ok_or(AccessFault::Unmapped)?;
-            if matches!(page.kind, PageKind::Device | PageKind::BlockBuffers) {
+            if matches!(page.kind, PageKind::Device | PageKind::Combining | PageKind::BlockBuffers) {
                 return Err(AccessFault::Device);
             }
             let room = (self.block_bytes - here % self.block_bytes) as usize;

@@ -30,7 +30,7 @@ block_time = "0ns"
 burst = "128B"
 register_access_time = "20ns"
 "#;
-const SEATS: &str = "[node.interface.seats]\nvia = [\"bus\", \"service_bus\"]\n";
+const SEATS: &str = "[node.interface.seats.via]\non = [\"bus\", \"service_bus\"]\n";
 
 struct MachineFile(PathBuf);
 

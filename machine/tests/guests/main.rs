@@ -23,6 +23,7 @@ mod left_out;
 mod levels;
 mod listener;
 mod local_memories;
+mod networks;
 mod no_progress;
 mod operating_system;
 mod overflow;
@@ -38,5 +39,6 @@ mod traffic;
 mod wait_loops;
 mod without_caches;
 mod without_effect;
+mod write_combining;
 
 use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};

@@ -42,6 +42,7 @@ pub struct SharedRegisters {
     words: [u64; 16],
     in_local_memory: Option<u64>,
     is_coherent: bool,
+    are_combinable: bool,
     statistics: Statistics,
 }
 
@@ -53,6 +54,7 @@ impl SharedRegisters {
             words: [0; 16],
             in_local_memory: None,
             is_coherent: false,
+            are_combinable: false,
             statistics: Statistics::default(),
         }
     }
@@ -60,6 +62,11 @@ impl SharedRegisters {
     /// The same that says that it takes part in coherence.
     pub fn coherent(seats: &[SeatOf]) -> Self {
         SharedRegisters { is_coherent: true, ..SharedRegisters::new(seats) }
+    }
+
+    /// The same to which stores may be combined.
+    pub fn combinable(seats: &[SeatOf]) -> Self {
+        SharedRegisters { are_combinable: true, ..SharedRegisters::new(seats) }
     }
 
     /// The same whose registers are words of its local memory, from `start` on.
@@ -95,6 +102,12 @@ impl Device for SharedRegisters {
             response.value = u64::from_le_bytes(bytes);
             return Ok(());
         }
+        if let Some(data) = &transaction.data {
+            self.statistics.stores.increment();
+            let words = self.words[offset as usize / 8..].iter_mut().enumerate();
+            words.take(data.len() / 8).for_each(|(place, word)| *word = data.word(8 * place));
+            return Ok(());
+        }
         let word = self.words.get_mut(offset as usize / 8);
         let word = word.ok_or_else(|| RegisterFault(format!("there is no register {offset:#x}")))?;
         match transaction.kind {
@@ -118,6 +131,7 @@ impl DeviceDescription for SharedRegisters {
             process,
             name: format!("the shared registers at {start:#x}"),
             registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
+            combinable: Vec::from_iter(self.are_combinable.then_some(start..start + 0x1000)),
             homes: Vec::new(),
             concern: 0..0,
             is_coherent: self.is_coherent,

@@ -64,6 +64,11 @@ impl AddressMap {
         Ok(())
     }
 
+    /// The homes of the ranges, each as often as it has one.
+    pub fn of_ranges(&self) -> impl Iterator<Item = Home> {
+        self.ranges.iter().map(|(_, home)| *home)
+    }
+
     /// The home of an address; none if there is nothing.
     #[inline]
     pub fn find(&self, address: u64) -> Option<Home> {

@@ -472,6 +472,7 @@ impl Rules for BridgedBus {
                 Self::ask_for_all(composition, now, on);
             }
             Step::Release => Self::release(composition, now, on),
+            Step::Forward => unreachable!("no directory is here"),
             Step::Address => {
                 Self::of(composition, on).bridge.read_arrives();
                 Self::ask_for_all(composition, now, on);

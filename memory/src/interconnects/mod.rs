@@ -38,6 +38,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::{Carried, Place};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
@@ -68,6 +69,8 @@ pub enum Step {
     Release,
     /// The address of a read has come to its bridge.
     Address,
+    /// A cache answers what it was forwarded while it held the block.
+    Forward,
 }
 
 /// The agent or memory that delivered a block's bytes, or takes them.
@@ -184,6 +187,13 @@ pub trait Composition {
     /// the block, takes them.
     fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
         false
+    }
+
+    /// A message leaves a requester or a home of a directory at `at`, which is not before
+    /// now. Once it has come to its place, [`directory::Directory::arrive`] takes it. No
+    /// order is asked of messages.
+    fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Place, _to: Place, _carried: Carried) {
+        unreachable!("no directory is here")
     }
 
     /// The transaction of an agent is over, and this is the answer.

@@ -78,7 +78,7 @@ impl Rules for PrivatePath {
                 None => Self::free(composition, now, on),
             },
             Step::Release => Self::release(composition, now, on),
-            Step::Address => unreachable!("addresses come to bridges"),
+            Step::Address | Step::Forward => unreachable!("no bridge and no directory is here"),
         }
     }
 

@@ -176,7 +176,7 @@ impl Rules for SnoopingBus {
         match step {
             Step::Grant => Self::grant(composition, now, on),
             Step::Release => Self::release(composition, now, on),
-            Step::Address => unreachable!("addresses come to bridges"),
+            Step::Address | Step::Forward => unreachable!("no bridge and no directory is here"),
         }
     }
 

@@ -5,6 +5,7 @@
 //! bridge has a cycle of 20 ns. Memory answers after 100 ns, devices after 30.
 
 mod bench;
+mod directory;
 mod refusals;
 
 use super::*;

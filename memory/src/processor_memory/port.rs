@@ -9,6 +9,7 @@ use crate::protocols::Access;
 
 use super::block_buffers::transfer_at;
 use super::second_level::Obtained;
+use super::write_combining::Posted;
 use super::{Pending, ProcessorMemory, Uncached};
 
 /// A processor's view of its node's memory while it runs.
@@ -120,22 +121,24 @@ impl ProcessorPort<'_> {
             return Outcome::Done(value);
         }
         self.own.statistics.uncached_loads.increment();
+        self.own.close_buffers();
         self.wait(pending)
     }
 
-    fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+    pub(super) fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
         let store = Uncached { address, size: size as u8, value };
         let pending = Pending::UncachedStore(store);
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
         }
+        self.own.close_buffers();
         if self.own.posted_limit > 0 {
-            if self.own.store_buffer.len() == self.own.posted_limit {
+            if self.own.store_buffer.len() >= self.own.posted_limit {
                 self.own.statistics.store_buffer_stalls.increment();
                 return self.wait(Pending::Drain { below: self.own.posted_limit });
             }
             self.own.statistics.uncached_stores.increment();
-            self.own.store_buffer.push_back(store);
+            self.own.store_buffer.push_back(Posted::word(store));
             // The processor stops for no time, so that the node asks for the bus
             // at this instant, and finds the store done when it repeats it.
             self.own.finished = Some((pending, 0));
@@ -186,6 +189,7 @@ impl ProcessorPort<'_> {
             Some(buffers) if is_device && self.own.data.block_of(address) == address => {
                 buffers.moving = true;
                 self.own.statistics.block_transfers.increment();
+                self.own.close_buffers();
                 self.wait(pending)
             }
             _ => Outcome::Fault(AccessFault::Device),
@@ -253,6 +257,7 @@ impl ProcessorPort<'_> {
                 Err(outcome) => return outcome,
             };
         }
+        self.own.allow_below(address, most);
         self.own.code_version += u64::from(page.executable);
         match filling {
             Some(register) if late.is_none() => Outcome::Filling((), register),
@@ -292,7 +297,9 @@ impl ProcessorPort<'_> {
         match page.kind {
             PageKind::Cachable => self.check_tags(address, size, needed).map(|()| page),
             PageKind::Local => Ok(page),
-            PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers => Err(AccessFault::Device),
+            PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers | PageKind::Combining => {
+                Err(AccessFault::Device)
+            }
         }
     }
 }
@@ -306,6 +313,21 @@ impl Port for ProcessorPort<'_> {
     #[inline(always)]
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
         self.own.data.store_hit::<SIZE>(address, value)
+    }
+
+    #[inline(always)]
+    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, Late)> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Load)?;
+        self.own.statistics.load_misses.increment();
+        Some((self.own.data.value_at::<SIZE>(place), late))
+    }
+
+    #[inline(always)]
+    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<Late> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Store)?;
+        self.own.statistics.store_misses.increment();
+        self.own.data.set_value_at::<SIZE>(place, value);
+        Some(late)
     }
 
     #[inline(always)]
@@ -337,6 +359,7 @@ impl Port for ProcessorPort<'_> {
             PageKind::Cachable => {}
             PageKind::Local => return self.local_store(page, address, &value.to_le_bytes()[..size]),
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
+            PageKind::Combining => return self.combine_store(address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
         }
         if self.split(address, size).0 == size {
@@ -463,6 +486,7 @@ impl Port for ProcessorPort<'_> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
         }
+        self.own.close_buffers();
         if self.own.store_buffer.is_empty() {
             return Outcome::Done(());
         }

@@ -1,6 +1,7 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
 mod accesses;
+mod at_once;
 mod instructions;
 mod parameters;
 mod paths;

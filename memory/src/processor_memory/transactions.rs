@@ -43,10 +43,7 @@ impl ProcessorMemory {
             Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
                 (Issued::BlockTransfer, self.block_transfer(kind, address)?)
             }
-            _ => {
-                let store = *self.store_buffer.front()?;
-                (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
-            }
+            _ => (Issued::PostedStore, self.store_buffer.front()?.transaction(self.agent)),
         };
         self.overtaking = match issued {
             Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
@@ -136,7 +133,7 @@ impl ProcessorMemory {
         let data = response.data.as_ref();
         match (&mut self.second, &mut self.instructions) {
             (Some(second), _) if !second.is_only_above(&self.data, address) => {
-                second.cache.fill(address, request, response.shared, data);
+                second.cache.fill_allowing(address, request, response.shared, data, Tag::None);
                 self.refill_above();
             }
             (None, Some(cache)) if instructions => cache.fill(address, request, response.shared, data),
@@ -175,7 +172,33 @@ impl ProcessorMemory {
         let Some(second) = &mut self.second else { return Obtained::Missing };
         let obtained = second.bring(&mut self.data, address, access, most);
         self.keep_reservation();
+        self.allow_below(address, Tag::Read);
         obtained
+    }
+
+    /// As [`ProcessorMemory::obtain`] for an aligned access, where nothing has to be looked
+    /// at but the front of the second level: where the bytes are in the data cache then.
+    #[inline(always)]
+    pub(super) fn obtain_at_once<const SIZE: usize>(
+        &mut self,
+        address: u64,
+        access: Access,
+    ) -> Option<(usize, Late)> {
+        let second = self.second.as_mut()?;
+        if self.misses.is_some() {
+            return None;
+        }
+        let obtained = second.bring_at_once::<SIZE>(&mut self.data, address, access)?;
+        self.keep_reservation();
+        Some(obtained)
+    }
+
+    /// The page of `address` lets accesses up to `least` be made: the second level may give
+    /// its block to them from now on. Not where there are tags, which forbid parts of pages.
+    pub(super) fn allow_below(&mut self, address: u64, least: Tag) {
+        if let (Some(second), None) = (&mut self.second, &self.tags) {
+            second.cache.allow_at_least(address, least);
+        }
     }
 
     /// The same for an access that the processor makes, which is counted.
@@ -230,6 +253,7 @@ impl ProcessorMemory {
     }
 
     /// A reservation ends with its block.
+    #[inline(always)]
     fn keep_reservation(&mut self) {
         if let Some(reserved) = self.reservation
             && !self.data.holds(reserved)
@@ -307,6 +331,7 @@ impl ProcessorMemory {
         };
         if let Some(second) = &mut self.second {
             let takes = second.cache.snarf(snoop, address, data);
+            second.cache.allow(address, Tag::None);
             self.statistics.snarfed.add(takes.into());
             return takes;
         }

@@ -202,7 +202,7 @@ pub struct SnoopAction {
 }
 
 /// The cells of one row; `None` is `never`.
-type Row<Action, const COLUMNS: usize> = [Option<Action>; COLUMNS];
+pub type Row<Action, const COLUMNS: usize> = [Option<Action>; COLUMNS];
 
 /// A protocol: the three tables, indexed by state and column.
 #[derive(Clone, Debug)]
@@ -210,9 +210,12 @@ pub struct Protocol {
     /// The name in machine files and on the command line.
     pub name: &'static str,
     pub(crate) states: &'static [State],
-    pub(crate) access: [Row<AccessAction, 3>; 5],
-    pub(crate) fill: [Row<State, 2>; 4],
-    pub(crate) snoop: [Row<SnoopAction, 6>; 5],
+    /// See the functions of these names.
+    pub access: [Row<AccessAction, 3>; 5],
+    /// See the functions of these names.
+    pub fill: [Row<State, 2>; 4],
+    /// See the functions of these names.
+    pub snoop: [Row<SnoopAction, 6>; 5],
     /// By state and the columns of `snoop`; `None` where nothing is refused.
     pub(crate) push: [Row<State, 6>; 5],
     /// By the column of `snoop`; `None` where nothing may be taken.

@@ -1,0 +1,128 @@
+//! The model checker of directories: every order in which the messages of a few caches, a
+//! device and a home can arrive.
+//!
+//! ```text
+//!   cache A   cache B   cache C   device        each cache has room for one of two blocks
+//!      |         |         |        |
+//!   ===+=========+=========+========+=====      messages in any order, of any lane
+//!                     |
+//!            home and memory of both blocks
+//! ```
+//!
+//! Homes, requesters and answers are the simulator's own ([`narthex_memory::directory`]), and
+//! so is the table. Caches are the stable table's states, and bytes are how new they
+//! are. From every state anything happens that can: loads, stores, replacements, reads and
+//! writes of a device, and the arrival of any message. What is proven of that is named in
+//! [`PROPERTIES`].
+//!
+//! Two explorations of each protocol: three caches and two blocks; and two caches and a
+//! device with both blocks. The second block is there because a cache may return one
+//! block while it asks for the other.
+
+pub mod mutants;
+mod step;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use narthex_memory::directory::Table;
+
+use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::report::{Explored, Report};
+use step::Step;
+use world::{Event, IN_TIME, KNOWN, LAST, NO_NEVER, NOT_LOST, ONE_WRITER, World};
+
+/// What is proven when every state has been visited.
+pub const PROPERTIES: [&str; 7] = [ONE_WRITER, LAST, IN_TIME, KNOWN, NOT_LOST, NO_NEVER, NO_TRAP];
+
+/// What is explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scope {
+    /// Caches, 1 to 3.
+    pub caches: u8,
+    /// Blocks, 1 or 2.
+    pub blocks: u8,
+    /// Whether there is a device that reads and writes whole blocks.
+    pub device: bool,
+}
+
+impl Scope {
+    /// Three caches and two blocks, and two caches and a device.
+    pub const ALL: [Scope; 2] =
+        [Scope { caches: 3, blocks: 2, device: false }, Scope { caches: 2, blocks: 2, device: true }];
+
+    fn words(self) -> String {
+        let device = if self.device { ", a device" } else { "" };
+        let blocks = if self.blocks == 1 { "one block" } else { "two blocks" };
+        format!("{} caches{device}, {blocks}", self.caches)
+    }
+}
+
+/// A table to be explored.
+struct Checked<'a> {
+    table: &'a Table,
+    scope: Scope,
+}
+
+/// Explores a table in each of these scopes, up to `limit` states each, until one fails.
+pub fn check(
+    table: &Table,
+    scopes: &[Scope],
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Report {
+    let started = Instant::now();
+    let mut report: Option<Report> = None;
+    for &scope in scopes {
+        let exploration = explore(&mut Checked { table, scope }, limit, observe);
+        let what = (table.stable.name, "a directory whose messages overtake each other".into(), "");
+        let next = Report::of(what, exploration, &PROPERTIES, started);
+        let explored = next.explorations.into_iter().map(|own| Explored { traffic: scope.words(), ..own });
+        let before = report.take();
+        let explorations: Vec<Explored> =
+            before.iter().flat_map(|before| before.explorations.clone()).chain(explored).collect();
+        let states = explorations.iter().map(|own| own.exploration.states).sum();
+        let ends = next.counter_example.is_some() || !next.complete;
+        report = Some(Report { explorations, states, ..next });
+        if ends {
+            break;
+        }
+    }
+    report.expect("something is explored")
+}
+
+impl System for Checked<'_> {
+    type State = World;
+    type Event = Event;
+
+    fn start(&mut self) -> Result<World, Violation> {
+        Ok(World::first(self.scope))
+    }
+
+    fn events(&self, world: &World) -> Vec<Event> {
+        world.events(self.scope)
+    }
+
+    fn next(&mut self, world: &World, event: Event, story: Option<&mut String>) -> Result<World, Violation> {
+        Step { table: self.table, world: world.clone(), blocks: self.scope.blocks, story }.run(event)
+    }
+
+    fn digest(&self, world: &World) -> u128 {
+        world.digest()
+    }
+
+    fn is_final(&self, world: &World) -> bool {
+        world.is_quiet()
+    }
+
+    fn progress(&self, _: &World) -> u64 {
+        0
+    }
+
+    fn describe(&self, world: &World) -> String {
+        world.describe()
+    }
+}

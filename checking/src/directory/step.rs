@@ -1,0 +1,296 @@
+//! What one event does: the homes and requesters of the simulator, with the table under
+//! test, and caches that have its stable states.
+
+use narthex_memory::directory::{Asked, Body, HomePort, Message, Place, Table, Unexpected, answer};
+use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, State};
+use narthex_memory::{AgentId, Kind};
+
+use super::world::{Age, BLOCKS, DEVICE, Event, HOME, IN_TIME, LAST, NO_NEVER, Sent, Who, World};
+use crate::explore::Violation;
+
+/// One event as it happens.
+pub struct Step<'a> {
+    pub table: &'a Table,
+    pub world: World,
+    pub blocks: u8,
+    pub story: Option<&'a mut String>,
+}
+
+impl Step<'_> {
+    /// The world afterwards.
+    pub fn run(mut self, event: Event) -> Result<World, Violation> {
+        match event {
+            Event::Access(cache, block, access) => self.access(cache, block, access)?,
+            Event::Evict(cache, block) => self.evict(cache, block)?,
+            Event::Read(block) => self.device(block, Kind::ReadOnce, None),
+            Event::Write(block) => self.device(block, Kind::WriteBlock, Some(Age::Next)),
+            Event::Deliver(place) => {
+                let sent = self.world.messages.remove(place.into());
+                self.say(|| format!("{sent} arrives"));
+                self.deliver(sent)?;
+            }
+        }
+        self.world.check(self.blocks)?;
+        Ok(self.world)
+    }
+
+    fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push_str(&words());
+        }
+    }
+
+    fn stable(&self) -> &'static Protocol {
+        self.table.stable
+    }
+
+    fn never<T>(&self, words: String) -> Result<T, Violation> {
+        Err(Violation { property: NO_NEVER, words })
+    }
+
+    fn send(&mut self, to: Place, message: Message<Age>) {
+        let sent = Sent { to, message };
+        self.say(|| format!("; {sent} leaves"));
+        self.world.messages.push(sent);
+    }
+
+    /// A cache's owner accesses a block: it is done at once, or asks the home.
+    fn access(&mut self, cache: u8, block: u8, access: Access) -> Result<(), Violation> {
+        let who = Who(AgentId(cache));
+        let verb = if access == Access::Load { "loads from" } else { "stores to" };
+        for other in (0..BLOCKS as u8).filter(|&other| other != block) {
+            if self.world.caches[usize::from(cache)].copies[usize::from(other)].0.is_readable() {
+                self.evict(cache, other)?;
+                self.say(|| "; ".into());
+            }
+        }
+        self.say(|| format!("{who} {verb} block {block}"));
+        let state = self.world.caches[usize::from(cache)].copies[usize::from(block)].0;
+        let Some(action) = self.stable().access[state as usize][access as usize] else {
+            return self.never(format!("{who} is {state} and {verb} it, which the table excludes"));
+        };
+        match action {
+            AccessAction::Ask(request) => {
+                let kind = match request {
+                    Request::Read => Kind::Read,
+                    Request::ReadExclusive => Kind::ReadExclusive,
+                    Request::Upgrade => Kind::Upgrade,
+                    Request::WriteBack => Kind::WriteBack,
+                };
+                self.world.caches[usize::from(cache)].wants = Some((block, access));
+                self.ask(cache, block, kind, None);
+                Ok(())
+            }
+            action => self.finish(cache, block, access, action),
+        }
+    }
+
+    fn ask(&mut self, agent: u8, block: u8, kind: Kind, data: Option<Age>) {
+        let asked = Asked::new(kind, data);
+        match self.world.caches.get_mut(usize::from(agent)) {
+            Some(cache) => cache.asked[usize::from(block)] = Some(asked),
+            None => self.world.device = Some((block, asked)),
+        }
+        let body = Body::Request { kind, data };
+        self.send(HOME, Message { block: block.into(), requester: AgentId(agent), body });
+    }
+
+    /// An access that the copy allows.
+    fn finish(
+        &mut self,
+        cache: u8,
+        block: u8,
+        access: Access,
+        action: AccessAction,
+    ) -> Result<(), Violation> {
+        let who = Who(AgentId(cache));
+        let own = &mut self.world.caches[usize::from(cache)];
+        let copy = &mut own.copies[usize::from(block)];
+        let AccessAction::Hit(next) = action else {
+            let state = copy.0;
+            return self.never(format!("its copy is {state} and the answer to {access:?} is {action:?}"));
+        };
+        if copy.1 != Age::Last {
+            return Err(Violation { property: LAST, words: format!("{who} finds an old value") });
+        }
+        copy.0 = next;
+        if access == Access::Store {
+            self.world.outdate(block.into());
+            self.world.caches[usize::from(cache)].copies[usize::from(block)].1 = Age::Last;
+            self.say(|| format!("; {who} writes the last value ({next})"));
+        }
+        Ok(())
+    }
+
+    /// A cache gives up a block: a dirty one goes home.
+    fn evict(&mut self, cache: u8, block: u8) -> Result<(), Violation> {
+        let who = Who(AgentId(cache));
+        let copy = &mut self.world.caches[usize::from(cache)].copies[usize::from(block)];
+        let (state, age) = std::mem::replace(copy, (State::Invalid, Age::Old));
+        self.say(|| format!("{who} gives up its {state} copy of block {block}"));
+        match self.stable().access[state as usize][Access::Evict as usize] {
+            Some(AccessAction::Drop) => Ok(()),
+            Some(AccessAction::Ask(Request::WriteBack)) => {
+                self.ask(cache, block, Kind::WriteBack, Some(age));
+                Ok(())
+            }
+            other => self.never(format!("the table says {other:?}")),
+        }
+    }
+
+    fn device(&mut self, block: u8, kind: Kind, data: Option<Age>) {
+        self.say(|| format!("the device begins a {} of block {block}", kind.name()));
+        self.ask(DEVICE, block, kind, data);
+    }
+
+    fn deliver(&mut self, Sent { to, message }: Sent) -> Result<(), Violation> {
+        match (to, message.body) {
+            (Place::Home(_), _) => self.at_home(message),
+            (Place::Requester(agent), Body::Forward { kind, .. }) => self.forwarded(agent, message, kind),
+            (Place::Requester(agent), _) => self.responded(agent, message),
+        }
+    }
+
+    fn at_home(&mut self, message: Message<Age>) -> Result<(), Violation> {
+        let block = message.block as usize;
+        let mut entry = self.world.homes[block].entry;
+        let table = self.table;
+        let result = entry.receive(table, message, &mut Port { step: self, block });
+        self.world.homes[block].entry = entry;
+        result.or_else(|unexpected| self.never(unexpected.to_string()))?;
+        match entry.waits() {
+            Some((state, _)) => self.say(|| format!("; the home is {state:?}")),
+            None => self.say(|| "; the home is at rest".into()),
+        }
+        Ok(())
+    }
+
+    /// A cache answers: bytes on their way home, or its copy.
+    fn forwarded(&mut self, agent: AgentId, message: Message<Age>, kind: Kind) -> Result<(), Violation> {
+        let (block, table) = (message.block as usize, self.table);
+        let Some(cache) = self.world.caches.get_mut(usize::from(agent.0)) else {
+            return self.never("the device has no copy".into());
+        };
+        let answered = match &mut cache.asked[block] {
+            Some(asked) if asked.kind == Kind::WriteBack => {
+                let age = asked.data.expect("bytes go home");
+                asked
+                    .forwarded(table, kind)
+                    .map(|action| (action.supplies.then_some(age), action.updates_home.then_some(age)))
+            }
+            _ => {
+                let (state, age) = cache.copies[block];
+                let snoop = kind.snoop().expect("a block is forwarded");
+                match self.table.stable.snoop[state as usize][snoop as usize] {
+                    None => {
+                        Err(Unexpected { state: format!("{} is {state}", Who(agent)), message: kind.name() })
+                    }
+                    Some(action) => {
+                        let gone = !action.next.is_readable();
+                        cache.copies[block] = (action.next, if gone { Age::Old } else { age });
+                        Ok((
+                            action.supplies.then_some(age),
+                            (action.supplies && action.updates_home).then_some(age),
+                        ))
+                    }
+                }
+            }
+        };
+        let mut sent = Vec::new();
+        let result = answered
+            .and_then(|answered| answer(&message, HOME, answered, |to, message| sent.push((to, message))));
+        result.or_else(|unexpected| self.never(unexpected.to_string()))?;
+        let state = self.world.caches[usize::from(agent.0)].copies[block].0;
+        self.say(|| format!("; its copy is {state}"));
+        sent.into_iter().for_each(|(to, message)| self.send(to, message));
+        Ok(())
+    }
+
+    fn responded(&mut self, agent: AgentId, message: Message<Age>) -> Result<(), Violation> {
+        let block = message.block as usize;
+        let asked = match self.world.caches.get_mut(usize::from(agent.0)) {
+            Some(cache) => cache.asked[block].as_mut(),
+            None => {
+                self.world.device.as_mut().filter(|(its, _)| usize::from(*its) == block).map(|(_, own)| own)
+            }
+        };
+        let Some(asked) = asked else {
+            return self.never(format!("{} waits for nothing", Who(agent)));
+        };
+        match asked.receive(message.body) {
+            Err(unexpected) => self.never(unexpected.to_string()),
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                let asked = *asked;
+                self.complete(agent, block, asked)
+            }
+        }
+    }
+
+    /// A transaction is over.
+    fn complete(&mut self, agent: AgentId, block: usize, asked: Asked<Age>) -> Result<(), Violation> {
+        if asked.kind != Kind::WriteBack {
+            self.send(HOME, Message { block: block as u64, requester: agent, body: Body::Done });
+        }
+        let Some(cache) = self.world.caches.get_mut(usize::from(agent.0)) else {
+            return self.complete_device(block, asked);
+        };
+        cache.asked[block] = None;
+        let request = match asked.kind {
+            Kind::Read => Request::Read,
+            Kind::ReadExclusive => Request::ReadExclusive,
+            Kind::Upgrade => Request::Upgrade,
+            _ => return Ok(()),
+        };
+        let (_, access) = cache.wants.take().expect("its owner waits");
+        let (state, age) = cache.copies[block];
+        let Some(age) = asked.data.or(state.is_readable().then_some(age)) else {
+            return self.never("its copy is gone, and no bytes came".into());
+        };
+        let Some(state) = self.stable().fill[request as usize][usize::from(asked.shared)] else {
+            return self.never(format!("{request:?} ends with shared = {}", asked.shared));
+        };
+        self.world.caches[usize::from(agent.0)].copies[block] = (state, age);
+        self.say(|| format!("; {} is {state}", Who(agent)));
+        let Some(action) = self.stable().access[state as usize][access as usize] else {
+            return self.never(format!("{} is {state} and its {access:?} is excluded", Who(agent)));
+        };
+        self.finish(agent.0, block as u8, access, action)
+    }
+
+    fn complete_device(&mut self, block: usize, asked: Asked<Age>) -> Result<(), Violation> {
+        match asked.kind {
+            Kind::ReadOnce if !matches!(asked.data, Some(Age::Last | Age::InTime)) => {
+                return Err(Violation {
+                    property: IN_TIME,
+                    words: "the device has read an old value".into(),
+                });
+            }
+            Kind::ReadOnce => self.world.forget_times(block),
+            _ => self.world.promote(block),
+        }
+        self.world.device = None;
+        Ok(())
+    }
+}
+
+/// What a home works with.
+struct Port<'a, 'b> {
+    step: &'a mut Step<'b>,
+    block: usize,
+}
+
+impl HomePort<Age> for Port<'_, '_> {
+    fn fetch(&mut self, _requester: AgentId, _kind: Kind) -> Age {
+        self.step.world.homes[self.block].memory
+    }
+
+    fn take(&mut self, _requester: AgentId, _kind: Kind, data: Age) {
+        self.step.world.homes[self.block].memory = data;
+        self.step.say(|| "; memory takes the bytes".into());
+    }
+
+    fn send(&mut self, to: Place, message: Message<Age>) {
+        self.step.send(to, message);
+    }
+}

@@ -1,0 +1,265 @@
+//! What a home knows of a block, and what it does about a message.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{Body, Message, Place};
+use super::table::{Action, Actions, Arrival, Holders, HomeAction, HomeState, Reply, Table, Unexpected};
+use crate::kind::Kind;
+use crate::protocols::Snoop;
+use crate::transaction::AgentId;
+
+/// Caches with clean copies, by the numbers of their agents.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+struct Sharers(u128);
+
+impl Sharers {
+    /// The largest number of an agent that can have copies.
+    const LARGEST: u8 = 127;
+
+    fn bit(agent: AgentId) -> u128 {
+        1u128.checked_shl(agent.0.into()).unwrap_or(0)
+    }
+
+    fn add(&mut self, agent: AgentId) {
+        assert!(agent.0 <= Self::LARGEST, "a directory knows the copies of 128 agents");
+        self.0 |= Self::bit(agent);
+    }
+
+    fn remove(&mut self, agent: AgentId) {
+        self.0 &= !Self::bit(agent);
+    }
+
+    fn has(self, agent: AgentId) -> bool {
+        self.0 & Self::bit(agent) != 0
+    }
+
+    fn iter(self) -> impl Iterator<Item = AgentId> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let next = (left != 0).then(|| AgentId(left.trailing_zeros() as u8))?;
+            left &= left - 1;
+            Some(next)
+        })
+    }
+}
+
+/// What a home knows of a block: who has it, and on which transaction it works.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    state: HomeState,
+    owner: Option<AgentId>,
+    sharers: Sharers,
+    /// Of the transaction, if it works on one.
+    requester: AgentId,
+    kind: Kind,
+}
+
+impl Default for Entry {
+    /// Nobody has the block.
+    fn default() -> Self {
+        Entry {
+            state: HomeState::Rest,
+            owner: None,
+            sharers: Sharers::default(),
+            requester: AgentId(0),
+            kind: Kind::Read,
+        }
+    }
+}
+
+/// What a home does its work with.
+pub trait HomePort<D> {
+    /// The block's bytes in memory, for a transaction of this kind.
+    fn fetch(&mut self, requester: AgentId, kind: Kind) -> D;
+
+    /// Memory takes what has come with a transaction of this kind.
+    fn take(&mut self, requester: AgentId, kind: Kind, data: D);
+
+    /// Sends a message.
+    fn send(&mut self, to: Place, message: Message<D>);
+}
+
+impl Entry {
+    /// Whether it works on a transaction, so that requests wait.
+    pub fn is_busy(&self) -> bool {
+        self.state != HomeState::Rest
+    }
+
+    /// Whether nothing is known of the block, as of one that nobody ever asked for.
+    pub fn is_blank(&self) -> bool {
+        !self.is_busy() && self.holders() == Holders::Nobody
+    }
+
+    /// Who has the block.
+    pub fn holders(&self) -> Holders {
+        match (self.owner, self.sharers == Sharers::default()) {
+            (None, true) => Holders::Nobody,
+            (None, false) => Holders::Sharers,
+            (Some(_), true) => Holders::Owner,
+            (Some(_), false) => Holders::OwnerAndSharers,
+        }
+    }
+
+    /// The cache that answers for the block.
+    pub fn owner(&self) -> Option<AgentId> {
+        self.owner
+    }
+
+    /// Whether a cache may have a clean copy.
+    pub fn is_sharer(&self, agent: AgentId) -> bool {
+        self.sharers.has(agent)
+    }
+
+    /// The kind of the transaction on which it works.
+    pub fn kind(&self) -> Option<Kind> {
+        self.is_busy().then_some(self.kind)
+    }
+
+    /// What it waits for, and for whom; none if it is at rest.
+    pub fn waits(&self) -> Option<(HomeState, AgentId)> {
+        self.is_busy().then_some((self.state, self.requester))
+    }
+
+    /// Takes a message: a request only if it is at rest.
+    ///
+    /// # Errors
+    /// If the table has no cell for it.
+    pub fn receive<D: Copy>(
+        &mut self,
+        table: &Table,
+        message: Message<D>,
+        port: &mut impl HomePort<D>,
+    ) -> Result<(), Unexpected> {
+        let (cell, data) = match message.body {
+            Body::Request { kind, data } => (self.request(table, message.requester, kind), data),
+            Body::Clean => (self.reply(table, Reply::Clean), None),
+            Body::Copy(data) => (self.reply(table, Reply::Copy), Some(data)),
+            Body::Done => (self.reply(table, Reply::Done), None),
+            _ => (None, None),
+        };
+        let unexpected = |entry: &Entry| {
+            let state = match entry.state {
+                HomeState::Rest => format!("the home knows of {:?}", entry.holders()),
+                state => format!("the home is {state:?}"),
+            };
+            Unexpected { state, message: message.body.name() }
+        };
+        let Some(HomeAction { next, actions }) = cell else { return Err(unexpected(self)) };
+        self.act(actions, (message.block, data), port).ok_or_else(|| unexpected(self))?;
+        self.state = next;
+        Ok(())
+    }
+
+    /// What the table says of a request, on which it works from now on.
+    fn request(&mut self, table: &Table, requester: AgentId, kind: Kind) -> Option<HomeAction> {
+        debug_assert!(!self.is_busy(), "a request waits while the home is busy");
+        let is_owner = self.owner == Some(requester);
+        let holds = is_owner || self.sharers.has(requester);
+        let arrival = match kind.snoop()? {
+            Snoop::Read => Arrival::Read,
+            Snoop::Upgrade if holds => Arrival::Upgrade,
+            Snoop::ReadExclusive | Snoop::Upgrade => Arrival::ReadExclusive,
+            Snoop::WriteBack if is_owner => Arrival::WriteBack,
+            Snoop::WriteBack => Arrival::Overtaken,
+            Snoop::WriteBlock => Arrival::WriteBlock,
+            Snoop::ReadOnce => Arrival::ReadOnce,
+        };
+        if matches!(
+            arrival,
+            Arrival::Read | Arrival::ReadExclusive | Arrival::Overtaken | Arrival::WriteBlock
+        ) {
+            self.forget(requester);
+        }
+        let cell = table.requests[self.holders() as usize][arrival as usize];
+        self.requester = requester;
+        self.kind = if arrival == Arrival::ReadExclusive { Kind::ReadExclusive } else { kind };
+        cell
+    }
+
+    fn reply(&self, table: &Table, reply: Reply) -> Option<HomeAction> {
+        table.responses[self.state as usize][reply as usize]
+    }
+
+    /// A cache has no copy: it dropped the one that the home knew of, or has lost it.
+    fn forget(&mut self, agent: AgentId) {
+        self.sharers.remove(agent);
+        self.owner = self.owner.filter(|&owner| owner != agent);
+    }
+
+    /// Does all that a cell says; none if it needs an owner or bytes that are not there.
+    fn act<D: Copy>(
+        &mut self,
+        actions: Actions,
+        (block, data): (u64, Option<D>),
+        port: &mut impl HomePort<D>,
+    ) -> Option<()> {
+        let Entry { requester, kind, .. } = *self;
+        let to_requester = Place::Requester(requester);
+        let message = |body| Message { block, requester, body };
+        // What makes copies go without a word of its block carries no bytes.
+        if actions.has(Action::takes) && (data.is_some() || kind != Kind::Invalidate) {
+            port.take(requester, kind, data?);
+        }
+        let acknowledgements = match actions.has(Action::withdraws) {
+            true => self.withdraw(!actions.has(Action::forwards), message, port),
+            false => 0,
+        };
+        if actions.has(Action::forwards) {
+            let body = Body::Forward { kind, acknowledgements };
+            port.send(Place::Requester(self.owner?), message(body));
+        }
+        for (action, shared) in [(Action::gives_shared, true), (Action::gives_alone, false)] {
+            if actions.has(action) {
+                let data = port.fetch(requester, kind);
+                port.send(to_requester, message(Body::Data { data, shared, acknowledgements }));
+            }
+        }
+        if actions.has(Action::permits) {
+            port.send(to_requester, message(Body::Permission { acknowledgements }));
+        }
+        if actions.has(Action::acknowledges) {
+            port.send(to_requester, message(Body::WrittenBack));
+        }
+        self.note(actions)
+    }
+
+    /// Makes the copies of all others go, of the owner too if `of_owner`; how many.
+    fn withdraw<D: Copy>(
+        &self,
+        of_owner: bool,
+        message: impl Fn(Body<D>) -> Message<D>,
+        port: &mut impl HomePort<D>,
+    ) -> u8 {
+        let kind = match self.kind.snoop() {
+            Some(Snoop::WriteBlock) => Kind::Invalidate,
+            _ => Kind::Upgrade,
+        };
+        let owner = self.owner.filter(|_| of_owner);
+        let mut count = 0;
+        for holder in self.sharers.iter().chain(owner).filter(|&holder| holder != self.requester) {
+            port.send(Place::Requester(holder), message(Body::Forward { kind, acknowledgements: 0 }));
+            count += 1;
+        }
+        count
+    }
+
+    /// Notes who has the block from now on.
+    fn note(&mut self, actions: Actions) -> Option<()> {
+        if actions.has(Action::demotes) {
+            self.sharers.add(self.owner.take()?);
+        }
+        if actions.has(Action::parts) {
+            self.owner = None;
+        }
+        if actions.has(Action::empties) || actions.has(Action::owns) {
+            (self.owner, self.sharers) = (None, Sharers::default());
+        }
+        if actions.has(Action::joins) {
+            self.sharers.add(self.requester);
+        }
+        if actions.has(Action::owns) {
+            self.owner = Some(self.requester);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,177 @@
+//! The sides of a directory with what they keep: requesters with their transactions, and
+//! homes with their blocks.
+
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use narthex_kernel::Time;
+use rustc_hash::{FxHashMap, FxHasher};
+use serde::{Deserialize, Serialize};
+
+use super::blocks::Slot;
+use super::home::Entry;
+use super::message::Carried;
+use super::requester::Asked;
+use crate::interconnects::Home as Part;
+use crate::kind::Kind;
+use crate::transaction::{Response, Transaction};
+
+/// A transaction of an agent.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct Underway {
+    /// Its number among those of its agent that are under way.
+    pub number: u8,
+    pub transaction: Transaction,
+    pub since: Time,
+    /// None: it is uncached.
+    pub asked: Option<Asked<Slot>>,
+    /// The bytes that go home with its request.
+    pub slot: Option<Slot>,
+    pub is_sent: bool,
+    /// What an uncached access has got.
+    pub response: Response,
+    /// The most messages, one after the other, of which it has heard.
+    pub hops: u8,
+}
+
+/// An agent's side.
+#[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Requester {
+    /// The oldest first.
+    pub underway: Vec<Underway>,
+    /// Blocks that it holds against others, and until when.
+    pub held: Vec<(u64, Time)>,
+    /// It wants more than may be under way.
+    pub waits: bool,
+}
+
+impl Requester {
+    /// A number that no transaction under way has.
+    pub fn free_number(&self) -> u8 {
+        let is_free = |number: &u8| self.underway.iter().all(|own| own.number != *number);
+        (0..=u8::MAX).find(is_free).expect("fewer transactions are under way")
+    }
+
+    /// The place of a block's transaction that has asked its home.
+    pub fn asking(&self, block: u64) -> Option<usize> {
+        let is_it = |own: &Underway| own.transaction.address == block && own.asked.is_some() && own.is_sent;
+        self.underway.iter().position(is_it)
+    }
+
+    /// The place of an uncached access.
+    pub fn access(&self, number: u8) -> usize {
+        let place = self.underway.iter().position(|own| own.number == number);
+        place.expect("the access is under way")
+    }
+
+    /// The place of a transaction that has not been sent and that no older one keeps: one
+    /// of the same block, or of an uncached access any write-back.
+    pub fn next_to_send(&self) -> Option<usize> {
+        let is_kept = |place: usize| {
+            let own = &self.underway[place].transaction;
+            self.underway[..place].iter().any(|older| match own.kind.is_uncached() {
+                true => older.transaction.kind == Kind::WriteBack,
+                false => !older.transaction.kind.is_uncached() && older.transaction.address == own.address,
+            })
+        };
+        (0..self.underway.len()).find(|&place| !self.underway[place].is_sent && !is_kept(place))
+    }
+
+    /// Until when it holds a block against others.
+    pub fn holds_until(&mut self, now: Time, block: u64) -> Option<Time> {
+        self.held.retain(|(_, until)| *until > now);
+        self.held.iter().find(|(held, _)| *held == block).map(|(_, until)| *until)
+    }
+}
+
+/// A request that waits until its home has done with another one of its block.
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    pub since: Time,
+    pub carried: Carried,
+}
+
+/// A home: who answers for its blocks, and what is known of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub part: Part,
+    entries: FxHashMap<u64, Entry>,
+    /// Of all entries, whatever their order.
+    digest: u64,
+    /// How many of them are busy.
+    busy: usize,
+    /// The one that has waited longest first.
+    pub waiting: Vec<Waiting>,
+}
+
+impl Home {
+    /// Of blocks that nobody has.
+    pub fn new(part: Part) -> Self {
+        Home { part, entries: FxHashMap::default(), digest: 0, busy: 0, waiting: Vec::new() }
+    }
+
+    /// What is known of a block.
+    pub fn entry(&self, block: u64) -> Entry {
+        self.entries.get(&block).copied().unwrap_or_default()
+    }
+
+    /// What is known of it from now on.
+    pub fn set_entry(&mut self, block: u64, entry: Entry) {
+        let before = match entry.is_blank() {
+            true => self.entries.remove(&block),
+            false => self.entries.insert(block, entry),
+        };
+        self.busy += usize::from(entry.is_busy());
+        self.busy -= before.map_or(0, |before| usize::from(before.is_busy()));
+        for entry in before.into_iter().chain((!entry.is_blank()).then_some(entry)) {
+            self.digest ^= BuildHasherDefault::<FxHasher>::default().hash_one((block, entry));
+        }
+    }
+
+    /// The blocks on which it works, in the order of their addresses.
+    pub fn busy(&self) -> Vec<(u64, Entry)> {
+        let mut busy: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.is_busy())
+            .map(|(&block, &entry)| (block, entry))
+            .collect();
+        busy.sort_unstable_by_key(|(block, _)| *block);
+        busy
+    }
+
+    /// The request for a block that has waited longest.
+    pub fn next_waiting(&mut self, block: u64) -> Option<Waiting> {
+        let place = self.waiting.iter().position(|own| own.carried.message.block == block)?;
+        Some(self.waiting.remove(place))
+    }
+
+    /// Whether nothing is under way here.
+    pub fn is_at_rest(&self) -> bool {
+        self.busy == 0 && self.waiting.is_empty()
+    }
+
+    /// A number for all entries, and what waits.
+    pub fn state(&self) -> impl std::hash::Hash {
+        (self.digest, self.waiting.iter().map(|own| own.carried).collect::<Vec<_>>())
+    }
+
+    /// What of it changes, in an order that its history does not decide.
+    pub fn saved(&self) -> SavedHome {
+        let mut entries: Vec<_> = self.entries.iter().map(|(&block, &entry)| (block, entry)).collect();
+        entries.sort_unstable_by_key(|(block, _)| *block);
+        SavedHome { entries, waiting: self.waiting.clone() }
+    }
+
+    /// Takes up what was saved.
+    pub fn restore(&mut self, saved: SavedHome) {
+        *self = Home { waiting: saved.waiting, ..Home::new(self.part) };
+        saved.entries.into_iter().for_each(|(block, entry)| self.set_entry(block, entry));
+    }
+}
+
+/// A home in a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SavedHome {
+    entries: Vec<(u64, Entry)>,
+    waiting: Vec<Waiting>,
+}

@@ -1,0 +1,683 @@
+//! A directory's requesters and homes, and the messages between them.
+//!
+//! ```text
+//!   agent wants ── granted at the clock's edge: request ──► home: looks up, waits its turn, answers or forwards
+//!      agent gets it ◄── response ◄── home's memory, or the owner ◄─ forward ─┘
+//! ```
+//!
+//! [`crate::directory`] says what is sent when; here are its time, its queues and its
+//! agents. What carries the messages is the composition's affair
+//! ([`Composition::carry`]): a network on chip, or a checker that lets them overtake each
+//! other. They come back by [`Directory::arrive`].
+//!
+//! **A requester** has several transactions of different blocks under way. One of a block
+//! that is still on its way home waits for that to be over; its agent need not, for a
+//! write-back is over for the agent as soon as the requester has it. An uncached
+//! access waits for the write-backs of its agent, so that it finds memory as the agent
+//! left it.
+//!
+//! **A home** looks a message up in `lookup_time`, its memory takes its own time after that.
+//! It works on one transaction of a block at a time; of those that wait the oldest is next.
+//! Memories may share the blocks among them, by address; a device or another memory is the
+//! home of its own addresses. The agent of a block's home may have copies of it like any
+//! other.
+//!
+//! **Holding.** A cache that has just got the right to write a block keeps it for
+//! `hold_time`: what is forwarded to it meanwhile is answered then. So an LR and SC in a
+//! loop, or a few stores, are not torn apart for ever by others that do the same.
+//!
+//! Agents hear of a transaction only if they have a copy: one that listens to all of them,
+//! or refuses some, needs a bus.
+
+use std::hash::{Hash, Hasher};
+
+use narthex_kernel::quantity::{Bytes, Frequency};
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AddressMap, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
+    Seats, Step, Supplier, access, home,
+};
+use crate::directory::{
+    Asked, Blocks, Body, Carried, Entry, HomeId, HomePort, Hops, Lane, Message, Place, Slot, Table, answer,
+};
+use crate::directory::{Home, Requester, SavedHome, Underway, Waiting};
+use crate::kind::Kind;
+use crate::transaction::{AgentId, Response, Transaction};
+
+/// The parameters of a directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The clock at whose edges requesters begin transactions.
+    pub clock: Frequency,
+    /// Transactions that an agent has under way at most, 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
+    pub transactions: u32,
+    /// Time that a home needs to look a message up.
+    pub lookup_time: Duration,
+    /// Time for which a cache keeps a block to itself that it has just got to write it.
+    pub hold_time: Duration,
+    /// Bytes that follow each other at one of several memories; a multiple of the block.
+    pub interleave: Bytes,
+}
+
+impl Config {
+    /// The rules that the parameters break with blocks of so many bytes, as (key, what is
+    /// wrong) pairs.
+    pub fn problems(&self, block_bytes: u64) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        if !(1..=64).contains(&self.transactions) {
+            problems.push(("transactions", format!("{} is not from 1 to 64", self.transactions)));
+        }
+        let interleave = self.interleave.as_u64();
+        if interleave == 0 || !interleave.is_multiple_of(block_bytes) {
+            let message = format!("{} is no multiple of the block of {block_bytes}B", self.interleave);
+            problems.push(("interleave", message));
+        }
+        problems
+    }
+}
+
+narthex_kernel::statistics! {
+    /// What crossed a directory.
+    pub struct Statistics {
+        messages: Tally<Lane>, "directory_messages", "messages", "messages between requesters and homes, by lane";
+        transactions: Tally<Kind>, "directory_transactions", "transactions", "transactions that were begun, by kind";
+        hops: Tally<Hops>, "directory_hops", "transactions", "transactions of blocks by the messages that they took one after the other";
+        blocked: Counter, "directory_blocked", "requests", "requests that waited at their home for another transaction of the block";
+        blocked_time: TimeTotal, "directory_blocked_time", "ps", "time for which they waited";
+        held: Counter, "directory_held", "messages", "forwards that a cache answered later, because it had just got the block";
+    }
+}
+
+/// Who answers for which address.
+#[derive(Clone, Debug, Default)]
+pub struct Homes {
+    /// Ranges of devices and of memories with addresses of their own.
+    pub ranges: AddressMap,
+    /// The memories that share all other addresses.
+    pub interleaved: Vec<MemoryId>,
+}
+
+/// What a directory remembers, but for its homes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    requesters: Vec<Requester>,
+    /// Agents that will be granted, and when.
+    asked: Vec<(Time, AgentId)>,
+    blocks: Blocks,
+    /// What caches will answer when they hold the block no longer.
+    delayed: Vec<(Time, AgentId, Carried)>,
+    pub statistics: Statistics,
+}
+
+/// A directory with its agents and homes.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    names: Names,
+    table: &'static Table,
+    clock: Clock,
+    limits: Config,
+    seats: Seats,
+    ranges: AddressMap,
+    /// How many of the homes share the addresses that are in no range.
+    interleaved: usize,
+    homes: Vec<Home>,
+    pub(super) state: State,
+}
+
+impl Directory {
+    /// One that knows of no copies yet.
+    pub fn new(names: Names, config: &Config, table: &'static Table, seats: Seats, homes: Homes) -> Self {
+        let Homes { ranges, interleaved } = homes;
+        let mut parts: Vec<Part> = interleaved.iter().map(|&memory| Part::Memory(memory)).collect();
+        for part in ranges.of_ranges() {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        let agents = seats.iter().map(|seat| usize::from(seat.agent.0) + 1).max().unwrap_or(0);
+        Directory {
+            names,
+            table,
+            clock: config.clock.clock(),
+            limits: config.clone(),
+            seats,
+            ranges,
+            interleaved: interleaved.len(),
+            homes: parts.into_iter().map(Home::new).collect(),
+            state: State { requesters: vec![Requester::default(); agents], ..State::default() },
+        }
+    }
+
+    /// The home of an address.
+    pub fn home_of(&self, address: u64) -> HomeId {
+        let place = match self.ranges.find(address) {
+            Some(part) => self.homes.iter().position(|home| home.part == part),
+            None => {
+                (address / self.limits.interleave.as_u64()).checked_rem(self.interleaved as u64).map(|own| own as usize)
+            }
+        };
+        HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
+    }
+
+    /// What answers for an address: a memory or a device.
+    pub fn part_of(&self, address: u64) -> Part {
+        self.homes[usize::from(self.home_of(address).0)].part
+    }
+
+    /// What is known of a block.
+    pub fn entry(&self, block: u64) -> Entry {
+        self.homes[usize::from(self.home_of(block).0)].entry(block)
+    }
+
+    /// The directory, where one is known to be.
+    pub(super) fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+        match composition.interconnect(on) {
+            Interconnect::Directory(directory) => directory,
+            other => unreachable!("{} is not a directory", other.name()),
+        }
+    }
+
+    fn requester(&mut self, agent: AgentId) -> &mut Requester {
+        &mut self.state.requesters[usize::from(agent.0)]
+    }
+
+    /// A message has come to its place.
+    pub fn arrive<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        to: Place,
+        carried: Carried,
+    ) {
+        match (to, carried.message.body) {
+            (Place::Home(home), Body::Access { number, .. }) => {
+                Self::access_home(composition, now, on, home, carried, number);
+            }
+            (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
+            (Place::Requester(agent), Body::Forward { .. }) => {
+                Self::forwarded(composition, now, on, agent, carried);
+            }
+            (Place::Requester(agent), Body::Answer { number, .. }) => {
+                let place = Self::of(composition, on).requester(agent).access(number);
+                Self::end(composition, now, on, (agent, place));
+            }
+            (Place::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
+        }
+    }
+
+    fn send<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        (from, to): (Place, Place),
+        carried: Carried,
+    ) {
+        let statistics = &mut Self::of(composition, on).state.statistics;
+        statistics.messages.increment(carried.message.body.lane());
+        composition.carry(at, on, from, to, carried);
+    }
+}
+
+/// At the homes.
+impl Directory {
+    fn at_home<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        carried: Carried,
+    ) {
+        let block = carried.message.block;
+        let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
+        if carried.message.body.lane() == Lane::Request && home.entry(block).is_busy() {
+            home.waiting.push(Waiting { since: now, carried });
+            Self::of(composition, on).state.statistics.blocked.increment();
+            return;
+        }
+        let mut next = carried;
+        while !Self::work(composition, now, on, id, next).is_busy() {
+            let own = Self::of(composition, on);
+            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else { break };
+            own.state.statistics.blocked_time.add(now - since);
+            next = carried;
+        }
+    }
+
+    /// A home does what its table says about a message; what it knows then.
+    fn work<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        Carried { message, hops }: Carried,
+    ) -> Entry {
+        let own = Self::of(composition, on);
+        let (table, at) = (own.table, now + own.limits.lookup_time);
+        let home = &own.homes[usize::from(id.0)];
+        let mut entry = home.entry(message.block);
+        let mut port = Port { part: home.part, composition, on, id, at, hops: hops + 1, message };
+        if let Err(unexpected) = entry.receive(table, message, &mut port) {
+            panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
+        }
+        Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
+        entry
+    }
+
+    /// An access that no cache sees, at its home.
+    fn access_home<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        Carried { message, hops }: Carried,
+        number: u8,
+    ) {
+        let own = Self::of(composition, on);
+        let part = own.homes[usize::from(id.0)].part;
+        let requester = own.requester(message.requester);
+        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let time = match part {
+            Part::Agent(agent) => composition.access_time(agent, transaction.kind),
+            Part::Memory(memory) => composition.memory_access_time(now, memory),
+            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
+        };
+        let mut response = Response::default();
+        access(composition, now, part, &transaction, &mut response);
+        let requester = Self::of(composition, on).requester(message.requester);
+        let place = requester.access(number);
+        requester.underway[place].response = response;
+        let body = Body::Answer { kind: transaction.kind, number };
+        let way = (Place::Home(id), Place::Requester(message.requester));
+        let carried = Carried { message: Message { body, ..message }, hops: hops + 1 };
+        Self::send(composition, now + time, on, way, carried);
+    }
+}
+
+/// What a home works with while it handles a message.
+struct Port<'a, C> {
+    composition: &'a mut C,
+    on: InterconnectId,
+    id: HomeId,
+    part: Part,
+    /// When what it sends leaves.
+    at: Time,
+    hops: u8,
+    message: Message<Slot>,
+}
+
+impl<C: Composition> HomePort<Slot> for Port<'_, C> {
+    fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
+        let block = self.message.block;
+        let transaction = Transaction::block(requester, kind, block);
+        let reply = home(self.composition, self.at, self.part, &transaction);
+        self.at += reply.delay;
+        let supplier = match self.part {
+            Part::Memory(memory) => Supplier::Memory(memory),
+            Part::Agent(agent) => Supplier::Agent(agent),
+            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
+        };
+        self.composition.supplied(&transaction, Some(supplier));
+        let data = reply.data.expect("a home has its blocks");
+        Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
+    }
+
+    fn take(&mut self, requester: AgentId, kind: Kind, slot: Slot) {
+        let blocks = &mut Directory::of(self.composition, self.on).state.blocks;
+        let data = match kind {
+            // Its requester keeps it until it knows that it is here.
+            Kind::WriteBack => {
+                blocks.outdate(slot);
+                blocks.get(slot).clone()
+            }
+            _ => blocks.take(slot),
+        };
+        // What an owner sends along is a block that returns, whatever it answers.
+        let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
+        let transaction = Transaction::carrying(requester, kind, self.message.block, data);
+        self.at += home(self.composition, self.at, self.part, &transaction).delay;
+    }
+
+    fn send(&mut self, to: Place, message: Message<Slot>) {
+        let way = (Place::Home(self.id), to);
+        Directory::send(self.composition, self.at, self.on, way, Carried { message, hops: self.hops });
+    }
+}
+
+/// At the requesters.
+impl Directory {
+    /// A transaction begins.
+    fn begin<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        mut transaction: Transaction,
+    ) {
+        let agent = transaction.agent;
+        let own = Self::of(composition, on);
+        own.state.statistics.transactions.increment(transaction.kind);
+        let data = match transaction.kind.is_uncached() {
+            true => None,
+            false => transaction.data.take(),
+        };
+        let is_newest = transaction.kind == Kind::WriteBack;
+        let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
+        let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
+        let requester = own.requester(agent);
+        let number = requester.free_number();
+        let is_over = transaction.kind == Kind::WriteBack;
+        requester.underway.push(Underway {
+            number,
+            transaction: transaction.clone(),
+            since: now,
+            asked,
+            slot,
+            is_sent: false,
+            response: Response::default(),
+            hops: 0,
+        });
+        Self::send_requests(composition, now, on, agent);
+        if is_over {
+            // The requester has it: what the agent needs next need not wait.
+            composition.complete(now, agent, on, &transaction, &Response::default());
+        }
+    }
+
+    /// Sends what no older transaction of its agent keeps any more.
+    fn send_requests<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
+            let own = Self::of(composition, on);
+            let underway = &mut own.requester(agent).underway[place];
+            underway.is_sent = true;
+            let &mut Underway { number, slot, ref transaction, .. } = underway;
+            let (kind, block) = (transaction.kind, transaction.address);
+            let body = match kind.is_uncached() {
+                true => Body::Access { kind, number },
+                false => Body::Request { kind, data: slot },
+            };
+            let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+            let message = Message { block, requester: agent, body };
+            Self::send(composition, now, on, way, Carried { message, hops: 1 });
+        }
+    }
+
+    /// A response has come for a transaction of a block.
+    fn responded<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        Carried { message, hops }: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        let name = own.table.stable.name;
+        let requester = own.requester(agent);
+        let place = requester.asking(message.block).expect("a response belongs to a transaction");
+        let underway = &mut requester.underway[place];
+        underway.hops = underway.hops.max(hops);
+        let asked = underway.asked.as_mut().expect("it asks");
+        match asked.receive(message.body) {
+            Ok(false) => {}
+            Ok(true) => Self::end(composition, now, on, (agent, place)),
+            Err(unexpected) => panic!("{name}: {unexpected}; coherence has been broken before"),
+        }
+    }
+
+    /// A transaction is over.
+    fn end<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (agent, place): (AgentId, usize),
+    ) {
+        let own = Self::of(composition, on);
+        let Underway { transaction, since, asked, mut response, hops, .. } =
+            own.requester(agent).underway.remove(place);
+        let (kind, block) = (transaction.kind, transaction.address);
+        if let Some(asked) = asked {
+            own.state.statistics.hops.increment(Hops::of(hops));
+            response.data = asked.data.map(|slot| own.state.blocks.take(slot));
+            response.shared = asked.shared;
+            if kind != Kind::WriteBack {
+                let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+                let done = Message { block, requester: agent, body: Body::Done };
+                Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
+            }
+        }
+        let own = Self::of(composition, on);
+        let hold_time = own.limits.hold_time;
+        let requester = own.requester(agent);
+        if hold_time > Duration::ZERO && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
+            requester.held.push((block, now + hold_time));
+        }
+        let waited = std::mem::take(&mut requester.waits);
+        Self::send_requests(composition, now, on, agent);
+        if kind != Kind::WriteBack {
+            if composition.is_observed() {
+                let time = (since, now);
+                composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier: None });
+            }
+            composition.complete(now, agent, on, &transaction, &response);
+        }
+        if waited {
+            Self::ask(composition, now, on, agent);
+        }
+    }
+
+    /// A home asks a cache for its block, or takes its copy away.
+    fn forwarded<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        carried: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        if let Some(until) = own.requester(agent).holds_until(now, carried.message.block) {
+            own.state.statistics.held.increment();
+            own.state.delayed.push((until, agent, carried));
+            return composition.schedule(until, on, Step::Forward);
+        }
+        Self::answer_forward(composition, now, on, agent, carried);
+    }
+
+    fn answer_forward<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        Carried { message, hops }: Carried,
+    ) {
+        let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
+        let block = message.block;
+        let (answered, delay) = Self::bytes_on_their_way(composition, on, agent, message).unwrap_or_else(|| {
+            let transaction = Transaction::block(message.requester, kind, block);
+            let reply = composition.snoop(now, agent, &transaction);
+            if reply.supplies.is_some() {
+                composition.supplied(&transaction, Some(Supplier::Agent(agent)));
+            }
+            let blocks = &mut Self::of(composition, on).state.blocks;
+            let copy = reply.supplies.clone().filter(|_| reply.updates_home);
+            let supplies = reply.supplies.map(|data| blocks.keep(block, data, kind != Kind::ReadOnce));
+            ((supplies, copy.map(|data| blocks.keep(block, data, false))), reply.delay)
+        });
+        let at = if answered.0.is_some() { now + delay } else { now };
+        let own = Self::of(composition, on);
+        let (name, home) = (own.table.stable.name, Place::Home(own.home_of(block)));
+        let sent = answer(&message, home, answered, |to, message| {
+            let carried = Carried { message, hops: hops + 1 };
+            Self::send(composition, at, on, (Place::Requester(agent), to), carried);
+        });
+        if let Err(unexpected) = sent {
+            panic!("{name}: {unexpected}; coherence has been broken before");
+        }
+    }
+
+    /// What bytes on their way home answer, if the agent has the block there: those that
+    /// it supplies, and a copy for memory.
+    fn bytes_on_their_way<C: Composition>(
+        composition: &mut C,
+        on: InterconnectId,
+        agent: AgentId,
+        message: Message<Slot>,
+    ) -> Option<((Option<Slot>, Option<Slot>), Duration)> {
+        let Body::Forward { kind, .. } = message.body else { return None };
+        let own = Self::of(composition, on);
+        let table = own.table;
+        let requester = own.requester(agent);
+        let place = requester.asking(message.block)?;
+        let asked = requester.underway[place].asked.as_mut()?;
+        let slot = asked.data.filter(|_| asked.kind == Kind::WriteBack)?;
+        let action = match asked.forwarded(table, kind) {
+            Ok(action) => action,
+            Err(unexpected) => {
+                panic!("{}: {unexpected}; coherence has been broken before", table.stable.name)
+            }
+        };
+        let blocks = &mut own.state.blocks;
+        let mut keep = |is_newest| {
+            let data = blocks.get(slot).clone();
+            blocks.keep(message.block, data, is_newest)
+        };
+        let supplies = action.supplies.then(|| keep(kind != Kind::ReadOnce));
+        let copy = action.updates_home.then(|| keep(false));
+        if !action.is_owner {
+            own.state.blocks.outdate(slot);
+        }
+        Some(((supplies, copy), Duration::ZERO))
+    }
+}
+
+impl Rules for Directory {
+    const KIND: &'static str = "directory";
+
+    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let own = Self::of(composition, on);
+        if own.state.asked.iter().any(|(_, asked)| *asked == agent) {
+            return;
+        }
+        let at = own.clock.edge_at_or_after(now);
+        own.state.asked.push((at, agent));
+        composition.schedule(at, on, Step::Grant);
+    }
+
+    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        match step {
+            Step::Grant => {
+                while let Some(place) = Self::of(composition, on).state.asked.iter().position(|(at, _)| *at <= now) {
+                    let (_, agent) = Self::of(composition, on).state.asked.remove(place);
+                    Self::grant_to(composition, now, on, agent);
+                }
+            }
+            Step::Forward => {
+                while let Some(place) = Self::of(composition, on).state.delayed.iter().position(|(at, ..)| *at <= now) {
+                    let (_, agent, carried) = Self::of(composition, on).state.delayed.remove(place);
+                    Self::answer_forward(composition, now, on, agent, carried);
+                }
+            }
+            Step::Release | Step::Address => unreachable!("a directory is no bus"),
+        }
+    }
+
+    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let own = Self::of(composition, on);
+        let most = own.limits.transactions as usize;
+        let requester = own.requester(agent);
+        if requester.underway.len() >= most {
+            requester.waits = true;
+            return;
+        }
+        let Some(transaction) = composition.issue(now, agent, on) else {
+            return composition.observe(now, on, Observation::GrantedInVain(agent));
+        };
+        Self::begin(composition, now, on, transaction);
+        if composition.wants(agent, on) {
+            let next = Self::of(composition, on).clock.after(now, 1);
+            Self::ask(composition, next, on, agent);
+        }
+    }
+
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        let has_room = |agent: AgentId| {
+            self.state.requesters[usize::from(agent.0)].underway.len() < self.limits.transactions as usize
+        };
+        self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent) && has_room(agent)).collect()
+    }
+
+    /// Many may be under way.
+    fn occupant(&self) -> Option<&Transaction> {
+        None
+    }
+
+    #[inline]
+    fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.name
+    }
+
+    fn occupancy_clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn is_idle_at(&self, _now: Time) -> bool {
+        self.state.asked.is_empty()
+            && self.state.requesters.iter().all(|requester| requester.underway.is_empty())
+            && self.homes.iter().all(|home| home.is_at_rest())
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+        vec![(self.names.prefix, &self.state.statistics)]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.state.statistics]
+    }
+
+    fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.state.blocks.peek(block)
+    }
+
+    fn poke(&mut self, address: u64, bytes: &[u8]) {
+        self.state.blocks.poke(address, bytes);
+    }
+
+    fn describe(&self) -> Option<String> {
+        let busy = self.homes.iter().flat_map(Home::busy).map(|(block, entry)| {
+            let (state, agent) = entry.waits().expect("it is busy");
+            format!("the home of {block:#x} is {state:?} and waits on a transaction of agent {}", agent.0)
+        });
+        let words: Vec<String> = busy.collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+
+    fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        let State { requesters, asked, blocks, delayed, statistics: _ } = &self.state;
+        (requesters, asked, blocks, delayed).hash(hasher);
+        self.homes.iter().for_each(|home| home.state().hash(hasher));
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Directory { names: _, table: _, clock: _, limits: _, seats: _, ranges: _, interleaved: _, homes, state } =
+            self;
+        let agents = state.requesters.len();
+        archive.value(state)?;
+        archive.ensure(state.requesters.len() == agents, "a directory has other agents than the machine's")?;
+        let mut saved: Vec<SavedHome> = homes.iter().map(Home::saved).collect();
+        archive.value(&mut saved)?;
+        archive.ensure(saved.len() == homes.len(), "a directory has other homes than the machine's")?;
+        homes.iter_mut().zip(saved).for_each(|(home, saved)| home.restore(saved));
+        Ok(())
+    }
+}

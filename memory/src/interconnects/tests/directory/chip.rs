@@ -1,0 +1,427 @@
+//! A composition of processors' memories, a device and memories on a directory, whose
+//! messages all take the same time, or times that a seed decides.
+
+use narthex_kernel::random::Stream;
+use narthex_kernel::{Archive, EventQueue};
+
+use super::super::super::directory::{Config, Directory, Homes, Statistics};
+use super::*;
+use crate::cache;
+use crate::directory::{Carried, Hops, Place, protocols};
+use crate::home_memory::HomeMemory;
+use crate::main_memory::MainMemory;
+use crate::pages::{PageAttributes, PageKind, PageTable};
+use crate::port::{CacheBlockOperation, Outcome, Port};
+use crate::processor_memory::{ProcessorMemory, ProcessorPort, StoreBufferConfig, Traffic};
+
+pub(super) const BLOCK_BYTES: usize = 64;
+pub(super) const BLOCK: u64 = 0x1000;
+/// A block this much farther takes the same line.
+pub(super) const CONFLICT: u64 = 0x80;
+pub(super) const UNCACHED: u64 = 0x8000;
+/// Blocks whose home is the device, and its registers.
+pub(super) const DEVICE_BLOCK: u64 = 0x1_0000;
+pub(super) const REGISTERS: u64 = 0x2_0000;
+pub(super) const DEVICE_VALUE: u64 = 0x0404_0404_0404_0404;
+pub(super) const REGISTER_VALUE: u64 = 77;
+/// What a store-conditional that fails returns here.
+pub(super) const FAILED: u64 = u64::MAX;
+
+const ON: InterconnectId = InterconnectId(0);
+
+/// What a processor does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Do {
+    Load(u64),
+    Store(u64, u64),
+    LoadReserved(u64),
+    StoreConditional(u64, u64),
+    /// Adds to a word.
+    Add(u64, u64),
+    /// Sends a block home.
+    Flush(u64),
+}
+pub(super) use Do::*;
+
+/// An access that is over: what it loaded or stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Finished {
+    pub at: u64,
+    pub processor: usize,
+    pub value: u64,
+}
+
+pub(super) struct Unit {
+    pub memory: ProcessorMemory,
+    pub doing: Option<Do>,
+    is_waiting: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub protocol: &'static str,
+    pub processors: usize,
+    pub memories: u8,
+    pub transactions: u32,
+    pub hold_ns: u64,
+    pub stores: UncachedStores,
+    /// Messages take from 1 to this many nanoseconds; none: 10.
+    pub seed: Option<u64>,
+}
+
+impl Settings {
+    pub(super) fn of(protocol: &'static str, processors: usize) -> Self {
+        let stores = UncachedStores::Blocking;
+        Settings { protocol, processors, memories: 1, transactions: 4, hold_ns: 0, stores, seed: None }
+    }
+}
+
+pub(super) fn settings_config(settings: &Settings) -> Config {
+    Config {
+        clock: "1GHz".parse().unwrap(),
+        transactions: settings.transactions,
+        lookup_time: Duration::from_ns(2),
+        hold_time: Duration::from_ns(settings.hold_ns),
+        interleave: "64B".parse().unwrap(),
+    }
+}
+
+#[derive(Clone)]
+enum Happening {
+    Step(Step),
+    Arrive(Place, Carried),
+    Begin(usize, Do),
+    Device(Transaction),
+}
+
+/// Something that a walk wants to know at once.
+pub(super) trait Watch {
+    /// An access is done at this instant, with what it loaded or stored.
+    fn done(&mut self, what: Do, value: u64);
+    /// A transaction of the device begins.
+    fn begins(&mut self, transaction: &Transaction);
+    /// It is over.
+    fn ends(&mut self, transaction: &Transaction, data: Option<&BlockData>);
+}
+
+pub(super) struct Chip {
+    pub interconnects: Vec<Interconnect>,
+    pub memories: Vec<HomeMemory>,
+    pub processors: Vec<Unit>,
+    pub finished: Vec<Finished>,
+    /// When a transaction of the device was over, and the first byte that it got.
+    pub of_device: Vec<(u64, Option<u8>)>,
+    pub watch: Option<Box<dyn Watch>>,
+    script: Vec<Transaction>,
+    due: EventQueue<Happening>,
+    random: Option<Stream>,
+    pages: PageTable,
+    behind: MainMemory,
+    now: Time,
+}
+
+fn at_ns(nanoseconds: u64) -> Time {
+    Time::ZERO + Duration::from_ns(nanoseconds)
+}
+
+fn processor(number: usize, settings: &Settings) -> Unit {
+    let data = cache::Config {
+        size: "128B".parse().unwrap(),
+        associativity: 1,
+        block: "64B".parse().unwrap(),
+        protocol: settings.protocol.into(),
+        snarfing: false,
+    };
+    let buffer = StoreBufferConfig { uncached_stores: settings.stores, entries: 2 };
+    let agent = AgentId(number as u8);
+    let memory = ProcessorMemory::new(agent, &data, None, &buffer, Duration::from_ns(5));
+    Unit { memory, doing: None, is_waiting: false }
+}
+
+impl Chip {
+    pub(super) fn new(protocol: &'static str, processors: usize) -> Self {
+        Self::with(Settings::of(protocol, processors))
+    }
+
+    pub(super) fn with(settings: Settings) -> Self {
+        let device = AgentId(settings.processors as u8);
+        let seats = (0..device.0).map(|number| Seat::of_processor(AgentId(number)));
+        let seats = Seats::new(seats.chain([Seat::of_device(device, 0..0)]).collect());
+        let mut ranges = AddressMap::default();
+        for range in [DEVICE_BLOCK..DEVICE_BLOCK + 0x1000, REGISTERS..REGISTERS + 0x1000] {
+            ranges.add(range, Home::Agent(device)).unwrap();
+        }
+        let homes = Homes { ranges, interleaved: (0..settings.memories).map(MemoryId).collect() };
+        let names = Names { name: "chip", prefix: "" };
+        let table = protocols::by_name(settings.protocol).unwrap();
+        let directory = Directory::new(names, &settings_config(&settings), table, seats, homes);
+        let memory = HomeMemory {
+            bytes: MainMemory::default(),
+            access_time: Duration::from_ns(50),
+            block_bytes: BLOCK_BYTES as u64,
+            busy_until: None,
+            third_level: None,
+        };
+        let mut pages = PageTable::default();
+        pages.map(BLOCK, 0x1000, PageAttributes::DATA);
+        pages.map(UNCACHED, 0x1000, PageAttributes { kind: PageKind::Uncached, ..PageAttributes::DATA });
+        pages.map(DEVICE_BLOCK, 0x1000, PageAttributes::DATA);
+        pages.map(REGISTERS, 0x1000, PageAttributes::DEVICE);
+        Chip {
+            interconnects: vec![directory.into()],
+            memories: vec![memory; settings.memories.into()],
+            processors: (0..settings.processors).map(|number| processor(number, &settings)).collect(),
+            finished: Vec::new(),
+            of_device: Vec::new(),
+            watch: None,
+            script: Vec::new(),
+            due: EventQueue::new(),
+            random: settings.seed.map(|seed| Stream::new(seed, "messages")),
+            pages,
+            behind: MainMemory::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    pub(super) fn directory(&self) -> &Directory {
+        match &self.interconnects[0] {
+            Interconnect::Directory(directory) => directory,
+            _ => unreachable!("it is the only one"),
+        }
+    }
+
+    pub(super) fn statistics(&self) -> &Statistics {
+        &self.directory().state.statistics
+    }
+
+    /// Messages by lane.
+    pub(super) fn messages(&self) -> [u64; 3] {
+        let messages = &self.statistics().messages;
+        [Lane::Request, Lane::Forward, Lane::Response].map(|lane| messages.get(lane))
+    }
+
+    /// How many transactions took two, three and four messages.
+    pub(super) fn hops(&self) -> [u64; 3] {
+        [Hops::Two, Hops::Three, Hops::Four].map(|hops| self.statistics().hops.get(hops))
+    }
+
+    /// Forgets what was counted and finished.
+    pub(super) fn clear(&mut self) {
+        self.finished.clear();
+        match &mut self.interconnects[0] {
+            Interconnect::Directory(directory) => directory.state.statistics = Statistics::default(),
+            _ => unreachable!("it is the only one"),
+        }
+    }
+
+    pub(super) fn device_id(&self) -> AgentId {
+        AgentId(self.processors.len() as u8)
+    }
+
+    /// A processor makes an access from this nanosecond on.
+    pub(super) fn begin(&mut self, at: u64, processor: usize, what: Do) {
+        self.due.schedule(at_ns(at), Happening::Begin(processor, what));
+    }
+
+    /// The device wants to issue this.
+    pub(super) fn device(&mut self, at: u64, transaction: Transaction) {
+        self.due.schedule(at_ns(at), Happening::Device(transaction));
+    }
+
+    pub(super) fn run(&mut self) {
+        self.run_before(Time::NEVER);
+    }
+
+    /// Lets everything happen up to this nanosecond.
+    pub(super) fn run_until(&mut self, at: u64) {
+        self.run_before(at_ns(at + 1));
+    }
+
+    fn run_before(&mut self, end: Time) {
+        while let Some((now, happening)) = self.due.pop_before(end) {
+            self.now = now;
+            match happening {
+                Happening::Step(step) => happen(self, now, ON, step),
+                Happening::Arrive(to, carried) => Directory::arrive(self, now, ON, to, carried),
+                Happening::Begin(processor, what) => {
+                    assert_eq!(self.processors[processor].doing, None, "at {now:?}");
+                    self.processors[processor].doing = Some(what);
+                    self.attempt(processor, now);
+                }
+                Happening::Device(transaction) => {
+                    self.script.push(transaction);
+                    ask(self, now, ON, self.device_id());
+                }
+            }
+        }
+    }
+
+    /// The directory and the caches go through an archive.
+    pub(super) fn save_and_restore(&mut self) {
+        let saved = Archive::save(&mut self.interconnects[0]).unwrap();
+        let hash = |interconnect: &Interconnect| {
+            let mut digest = narthex_kernel::digest::Digest::default();
+            interconnect.hash_state(&mut digest);
+            digest.value()
+        };
+        let before = hash(&self.interconnects[0]);
+        let is_idle = self.interconnects[0].is_idle_at(self.now);
+        Archive::restore(&saved, &mut self.interconnects[0]).unwrap();
+        assert_eq!(hash(&self.interconnects[0]), before);
+        assert_eq!(self.interconnects[0].is_idle_at(self.now), is_idle);
+    }
+
+    /// A processor makes its access, or goes on waiting.
+    fn attempt(&mut self, index: usize, now: Time) {
+        let Unit { memory, doing, is_waiting } = &mut self.processors[index];
+        let Some(what) = *doing else { return };
+        let mut port = memory.port(&self.pages, &mut self.behind);
+        let outcome = Self::perform(&mut port, what);
+        match outcome {
+            Outcome::Wait => *is_waiting = true,
+            Outcome::Done(value) => {
+                (*doing, *is_waiting) = (None, false);
+                let at = now.as_ps() / 1_000;
+                self.finished.push(Finished { at, processor: index, value });
+                if let Some(watch) = &mut self.watch {
+                    watch.done(what, value);
+                }
+            }
+            other => panic!("{what:?} ends as {other:?}"),
+        }
+        // A store into the store buffer waits for no time.
+        let is_posted =
+            self.processors[index].is_waiting && self.processors[index].memory.wait_reason().is_none();
+        ask(self, now, ON, AgentId(index as u8));
+        if is_posted {
+            self.attempt(index, now);
+        }
+    }
+
+    fn perform(port: &mut ProcessorPort<'_>, what: Do) -> Outcome<u64> {
+        let stored = |outcome: Outcome<()>, value: u64| match outcome {
+            Outcome::Done(()) => Outcome::Done(value),
+            Outcome::Wait => Outcome::Wait,
+            other => panic!("a store ends as {other:?}"),
+        };
+        match what {
+            Load(address) => port.load(address, 8),
+            Store(address, value) => {
+                let outcome = port.store(address, 8, value);
+                stored(outcome, value)
+            }
+            LoadReserved(address) => port.load_reserved(address, 8),
+            StoreConditional(address, value) => match port.store_conditional(address, 8, value) {
+                Outcome::Done(true) => Outcome::Done(value),
+                Outcome::Done(false) => Outcome::Done(FAILED),
+                _ => Outcome::Wait,
+            },
+            Add(address, value) => match port.load_for_update(address, 8) {
+                Outcome::Done(before) => {
+                    let sum = before.wrapping_add(value);
+                    assert_eq!(
+                        port.store(address, 8, sum),
+                        Outcome::Done(()),
+                        "the right came with the load"
+                    );
+                    Outcome::Done(sum)
+                }
+                other => other,
+            },
+            Flush(address) => {
+                let outcome = port.operate_on_block(address, CacheBlockOperation::Flush);
+                stored(outcome, 0)
+            }
+        }
+    }
+}
+
+impl Composition for Chip {
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        &mut self.interconnects[usize::from(on.0)]
+    }
+
+    fn schedule(&mut self, at: Time, _on: InterconnectId, step: Step) {
+        self.due.schedule(at, Happening::Step(step));
+    }
+
+    fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
+        assert!(from != to && at >= self.now);
+        let nanoseconds = self.random.as_mut().map_or(10, |random| 1 + random.below(60));
+        self.due.schedule(at + Duration::from_ns(nanoseconds), Happening::Arrive(to, carried));
+    }
+
+    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
+        match self.processors.get(usize::from(agent.0)) {
+            Some(unit) => unit.memory.wants(Traffic::All),
+            None => !self.script.is_empty(),
+        }
+    }
+
+    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
+        if let Some(unit) = self.processors.get_mut(usize::from(agent.0)) {
+            return unit.memory.issue(Traffic::All);
+        }
+        let transaction = (!self.script.is_empty()).then(|| self.script.remove(0))?;
+        if let Some(watch) = &mut self.watch {
+            watch.begins(&transaction);
+        }
+        Some(transaction)
+    }
+
+    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+        self.processors[usize::from(agent.0)].memory.snoop(transaction)
+    }
+
+    fn home(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction) -> HomeReply {
+        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[4; BLOCK_BYTES]));
+        HomeReply { data, delay: Duration::from_ns(30) }
+    }
+
+    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
+        self.memories[usize::from(memory.0)].answer(now, transaction)
+    }
+
+    fn memory_access_time(&mut self, now: Time, memory: MemoryId) -> Duration {
+        self.memories[usize::from(memory.0)].time(now)
+    }
+
+    fn access_memory(&mut self, memory: MemoryId, transaction: &Transaction, response: &mut Response) {
+        self.memories[usize::from(memory.0)].access(transaction, response);
+    }
+
+    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {
+        self.memories[usize::from(memory.0)].bytes.write(address, data);
+    }
+
+    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
+        Duration::from_ns(30)
+    }
+
+    fn access(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction, response: &mut Response) {
+        response.value = REGISTER_VALUE;
+    }
+
+    fn complete(
+        &mut self,
+        now: Time,
+        agent: AgentId,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        let index = usize::from(agent.0);
+        let Some(unit) = self.processors.get_mut(index) else {
+            let byte = response.data.as_ref().map(|data| data[0]);
+            self.of_device.push((now.as_ps() / 1_000, byte));
+            if let Some(watch) = &mut self.watch {
+                watch.ends(transaction, response.data.as_ref());
+            }
+            return ask(self, now, on, agent);
+        };
+        if unit.memory.complete(transaction, response) && unit.is_waiting {
+            self.attempt(index, now);
+        }
+        ask(self, now, on, agent);
+    }
+}
