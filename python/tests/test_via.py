@@ -3,6 +3,8 @@
 import pytest
 
 import narthex
+from narthex import validation
+from narthex.validation.sampling import sample
 
 SCHEMES = [
     "EDT",
@@ -68,3 +70,21 @@ def test_firmware_that_never_answers_is_explained(tmp_path):
     source.write_text(SILENT)
     with pytest.raises(narthex.NarthexError, match="VipOpenNic"):
         run("via-latency", firmware={"via": source})
+
+
+def test_an_experiment_of_a_whole_run_has_the_time_of_firmware():
+    result = run("via-latency", 64, 4, 1, interface="CCDMA-intervention")
+    interrupts = sample(validation.load("edt/breakdown-dma-interrupt"), result).value
+    of_firmware = (node["processors"][1]["ledger_ps"] for node in result.document["nodes"])
+    booked_ps = sum(ledger["DMA interrupt / execute"] for ledger in of_firmware)
+    assert interrupts == booked_ps / 1e6
+    assert interrupts > 10
+
+
+def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_messages(tmp_path):
+    asked, place = ("via-latency", 256, 400, 5), tmp_path / "kept"
+    whole = run(*asked)
+    midst_ps = whole.document["simulated_ps"] // 2
+    with pytest.raises(narthex.NarthexError, match="interrupted"):
+        run(*asked, checkpoint=place, observer=lambda time_ps: time_ps < midst_ps)
+    assert run(*asked, checkpoint=place, resume=True).document == whole.document

@@ -249,14 +249,19 @@ impl Device for Via {
 impl DeviceDescription for Via {
     fn seats(&self) -> Vec<DeviceSeat> {
         let Build { scheme, processes, .. } = &self.build;
-        let pages = |process| {
-            let own = Addresses::of_process(process);
-            let (doorbells, window) = (own.register_page(), own.window());
-            [doorbells..doorbells + PAGE_BYTES, window..window + WINDOW_BYTES]
+        let window = |process| {
+            let window = Addresses::of_process(process).window();
+            window..window + WINDOW_BYTES
         };
+        let pages = |process| {
+            let doorbells = Addresses::of_process(process).register_page();
+            [doorbells..doorbells + PAGE_BYTES, window(process)]
+        };
+        let combines = *scheme == Scheme::ProgrammedIoCombining;
         let host = DeviceSeat {
             name: "the interface on the host's bus".into(),
             registers: (0..*processes).flat_map(pages).collect(),
+            combinable: (0..*processes).filter(|_| combines).map(window).collect(),
             concern: 0..u64::MAX,
             is_coherent: true,
             refuses: true,

@@ -509,6 +509,11 @@ impl Eager {
         self.modified.insert(address, data);
     }
 
+    /// Whether a write was seen whose reaction time is not over.
+    pub fn is_reacting(&self) -> bool {
+        !self.reacting.is_empty()
+    }
+
     /// What it is at, in a few words.
     pub fn doing(&self) -> Option<&'static str> {
         match (self.under_way, self.puts.is_empty(), self.ready.is_empty(), self.sweeps.is_empty()) {

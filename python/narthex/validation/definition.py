@@ -240,6 +240,8 @@ class Experiment:
     """Cycles of the links for which a load is measured."""
     region: str = "main"
     """The region of the program that statistic, ledger, sizes and plots look at."""
+    whole_run: bool = False
+    """Whether the whole run takes the region's place; the time of firmware is part of it."""
     normalise: str = ""
     """The interface that plots are normalised to; the first one if missing."""
     published: str = ""
