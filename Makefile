@@ -81,6 +81,9 @@ fuzz: setup ## Try random programs, files, accesses, checkpoints, results and sw
 mutants: setup ## Change the code of memory, fabrics and interfaces in small ways; their own tests have to notice 85 %: CRATE=fabrics, SAMPLE=1/8.
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python .ci/mutants.py $(CRATE) $(if $(SAMPLE),--sample $(SAMPLE))
 
+directory-mutants: ## Change each entry of the directories' tables; the checker has to notice, or have a reason.
+	cargo test --locked --release -p narthex-checking --lib directory -- --ignored --nocapture
+
 headers: ## Generate the guest's register header from the simulator's register map.
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header > target/registers.h
 	mv target/registers.h guest/runtime/registers.h

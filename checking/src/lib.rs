@@ -42,14 +42,7 @@ use interface::InterfaceCheck;
 /// # Errors
 /// If there is no such protocol. A protocol that does not hold is a result.
 pub fn check_protocol(name: &str) -> Result<Value, Failure> {
-    let protocol = protocols::by_name(name).ok_or_else(|| {
-        let names = protocols::names();
-        let nearest = names
-            .iter()
-            .min_by_key(|known| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase()));
-        let hint = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
-        Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
-    })?;
+    let protocol = protocols::by_name(name).ok_or_else(|| no_protocol(name, &protocols::names()))?;
     let plain = check(protocol, CheckOptions::default());
     let snarfing = check(protocol, CheckOptions::default().snarfing());
     let refusing = check(protocol, CheckOptions::default().refusing());
@@ -65,6 +58,33 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     document["counter_example"] = counter_example;
     document["text"] = reports.map(ToString::to_string).join("\n").into();
     Ok(document)
+}
+
+/// What is wrong with the name of a protocol.
+fn no_protocol(name: &str, names: &[&str]) -> Failure {
+    let hint = nearest(name, names).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+    Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
+}
+
+/// The name that is most like another one.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |known: &str| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase());
+    names.iter().copied().min_by_key(|known| distance(known))
+}
+
+/// Explores every order in which the messages of a directory with this protocol's tables
+/// can arrive, up to `limit` states of each scope; with one entry changed, as
+/// [`directory::mutants`] names it, if there is a `change`.
+///
+/// # Errors
+/// If there is no such protocol or no such change. A table that does not hold is a result.
+pub fn check_directory(
+    name: &str,
+    change: Option<&str>,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Value, Failure> {
+    directory::check_named(name, change, limit, observe).map(|report| report.to_document())
 }
 
 /// Explores every interleaving of an interface and its driver, as

@@ -18,6 +18,9 @@ pub struct Report {
     pub form: String,
     /// What was left out of it, for a mutant.
     pub without: Option<String>,
+    /// The entry of a table that was changed, for a mutant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
     /// The traffics explored, up to the first that fails.
     pub explorations: Vec<Explored>,
     /// States of all of them.
@@ -56,6 +59,7 @@ impl Report {
             interface: interface.into(),
             form,
             without: None,
+            changed: None,
             states: exploration.states,
             complete: exploration.complete,
             proven: if holds { properties.to_vec() } else { Vec::new() },
@@ -84,7 +88,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let without = self.without.iter().map(|missing| format!(" without {missing}"));
-        let without: String = without.collect();
+        let changed = self.changed.iter().map(|change| format!(" with '{change}'"));
+        let without: String = without.chain(changed).collect();
         writeln!(f, "{}{without} {}: {}", self.interface, self.verdict(), self.form)?;
         for Explored { traffic, exploration } in &self.explorations {
             let Exploration { states, transitions, depth, complete, .. } = exploration;

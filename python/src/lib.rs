@@ -242,6 +242,19 @@ fn check_refusals(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
     text(py, report)
 }
 
+/// Explores every order of a directory's messages, maybe with one entry of its tables changed.
+#[pyfunction]
+#[pyo3(signature = (name, limit, change=None, observer=None))]
+fn check_directory(
+    py: Python<'_>,
+    name: &str,
+    limit: usize,
+    change: Option<&str>,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    observed(py, observer, |tell| narthex_checking::check_directory(name, change, limit, tell))
+}
+
 /// A machine with everything resolved, and where each value comes from.
 #[pyfunction]
 fn machine_show(py: Python<'_>, name: &str, sets: Vec<String>, sources: bool) -> PyResult<String> {
@@ -285,6 +298,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
     module.add_function(wrap_pyfunction!(check_refusals, module)?)?;
+    module.add_function(wrap_pyfunction!(check_directory, module)?)?;
     module.add_function(wrap_pyfunction!(check_shared_memory, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(machine_settings, module)?)?;

@@ -153,6 +153,17 @@ def test_a_bus_with_refusals_has_no_livelock_unless_an_owner_never_pushes():
         _native.check_refusals("pull")
 
 
+def test_a_directory_without_a_withdrawal_has_an_old_copy_and_unknown_changes_are_refused():
+    change = "requests Sharers Upgrade: - withdraws"
+    broken = json.loads(_native.check_directory("msi", 100_000, change))
+    assert broken["counter_example"]["violated"].startswith("a block has one writer")
+    assert f"MSI with '{change}' FAILS" in broken["text"]
+    with pytest.raises(Exception, match="did you mean 'requests Sharers Read: - gives_shared'"):
+        _native.check_directory("msi", 1, "requests Sharers Read: - gives_share")
+    with pytest.raises(Exception, match="there are MESI, MOESI, MSI; did you mean MOESI"):
+        _native.check_directory("moesy", 1)
+
+
 def test_an_interface_holds_where_owners_refuse_and_push():
     refusing = ["bus.dirty_owner=retry-and-push", "bus.retry_cycles=3"]
     report = check("CNI0Qm", settings=refusing)

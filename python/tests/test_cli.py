@@ -23,6 +23,7 @@ COMMANDS = [
     ["check", "interface"],
     ["check", "bridge"],
     ["check", "refusals"],
+    ["check", "directory"],
     ["check", "shared-memory"],
     ["machine"],
     ["machine", "show"],

@@ -15,11 +15,12 @@
 //! writes of a device, and the arrival of any message. What is proven of that is named in
 //! [`PROPERTIES`].
 //!
-//! Two explorations of each protocol: three caches and two blocks; and two caches and a
-//! device with both blocks. The second block is there because a cache may return one
-//! block while it asks for the other.
+//! Three explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
+//! The second one is there because a cache may return one block while it asks for the
+//! other. With two blocks, messages whose order can make no difference come as soon as they
+//! can; with one, every order is tried.
 
-pub mod mutants;
+mod mutants;
 mod step;
 mod world;
 
@@ -28,10 +29,12 @@ mod tests;
 
 use std::time::Instant;
 
-use narthex_memory::directory::Table;
+use narthex_machine::Failure;
+use narthex_memory::directory::{Table, protocols};
 
 use crate::explore::{NO_TRAP, System, Violation, explore};
 use crate::report::{Explored, Report};
+use crate::{nearest, no_protocol};
 use step::Step;
 use world::{Event, IN_TIME, KNOWN, LAST, NO_NEVER, NOT_LOST, ONE_WRITER, World};
 
@@ -47,17 +50,32 @@ pub struct Scope {
     pub blocks: u8,
     /// Whether there is a device that reads and writes whole blocks.
     pub device: bool,
+    /// Whether messages come in every order, also where the order makes no difference
+    /// ([`World::events`]).
+    pub every_order: bool,
 }
 
 impl Scope {
-    /// Three caches and two blocks, and two caches and a device.
-    pub const ALL: [Scope; 2] =
-        [Scope { caches: 3, blocks: 2, device: false }, Scope { caches: 2, blocks: 2, device: true }];
+    /// Three caches and a device with one block, in every order; three caches and two blocks;
+    /// two caches and a device with both.
+    pub const ALL: [Scope; 3] = [
+        Scope { caches: 3, blocks: 1, device: true, every_order: true },
+        Scope { caches: 3, blocks: 2, device: false, every_order: false },
+        Scope { caches: 2, blocks: 2, device: true, every_order: false },
+    ];
+
+    /// One block, for tables of which most do not hold.
+    pub const SMALL: [Scope; 3] = [
+        Scope { caches: 2, blocks: 1, device: false, every_order: true },
+        Scope { caches: 2, blocks: 1, device: true, every_order: true },
+        Scope { caches: 3, blocks: 1, device: true, every_order: true },
+    ];
 
     fn words(self) -> String {
         let device = if self.device { ", a device" } else { "" };
         let blocks = if self.blocks == 1 { "one block" } else { "two blocks" };
-        format!("{} caches{device}, {blocks}", self.caches)
+        let orders = if self.every_order { ", every order" } else { "" };
+        format!("{} caches{device}, {blocks}{orders}", self.caches)
     }
 }
 
@@ -92,6 +110,30 @@ pub fn check(
         }
     }
     report.expect("something is explored")
+}
+
+/// Checks the shipped table of this name, or one of its [`mutants`].
+///
+/// # Errors
+/// If there is none. A table that does not hold is a result.
+pub fn check_named(
+    name: &str,
+    change: Option<&str>,
+    limit: usize,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Report, Failure> {
+    let table = protocols::by_name(name).ok_or_else(|| no_protocol(name, &protocols::names()))?;
+    let Some(change) = change else { return Ok(check(table, &Scope::ALL, limit, observe)) };
+    let mutants = mutants::of(table);
+    let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {
+        let names: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
+        let hint = nearest(change, &names).unwrap_or_default();
+        let problem =
+            format!("the tables of {} have no change '{change}'; did you mean '{hint}'?", table.stable.name);
+        return Err(Failure::usage(problem));
+    };
+    let report = check(&mutant.table, &Scope::SMALL, limit, observe);
+    Ok(Report { changed: Some(change.to_owned()), ..report })
 }
 
 impl System for Checked<'_> {

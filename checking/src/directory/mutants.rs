@@ -2,10 +2,10 @@
 //! must have a reason.
 //!
 //! An entry that is not `never` becomes `never`, waits for something else afterwards, or does
-//! one thing more or less. Entries of the stable table are changed as well, as far as a
-//! directory uses them.
+//! one thing more or less; entries of the stable table are changed, too. Those that hold all
+//! the same are in `harmless.txt`, each with the reason.
 
-use narthex_memory::directory::{Action, Arrival, Forwarded, HomeAction, HomeState, Holders, Reply, Table};
+use narthex_memory::directory::{Action, Arrival, Forwarded, Holders, HomeAction, HomeState, Reply, Table};
 use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, Snoop, State};
 
 /// A table that differs from another in one entry.
@@ -13,8 +13,6 @@ use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, Snoop, 
 pub struct Mutant {
     /// What is different: "requests Sharers Read: + takes".
     pub name: String,
-    /// Whether the entry has become `never`: who does not notice does not use it.
-    pub forbids: bool,
     /// The table.
     pub table: Table,
 }
@@ -33,11 +31,19 @@ struct Mutants<'a> {
     all: Vec<Mutant>,
 }
 
+impl Mutant {
+    /// The entry: "requests Sharers Read".
+    #[cfg(test)]
+    pub fn entry(&self) -> &str {
+        self.name.split(':').next().expect("a name has a part before its change")
+    }
+}
+
 impl Mutants<'_> {
-    fn add(&mut self, name: String, forbids: bool, change: impl FnOnce(&mut Table)) {
+    fn add(&mut self, name: String, change: impl FnOnce(&mut Table)) {
         let mut table = self.table.clone();
         change(&mut table);
-        self.all.push(Mutant { name, forbids, table });
+        self.all.push(Mutant { name, table });
     }
 
     fn of_homes(&mut self) {
@@ -47,7 +53,7 @@ impl Mutants<'_> {
                 let Some(cell) = self.table.requests[row][column] else { continue };
                 for (what, change) in home_changes(cell) {
                     let name = format!("requests {holders:?} {arrival:?}: {what}");
-                    self.add(name, change.is_none(), |table| table.requests[row][column] = change);
+                    self.add(name, |table| table.requests[row][column] = change);
                 }
             }
         }
@@ -57,7 +63,7 @@ impl Mutants<'_> {
                 let Some(cell) = self.table.responses[row][column] else { continue };
                 for (what, change) in home_changes(cell) {
                     let name = format!("responses {state:?} {reply:?}: {what}");
-                    self.add(name, change.is_none(), |table| table.responses[row][column] = change);
+                    self.add(name, |table| table.responses[row][column] = change);
                 }
             }
         }
@@ -69,29 +75,29 @@ impl Mutants<'_> {
                 let column = forwarded as usize;
                 let Some(cell) = self.table.written_back[row][column] else { continue };
                 let name = |what: &str| format!("written_back {stage} {forwarded:?}: {what}");
-                self.add(name("never"), true, |table| table.written_back[row][column] = None);
+                self.add(name("never"), |table| table.written_back[row][column] = None);
                 let mut other = cell;
                 other.is_owner = !cell.is_owner;
-                self.add(name("the other stage"), false, |table| table.written_back[row][column] = Some(other));
+                self.add(name("the other stage"), |table| table.written_back[row][column] = Some(other));
                 let mut other = cell;
                 other.supplies = !cell.supplies;
-                self.add(name("the other 'supplies'"), false, |table| {
+                self.add(name("the other 'supplies'"), |table| {
                     table.written_back[row][column] = Some(other);
                 });
                 let mut other = cell;
                 other.updates_home = !cell.updates_home;
-                self.add(name("the other 'updates_home'"), false, |table| {
+                self.add(name("the other 'updates_home'"), |table| {
                     table.written_back[row][column] = Some(other);
                 });
             }
         }
     }
 
-    fn add_stable(&mut self, name: String, forbids: bool, change: impl FnOnce(&mut Protocol)) {
+    fn add_stable(&mut self, name: String, change: impl FnOnce(&mut Protocol)) {
         let mut stable = self.table.stable.clone();
         change(&mut stable);
         // A table lives as long as the program; a check of all mutants ends with it.
-        self.add(name, forbids, |table| table.stable = Box::leak(Box::new(stable)));
+        self.add(name, |table| table.stable = Box::leak(Box::new(stable)));
     }
 
     fn of_stable(&mut self) {
@@ -102,10 +108,10 @@ impl Mutants<'_> {
             for access in Access::ALL {
                 let Some(cell) = stable.access[row][access as usize] else { continue };
                 let name = |what: &str| format!("access {state} {access:?}: {what}");
-                self.add_stable(name("never"), true, |table| table.access[row][access as usize] = None);
+                self.add_stable(name("never"), |table| table.access[row][access as usize] = None);
                 for other in access_actions(states).into_iter().filter(|&other| other != cell) {
                     let what = format!("{other:?}");
-                    self.add_stable(name(&what), false, |table| {
+                    self.add_stable(name(&what), |table| {
                         table.access[row][access as usize] = Some(other);
                     });
                 }
@@ -113,17 +119,17 @@ impl Mutants<'_> {
             for snoop in Snoop::ALL {
                 let Some(cell) = stable.snoop[row][snoop as usize] else { continue };
                 let name = |what: &str| format!("snoop {state} {snoop:?}: {what}");
-                self.add_stable(name("never"), true, |table| table.snoop[row][snoop as usize] = None);
+                self.add_stable(name("never"), |table| table.snoop[row][snoop as usize] = None);
                 for &next in states.iter().filter(|&&next| next != cell.next) {
                     let what = format!("then {next}");
-                    self.add_stable(name(&what), false, |table| {
+                    self.add_stable(name(&what), |table| {
                         table.snoop[row][snoop as usize].as_mut().expect("a cell").next = next;
                     });
                 }
-                self.add_stable(name("the other 'supplies'"), false, |table| {
+                self.add_stable(name("the other 'supplies'"), |table| {
                     table.snoop[row][snoop as usize].as_mut().expect("a cell").supplies ^= true;
                 });
-                self.add_stable(name("the other 'updates_home'"), false, |table| {
+                self.add_stable(name("the other 'updates_home'"), |table| {
                     table.snoop[row][snoop as usize].as_mut().expect("a cell").updates_home ^= true;
                 });
             }
@@ -133,10 +139,10 @@ impl Mutants<'_> {
                 let (row, column) = (request as usize, usize::from(shared));
                 let Some(cell) = stable.fill[row][column] else { continue };
                 let name = |what: &str| format!("fill {request:?}, shared {shared}: {what}");
-                self.add_stable(name("never"), true, |table| table.fill[row][column] = None);
+                self.add_stable(name("never"), |table| table.fill[row][column] = None);
                 for &other in states.iter().filter(|&&other| other != cell) {
                     let what = format!("{other}");
-                    self.add_stable(name(&what), false, |table| table.fill[row][column] = Some(other));
+                    self.add_stable(name(&what), |table| table.fill[row][column] = Some(other));
                 }
             }
         }

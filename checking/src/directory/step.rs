@@ -171,12 +171,15 @@ impl Step<'_> {
         let Some(cache) = self.world.caches.get_mut(usize::from(agent.0)) else {
             return self.never("the device has no copy".into());
         };
+        if kind == Kind::WriteBack {
+            return self.never(format!("a write-back is forwarded to {}", Who(agent)));
+        }
         let answered = match &mut cache.asked[block] {
             Some(asked) if asked.kind == Kind::WriteBack => {
-                let age = asked.data.expect("bytes go home");
+                let age = asked.data;
                 asked
                     .forwarded(table, kind)
-                    .map(|action| (action.supplies.then_some(age), action.updates_home.then_some(age)))
+                    .map(|action| (age.filter(|_| action.supplies), age.filter(|_| action.updates_home)))
             }
             _ => {
                 let (state, age) = cache.copies[block];

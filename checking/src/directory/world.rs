@@ -114,7 +114,7 @@ impl World {
     /// one of them arrives ends otherwise if it happens after, so one of them comes next
     /// where there are some. Answers to one home of one block come in each order.
     pub fn events(&self, scope: Scope) -> Vec<Event> {
-        let mut events = self.soon();
+        let mut events = if scope.every_order { Vec::new() } else { self.soon() };
         if !events.is_empty() {
             return events;
         }
@@ -206,7 +206,10 @@ impl World {
         self.messages.is_empty()
             && self.device.is_none()
             && self.homes.iter().all(|home| !home.entry.is_busy())
-            && self.caches.iter().all(|cache| cache.asked.iter().all(Option::is_none))
+            && self
+                .caches
+                .iter()
+                .all(|cache| cache.wants.is_none() && cache.asked.iter().all(Option::is_none))
     }
 
     /// What holds in every state.
@@ -304,7 +307,8 @@ impl World {
         let homes = order.map(|block| {
             let AtHome { entry, memory } = self.homes[block];
             let waits = entry.waits().map(|(state, requester)| (state, requester == AgentId(DEVICE)));
-            (waits, entry.kind(), memory)
+            let of_device = (entry.owner() == Some(AgentId(DEVICE)), entry.is_sharer(AgentId(DEVICE)));
+            (waits, entry.kind(), memory, of_device)
         });
         let device = self.device.map(|(block, asked)| (place_of(block.into()), asked));
         number_of((of_caches, homes, device, halves(rest)))

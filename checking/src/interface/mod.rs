@@ -123,6 +123,7 @@ pub fn check(
         interface: asked.to_string(),
         form: String::new(),
         without: request.without.clone(),
+        changed: None,
         explorations: Vec::new(),
         states: 0,
         complete: true,

@@ -196,7 +196,7 @@ impl Entry {
         let Entry { requester, kind, .. } = *self;
         let to_requester = Place::Requester(requester);
         let message = |body| Message { block, requester, body };
-        // What makes copies go without a word of its block carries no bytes.
+        // An invalidation makes copies go as a write of the block does, and carries no bytes.
         if actions.has(Action::takes) && (data.is_some() || kind != Kind::Invalidate) {
             port.take(requester, kind, data?);
         }

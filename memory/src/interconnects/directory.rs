@@ -14,7 +14,7 @@
 //! that is still on its way home waits for that to be over; its agent need not, for a
 //! write-back is over for the agent as soon as the requester has it. An uncached
 //! access waits for the write-backs of its agent, so that it finds memory as the agent
-//! left it.
+//! left it. An agent keeps no copy of what it sends home (as `cbo.clean` would).
 //!
 //! **A home** looks a message up in `lookup_time`, its memory takes its own time after that.
 //! It works on one transaction of a block at a time; of those that wait the oldest is next.
@@ -29,6 +29,11 @@
 //! Agents hear of a transaction only if they have a copy: one that listens to all of them,
 //! or refuses some, needs a bus.
 
+#[path = "directory/homes.rs"]
+mod homes;
+#[path = "directory/requesters.rs"]
+mod requesters;
+
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::quantity::{Bytes, Frequency};
@@ -39,14 +44,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
-    Seats, Step, Supplier, access, home,
+    Seats, Step,
 };
 use crate::directory::{
-    Asked, Blocks, Body, Carried, Entry, HomeId, HomePort, Hops, Lane, Message, Place, Slot, Table, answer,
+    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
 };
-use crate::directory::{Home, Requester, SavedHome, Underway, Waiting};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Response, Transaction};
+use crate::transaction::{AgentId, Transaction};
 
 /// The parameters of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -221,335 +225,6 @@ impl Directory {
         let statistics = &mut Self::of(composition, on).state.statistics;
         statistics.messages.increment(carried.message.body.lane());
         composition.carry(at, on, from, to, carried);
-    }
-}
-
-/// At the homes.
-impl Directory {
-    fn at_home<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        id: HomeId,
-        carried: Carried,
-    ) {
-        let block = carried.message.block;
-        let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
-        if carried.message.body.lane() == Lane::Request && home.entry(block).is_busy() {
-            home.waiting.push(Waiting { since: now, carried });
-            Self::of(composition, on).state.statistics.blocked.increment();
-            return;
-        }
-        let mut next = carried;
-        while !Self::work(composition, now, on, id, next).is_busy() {
-            let own = Self::of(composition, on);
-            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else { break };
-            own.state.statistics.blocked_time.add(now - since);
-            next = carried;
-        }
-    }
-
-    /// A home does what its table says about a message; what it knows then.
-    fn work<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        id: HomeId,
-        Carried { message, hops }: Carried,
-    ) -> Entry {
-        let own = Self::of(composition, on);
-        let (table, at) = (own.table, now + own.limits.lookup_time);
-        let home = &own.homes[usize::from(id.0)];
-        let mut entry = home.entry(message.block);
-        let mut port = Port { part: home.part, composition, on, id, at, hops: hops + 1, message };
-        if let Err(unexpected) = entry.receive(table, message, &mut port) {
-            panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
-        }
-        Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
-        entry
-    }
-
-    /// An access that no cache sees, at its home.
-    fn access_home<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        id: HomeId,
-        Carried { message, hops }: Carried,
-        number: u8,
-    ) {
-        let own = Self::of(composition, on);
-        let part = own.homes[usize::from(id.0)].part;
-        let requester = own.requester(message.requester);
-        let transaction = requester.underway[requester.access(number)].transaction.clone();
-        let time = match part {
-            Part::Agent(agent) => composition.access_time(agent, transaction.kind),
-            Part::Memory(memory) => composition.memory_access_time(now, memory),
-            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
-        };
-        let mut response = Response::default();
-        access(composition, now, part, &transaction, &mut response);
-        let requester = Self::of(composition, on).requester(message.requester);
-        let place = requester.access(number);
-        requester.underway[place].response = response;
-        let body = Body::Answer { kind: transaction.kind, number };
-        let way = (Place::Home(id), Place::Requester(message.requester));
-        let carried = Carried { message: Message { body, ..message }, hops: hops + 1 };
-        Self::send(composition, now + time, on, way, carried);
-    }
-}
-
-/// What a home works with while it handles a message.
-struct Port<'a, C> {
-    composition: &'a mut C,
-    on: InterconnectId,
-    id: HomeId,
-    part: Part,
-    /// When what it sends leaves.
-    at: Time,
-    hops: u8,
-    message: Message<Slot>,
-}
-
-impl<C: Composition> HomePort<Slot> for Port<'_, C> {
-    fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
-        let block = self.message.block;
-        let transaction = Transaction::block(requester, kind, block);
-        let reply = home(self.composition, self.at, self.part, &transaction);
-        self.at += reply.delay;
-        let supplier = match self.part {
-            Part::Memory(memory) => Supplier::Memory(memory),
-            Part::Agent(agent) => Supplier::Agent(agent),
-            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
-        };
-        self.composition.supplied(&transaction, Some(supplier));
-        let data = reply.data.expect("a home has its blocks");
-        Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
-    }
-
-    fn take(&mut self, requester: AgentId, kind: Kind, slot: Slot) {
-        let blocks = &mut Directory::of(self.composition, self.on).state.blocks;
-        let data = match kind {
-            // Its requester keeps it until it knows that it is here.
-            Kind::WriteBack => {
-                blocks.outdate(slot);
-                blocks.get(slot).clone()
-            }
-            _ => blocks.take(slot),
-        };
-        // What an owner sends along is a block that returns, whatever it answers.
-        let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
-        let transaction = Transaction::carrying(requester, kind, self.message.block, data);
-        self.at += home(self.composition, self.at, self.part, &transaction).delay;
-    }
-
-    fn send(&mut self, to: Place, message: Message<Slot>) {
-        let way = (Place::Home(self.id), to);
-        Directory::send(self.composition, self.at, self.on, way, Carried { message, hops: self.hops });
-    }
-}
-
-/// At the requesters.
-impl Directory {
-    /// A transaction begins.
-    fn begin<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        mut transaction: Transaction,
-    ) {
-        let agent = transaction.agent;
-        let own = Self::of(composition, on);
-        own.state.statistics.transactions.increment(transaction.kind);
-        let data = match transaction.kind.is_uncached() {
-            true => None,
-            false => transaction.data.take(),
-        };
-        let is_newest = transaction.kind == Kind::WriteBack;
-        let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
-        let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
-        let requester = own.requester(agent);
-        let number = requester.free_number();
-        let is_over = transaction.kind == Kind::WriteBack;
-        requester.underway.push(Underway {
-            number,
-            transaction: transaction.clone(),
-            since: now,
-            asked,
-            slot,
-            is_sent: false,
-            response: Response::default(),
-            hops: 0,
-        });
-        Self::send_requests(composition, now, on, agent);
-        if is_over {
-            // The requester has it: what the agent needs next need not wait.
-            composition.complete(now, agent, on, &transaction, &Response::default());
-        }
-    }
-
-    /// Sends what no older transaction of its agent keeps any more.
-    fn send_requests<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
-            let own = Self::of(composition, on);
-            let underway = &mut own.requester(agent).underway[place];
-            underway.is_sent = true;
-            let &mut Underway { number, slot, ref transaction, .. } = underway;
-            let (kind, block) = (transaction.kind, transaction.address);
-            let body = match kind.is_uncached() {
-                true => Body::Access { kind, number },
-                false => Body::Request { kind, data: slot },
-            };
-            let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
-            let message = Message { block, requester: agent, body };
-            Self::send(composition, now, on, way, Carried { message, hops: 1 });
-        }
-    }
-
-    /// A response has come for a transaction of a block.
-    fn responded<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-        Carried { message, hops }: Carried,
-    ) {
-        let own = Self::of(composition, on);
-        let name = own.table.stable.name;
-        let requester = own.requester(agent);
-        let place = requester.asking(message.block).expect("a response belongs to a transaction");
-        let underway = &mut requester.underway[place];
-        underway.hops = underway.hops.max(hops);
-        let asked = underway.asked.as_mut().expect("it asks");
-        match asked.receive(message.body) {
-            Ok(false) => {}
-            Ok(true) => Self::end(composition, now, on, (agent, place)),
-            Err(unexpected) => panic!("{name}: {unexpected}; coherence has been broken before"),
-        }
-    }
-
-    /// A transaction is over.
-    fn end<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        (agent, place): (AgentId, usize),
-    ) {
-        let own = Self::of(composition, on);
-        let Underway { transaction, since, asked, mut response, hops, .. } =
-            own.requester(agent).underway.remove(place);
-        let (kind, block) = (transaction.kind, transaction.address);
-        if let Some(asked) = asked {
-            own.state.statistics.hops.increment(Hops::of(hops));
-            response.data = asked.data.map(|slot| own.state.blocks.take(slot));
-            response.shared = asked.shared;
-            if kind != Kind::WriteBack {
-                let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
-                let done = Message { block, requester: agent, body: Body::Done };
-                Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
-            }
-        }
-        let own = Self::of(composition, on);
-        let hold_time = own.limits.hold_time;
-        let requester = own.requester(agent);
-        if hold_time > Duration::ZERO && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
-            requester.held.push((block, now + hold_time));
-        }
-        let waited = std::mem::take(&mut requester.waits);
-        Self::send_requests(composition, now, on, agent);
-        if kind != Kind::WriteBack {
-            if composition.is_observed() {
-                let time = (since, now);
-                composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier: None });
-            }
-            composition.complete(now, agent, on, &transaction, &response);
-        }
-        if waited {
-            Self::ask(composition, now, on, agent);
-        }
-    }
-
-    /// A home asks a cache for its block, or takes its copy away.
-    fn forwarded<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-        carried: Carried,
-    ) {
-        let own = Self::of(composition, on);
-        if let Some(until) = own.requester(agent).holds_until(now, carried.message.block) {
-            own.state.statistics.held.increment();
-            own.state.delayed.push((until, agent, carried));
-            return composition.schedule(until, on, Step::Forward);
-        }
-        Self::answer_forward(composition, now, on, agent, carried);
-    }
-
-    fn answer_forward<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-        Carried { message, hops }: Carried,
-    ) {
-        let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
-        let block = message.block;
-        let (answered, delay) = Self::bytes_on_their_way(composition, on, agent, message).unwrap_or_else(|| {
-            let transaction = Transaction::block(message.requester, kind, block);
-            let reply = composition.snoop(now, agent, &transaction);
-            if reply.supplies.is_some() {
-                composition.supplied(&transaction, Some(Supplier::Agent(agent)));
-            }
-            let blocks = &mut Self::of(composition, on).state.blocks;
-            let copy = reply.supplies.clone().filter(|_| reply.updates_home);
-            let supplies = reply.supplies.map(|data| blocks.keep(block, data, kind != Kind::ReadOnce));
-            ((supplies, copy.map(|data| blocks.keep(block, data, false))), reply.delay)
-        });
-        let at = if answered.0.is_some() { now + delay } else { now };
-        let own = Self::of(composition, on);
-        let (name, home) = (own.table.stable.name, Place::Home(own.home_of(block)));
-        let sent = answer(&message, home, answered, |to, message| {
-            let carried = Carried { message, hops: hops + 1 };
-            Self::send(composition, at, on, (Place::Requester(agent), to), carried);
-        });
-        if let Err(unexpected) = sent {
-            panic!("{name}: {unexpected}; coherence has been broken before");
-        }
-    }
-
-    /// What bytes on their way home answer, if the agent has the block there: those that
-    /// it supplies, and a copy for memory.
-    fn bytes_on_their_way<C: Composition>(
-        composition: &mut C,
-        on: InterconnectId,
-        agent: AgentId,
-        message: Message<Slot>,
-    ) -> Option<((Option<Slot>, Option<Slot>), Duration)> {
-        let Body::Forward { kind, .. } = message.body else { return None };
-        let own = Self::of(composition, on);
-        let table = own.table;
-        let requester = own.requester(agent);
-        let place = requester.asking(message.block)?;
-        let asked = requester.underway[place].asked.as_mut()?;
-        let slot = asked.data.filter(|_| asked.kind == Kind::WriteBack)?;
-        let action = match asked.forwarded(table, kind) {
-            Ok(action) => action,
-            Err(unexpected) => {
-                panic!("{}: {unexpected}; coherence has been broken before", table.stable.name)
-            }
-        };
-        let blocks = &mut own.state.blocks;
-        let mut keep = |is_newest| {
-            let data = blocks.get(slot).clone();
-            blocks.keep(message.block, data, is_newest)
-        };
-        let supplies = action.supplies.then(|| keep(kind != Kind::ReadOnce));
-        let copy = action.updates_home.then(|| keep(false));
-        if !action.is_owner {
-            own.state.blocks.outdate(slot);
-        }
-        Some(((supplies, copy), Duration::ZERO))
     }
 }
 

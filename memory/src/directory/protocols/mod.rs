@@ -107,6 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_guide_shows_the_moesi_table_as_it_is() {
+        let source = include_str!("moesi.rs");
+        let table = &source[source.find("pub static TABLE").expect("a table")..];
+        assert!(include_str!("../../../../docs/directory.md").contains(table.trim_end()));
+    }
+
+    #[test]
     fn each_snooping_protocol_has_a_table_for_directories() {
         assert_eq!(names(), crate::protocols::names());
         assert!(by_name("moESI").is_some() && by_name("MOSI").is_none());

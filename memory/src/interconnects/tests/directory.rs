@@ -193,6 +193,20 @@ fn an_uncached_access_waits_for_the_write_backs_of_its_agent() {
 }
 
 #[test]
+fn a_block_that_its_cache_cleans_is_not_kept_behind_the_back_of_its_home() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.begin(0, 0, Store(BLOCK, 6));
+    chip.begin(500, 0, Clean(BLOCK));
+    chip.run();
+    assert_eq!(chip.memories[0].bytes.read_block(BLOCK, BLOCK_BYTES).word(0), 6);
+    assert_eq!(chip.directory().entry(BLOCK).holders(), Holders::Nobody);
+    chip.begin(1_000, 1, Store(BLOCK, 7));
+    chip.begin(2_000, 0, Load(BLOCK));
+    chip.run();
+    assert_eq!(chip.finished.last(), Some(&done(2_037, 0, 7)));
+}
+
+#[test]
 fn a_device_reads_a_changed_block_once_and_replaces_it() {
     let mut chip = Chip::new("MOESI", 2);
     chip.begin(0, 0, Store(BLOCK, 6));
@@ -211,6 +225,17 @@ fn a_device_reads_a_changed_block_once_and_replaces_it() {
     chip.begin(3_000, 1, Load(BLOCK));
     chip.run();
     assert_eq!(chip.finished.last(), Some(&done(3_072, 1, u64::from_le_bytes([9; 8]))));
+}
+
+#[test]
+fn as_many_transactions_of_different_blocks_are_under_way_as_may_be() {
+    let mut chip = Chip::with(Settings { transactions: 2, ..Settings::of("MESI", 1) });
+    for block in [BLOCK, BLOCK + 0x40, BLOCK + 0x80] {
+        chip.device(0, Transaction::block(chip.device_id(), Kind::ReadOnce, block));
+    }
+    chip.run();
+    // One begins at each edge; the third when the first is over.
+    assert_eq!(chip.of_device, [(72, Some(0)), (73, Some(0)), (144, Some(0))]);
 }
 
 /// A device that is the home of a block, as an interface is of its queue.

@@ -40,6 +40,8 @@ pub(super) enum Do {
     Add(u64, u64),
     /// Sends a block home.
     Flush(u64),
+    /// The same, and might keep it.
+    Clean(u64),
 }
 pub(super) use Do::*;
 
@@ -332,6 +334,10 @@ impl Chip {
                 let outcome = port.operate_on_block(address, CacheBlockOperation::Flush);
                 stored(outcome, 0)
             }
+            Clean(address) => {
+                let outcome = port.operate_on_block(address, CacheBlockOperation::Clean);
+                stored(outcome, 0)
+            }
         }
     }
 }
@@ -358,9 +364,15 @@ impl Composition for Chip {
         }
     }
 
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        if let Some(unit) = self.processors.get_mut(usize::from(agent.0)) {
-            return unit.memory.issue(Traffic::All);
+    fn issue(&mut self, now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
+        let index = usize::from(agent.0);
+        if let Some(unit) = self.processors.get_mut(index) {
+            let transaction = unit.memory.issue(Traffic::All);
+            if transaction.is_none() && unit.is_waiting && unit.memory.wait_reason().is_none() {
+                // It needs nothing any more: it makes its access, or asks for something else.
+                self.attempt(index, now);
+            }
+            return transaction;
         }
         let transaction = (!self.script.is_empty()).then(|| self.script.remove(0))?;
         if let Some(watch) = &mut self.watch {
@@ -370,7 +382,8 @@ impl Composition for Chip {
     }
 
     fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        self.processors[usize::from(agent.0)].memory.snoop(transaction)
+        let processor = self.processors.get_mut(usize::from(agent.0));
+        processor.map(|unit| unit.memory.snoop(transaction)).unwrap_or_default()
     }
 
     fn home(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction) -> HomeReply {

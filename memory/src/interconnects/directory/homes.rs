@@ -1,0 +1,133 @@
+//! What happens at the homes of a directory.
+
+use narthex_kernel::Time;
+
+use super::super::{Composition, Home as Part, InterconnectId, Supplier, access, home};
+use super::Directory;
+use crate::directory::{Body, Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
+use crate::kind::Kind;
+use crate::transaction::{AgentId, Response, Transaction};
+
+impl Directory {
+    pub(super) fn at_home<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        carried: Carried,
+    ) {
+        let block = carried.message.block;
+        let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
+        if carried.message.body.lane() == Lane::Request && home.entry(block).is_busy() {
+            home.waiting.push(Waiting { since: now, carried });
+            Self::of(composition, on).state.statistics.blocked.increment();
+            return;
+        }
+        let mut next = carried;
+        while !Self::work(composition, now, on, id, next).is_busy() {
+            let own = Self::of(composition, on);
+            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else { break };
+            own.state.statistics.blocked_time.add(now - since);
+            next = carried;
+        }
+    }
+
+    /// A home does what its table says about a message; what it knows then.
+    fn work<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        Carried { message, hops }: Carried,
+    ) -> Entry {
+        let own = Self::of(composition, on);
+        let (table, at) = (own.table, now + own.limits.lookup_time);
+        let home = &own.homes[usize::from(id.0)];
+        let mut entry = home.entry(message.block);
+        let mut port = Port { part: home.part, composition, on, id, at, hops: hops + 1, message };
+        if let Err(unexpected) = entry.receive(table, message, &mut port) {
+            panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
+        }
+        Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
+        entry
+    }
+
+    /// An access that no cache sees, at its home.
+    pub(super) fn access_home<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        Carried { message, hops }: Carried,
+        number: u8,
+    ) {
+        let own = Self::of(composition, on);
+        let part = own.homes[usize::from(id.0)].part;
+        let requester = own.requester(message.requester);
+        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let time = match part {
+            Part::Agent(agent) => composition.access_time(agent, transaction.kind),
+            Part::Memory(memory) => composition.memory_access_time(now, memory),
+            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
+        };
+        let mut response = Response::default();
+        access(composition, now, part, &transaction, &mut response);
+        let requester = Self::of(composition, on).requester(message.requester);
+        let place = requester.access(number);
+        requester.underway[place].response = response;
+        let body = Body::Answer { kind: transaction.kind, number };
+        let way = (Place::Home(id), Place::Requester(message.requester));
+        let carried = Carried { message: Message { body, ..message }, hops: hops + 1 };
+        Self::send(composition, now + time, on, way, carried);
+    }
+}
+
+/// What a home works with while it handles a message.
+struct Port<'a, C> {
+    composition: &'a mut C,
+    on: InterconnectId,
+    id: HomeId,
+    part: Part,
+    /// When what it sends leaves.
+    at: Time,
+    hops: u8,
+    message: Message<Slot>,
+}
+
+impl<C: Composition> HomePort<Slot> for Port<'_, C> {
+    fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
+        let block = self.message.block;
+        let transaction = Transaction::block(requester, kind, block);
+        let reply = home(self.composition, self.at, self.part, &transaction);
+        self.at += reply.delay;
+        let supplier = match self.part {
+            Part::Memory(memory) => Supplier::Memory(memory),
+            Part::Agent(agent) => Supplier::Agent(agent),
+            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
+        };
+        self.composition.supplied(&transaction, Some(supplier));
+        let data = reply.data.expect("a home has its blocks");
+        Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
+    }
+
+    fn take(&mut self, requester: AgentId, kind: Kind, slot: Slot) {
+        let blocks = &mut Directory::of(self.composition, self.on).state.blocks;
+        let data = match kind {
+            // Its requester keeps it until it knows that it is here.
+            Kind::WriteBack => {
+                blocks.outdate(slot);
+                blocks.get(slot).clone()
+            }
+            _ => blocks.take(slot),
+        };
+        // What an owner sends along is a block that returns, whatever it answers.
+        let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
+        let transaction = Transaction::carrying(requester, kind, self.message.block, data);
+        self.at += home(self.composition, self.at, self.part, &transaction).delay;
+    }
+
+    fn send(&mut self, to: Place, message: Message<Slot>) {
+        let way = (Place::Home(self.id), to);
+        Directory::send(self.composition, self.at, self.on, way, Carried { message, hops: self.hops });
+    }
+}

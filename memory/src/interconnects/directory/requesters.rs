@@ -1,0 +1,218 @@
+//! What happens at the requesters of a directory.
+
+use narthex_kernel::{Duration, Time};
+
+use super::super::{Composition, InterconnectId, Observation, Rules, Step, Supplier};
+use super::Directory;
+use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
+use crate::kind::Kind;
+use crate::transaction::{AgentId, Response, Transaction};
+
+impl Directory {
+    /// A transaction begins.
+    pub(super) fn begin<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        mut transaction: Transaction,
+    ) {
+        let agent = transaction.agent;
+        if transaction.kind == Kind::WriteBack {
+            // What goes home is not kept: the home would not know of the copy.
+            let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
+            composition.snoop(now, agent, &goes);
+        }
+        let own = Self::of(composition, on);
+        own.state.statistics.transactions.increment(transaction.kind);
+        let data = match transaction.kind.is_uncached() {
+            true => None,
+            false => transaction.data.take(),
+        };
+        let is_newest = transaction.kind == Kind::WriteBack;
+        let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
+        let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
+        let requester = own.requester(agent);
+        let number = requester.free_number();
+        let is_over = transaction.kind == Kind::WriteBack;
+        requester.underway.push(Underway {
+            number,
+            transaction: transaction.clone(),
+            since: now,
+            asked,
+            slot,
+            is_sent: false,
+            response: Response::default(),
+            hops: 0,
+        });
+        Self::send_requests(composition, now, on, agent);
+        if is_over {
+            // The requester has it: what the agent needs next need not wait.
+            composition.complete(now, agent, on, &transaction, &Response::default());
+        }
+    }
+
+    /// Sends what no older transaction of its agent keeps any more.
+    fn send_requests<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
+            let own = Self::of(composition, on);
+            let underway = &mut own.requester(agent).underway[place];
+            underway.is_sent = true;
+            let &mut Underway { number, slot, ref transaction, .. } = underway;
+            let (kind, block) = (transaction.kind, transaction.address);
+            let body = match kind.is_uncached() {
+                true => Body::Access { kind, number },
+                false => Body::Request { kind, data: slot },
+            };
+            let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+            let message = Message { block, requester: agent, body };
+            Self::send(composition, now, on, way, Carried { message, hops: 1 });
+        }
+    }
+
+    /// A response has come for a transaction of a block.
+    pub(super) fn responded<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        Carried { message, hops }: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        let name = own.table.stable.name;
+        let requester = own.requester(agent);
+        let place = requester.asking(message.block).expect("a response belongs to a transaction");
+        let underway = &mut requester.underway[place];
+        underway.hops = underway.hops.max(hops);
+        let asked = underway.asked.as_mut().expect("it asks");
+        match asked.receive(message.body) {
+            Ok(false) => {}
+            Ok(true) => Self::end(composition, now, on, (agent, place)),
+            Err(unexpected) => panic!("{name}: {unexpected}; coherence has been broken before"),
+        }
+    }
+
+    /// A transaction is over.
+    pub(super) fn end<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (agent, place): (AgentId, usize),
+    ) {
+        let own = Self::of(composition, on);
+        let Underway { transaction, since, asked, mut response, hops, .. } =
+            own.requester(agent).underway.remove(place);
+        let (kind, block) = (transaction.kind, transaction.address);
+        if let Some(asked) = asked {
+            own.state.statistics.hops.increment(Hops::of(hops));
+            response.data = asked.data.map(|slot| own.state.blocks.take(slot));
+            response.shared = asked.shared;
+            if kind != Kind::WriteBack {
+                let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+                let done = Message { block, requester: agent, body: Body::Done };
+                Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
+            }
+        }
+        let own = Self::of(composition, on);
+        let hold_time = own.limits.hold_time;
+        let requester = own.requester(agent);
+        if hold_time > Duration::ZERO && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
+            requester.held.push((block, now + hold_time));
+        }
+        let waited = std::mem::take(&mut requester.waits);
+        Self::send_requests(composition, now, on, agent);
+        if kind != Kind::WriteBack {
+            if composition.is_observed() {
+                let time = (since, now);
+                composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier: None });
+            }
+            composition.complete(now, agent, on, &transaction, &response);
+        }
+        if waited {
+            Self::ask(composition, now, on, agent);
+        }
+    }
+
+    /// A home asks a cache for its block, or takes its copy away.
+    pub(super) fn forwarded<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        carried: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        if let Some(until) = own.requester(agent).holds_until(now, carried.message.block) {
+            own.state.statistics.held.increment();
+            own.state.delayed.push((until, agent, carried));
+            return composition.schedule(until, on, Step::Forward);
+        }
+        Self::answer_forward(composition, now, on, agent, carried);
+    }
+
+    pub(super) fn answer_forward<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        Carried { message, hops }: Carried,
+    ) {
+        let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
+        let block = message.block;
+        let kept = Self::bytes_on_their_way(composition, on, agent, message).map(|kept| (kept, Duration::ZERO));
+        let (answered, delay) = kept.unwrap_or_else(|| {
+            let transaction = Transaction::block(message.requester, kind, block);
+            let reply = composition.snoop(now, agent, &transaction);
+            if reply.supplies.is_some() {
+                composition.supplied(&transaction, Some(Supplier::Agent(agent)));
+            }
+            let blocks = &mut Self::of(composition, on).state.blocks;
+            let copy = reply.supplies.clone().filter(|_| reply.updates_home);
+            let supplies = reply.supplies.map(|data| blocks.keep(block, data, kind != Kind::ReadOnce));
+            ((supplies, copy.map(|data| blocks.keep(block, data, false))), reply.delay)
+        });
+        let at = if answered.0.is_some() { now + delay } else { now };
+        let own = Self::of(composition, on);
+        let (name, home) = (own.table.stable.name, Place::Home(own.home_of(block)));
+        let sent = answer(&message, home, answered, |to, message| {
+            let carried = Carried { message, hops: hops + 1 };
+            Self::send(composition, at, on, (Place::Requester(agent), to), carried);
+        });
+        if let Err(unexpected) = sent {
+            panic!("{name}: {unexpected}; coherence has been broken before");
+        }
+    }
+
+    /// What bytes on their way home answer, if the agent has the block there: those that
+    /// it supplies, and a copy for memory.
+    fn bytes_on_their_way<C: Composition>(
+        composition: &mut C,
+        on: InterconnectId,
+        agent: AgentId,
+        message: Message<Slot>,
+    ) -> Option<(Option<Slot>, Option<Slot>)> {
+        let Body::Forward { kind, .. } = message.body else { return None };
+        let own = Self::of(composition, on);
+        let table = own.table;
+        let requester = own.requester(agent);
+        let place = requester.asking(message.block)?;
+        let asked = requester.underway[place].asked.as_mut()?;
+        let slot = asked.data.filter(|_| asked.kind == Kind::WriteBack)?;
+        let action = match asked.forwarded(table, kind) {
+            Ok(action) => action,
+            Err(unexpected) => {
+                panic!("{}: {unexpected}; coherence has been broken before", table.stable.name)
+            }
+        };
+        let blocks = &mut own.state.blocks;
+        let mut keep = |is_newest| {
+            let data = blocks.get(slot).clone();
+            blocks.keep(message.block, data, is_newest)
+        };
+        let supplies = action.supplies.then(|| keep(kind != Kind::ReadOnce));
+        let copy = action.updates_home.then(|| keep(false));
+        if !action.is_owner {
+            own.state.blocks.outdate(slot);
+        }
+        Some((supplies, copy))
+    }
+}
