@@ -42,7 +42,7 @@ impl<C> Parcel<C> {
         // Knuth's linear congruential generator (MMIX): its high bits are good ones.
         self.choice =
             self.choice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.choice >> 32) * u64::from(alternatives) >> 32) as u32
+        (((self.choice >> 32) * u64::from(alternatives)) >> 32) as u32
     }
 }
 

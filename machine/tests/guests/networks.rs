@@ -128,7 +128,10 @@ fn without_flow_control_a_receiver_that_takes_nothing_fills_the_network_up_to_th
 #[test]
 fn a_network_that_does_not_fit_is_refused_with_its_key() {
     for (settings, says) in [
-        (&["machine.nodes=17"][..], &["network.topology.levels", "room for 16 nodes", "machine has 17"][..]),
+        (
+            &["network.topology.levels=1"][..],
+            &["network.topology.levels", "room for 4 nodes", "machine has 16"][..],
+        ),
         (
             &["network.topology={kind=\"mesh\", columns=3, rows=5}"],
             &["network.topology.rows", "room for 15 nodes"],
