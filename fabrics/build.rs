@@ -1,5 +1,5 @@
-//! Finds the networks and the flow controls: each file of src/networks and of
-//! src/flow_control that has a `Config` is a kind of one, by its file's name.
+//! Finds the networks, the topologies and the flow controls: each file of their
+//! folders in src that has a `Config` is a kind of one, by its file's name.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -7,8 +7,12 @@ use std::{env, fs};
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    for (folder, what) in [("networks", "network"), ("flow_control", "flow control")] {
-        let text = generated(&kinds_in(&root.join("src").join(folder)), what);
+    for (folder, what) in
+        [("networks", "network"), ("topologies", "topology"), ("flow_control", "flow control")]
+    {
+        let kinds = kinds_in(&root.join("src").join(folder));
+        let choice = if folder == "topologies" { chosen_statically(&kinds) } else { chosen(&kinds) };
+        let text = generated(&kinds, what) + &choice;
         fs::write(out.join(format!("{folder}.rs")), text).expect("the build folder can be written to");
     }
 }
@@ -50,12 +54,29 @@ fn generated(kinds: &[Kind], what: &str) -> String {
     let variants = each(&|kind| {
         format!("    #[doc = {:?}]\n    {}({}::Config),\n", kind.doc, camel_case(&kind.name), kind.name)
     });
-    let arms = each(&|kind| format!("            Config::{}(config) => config,\n", camel_case(&kind.name)));
     format!(
         "{modules}\n/// The {what} of a machine.\n\
          #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]\n\
-         #[serde(tag = \"kind\", rename_all = \"kebab-case\")]\npub enum Config {{\n{variants}}}\n\n\
-         impl Config {{\n    fn chosen(&self) -> &dyn Parameters {{\n        match self {{\n{arms}        }}\n    }}\n}}\n"
+         #[serde(tag = \"kind\", rename_all = \"kebab-case\")]\npub enum Config {{\n{variants}}}\n\n"
+    )
+}
+
+/// The chosen configuration as what all of them are.
+fn chosen(kinds: &[Kind]) -> String {
+    let arm = |kind: &Kind| format!("            Config::{}(config) => config,\n", camel_case(&kind.name));
+    let arms: String = kinds.iter().map(arm).collect();
+    format!(
+        "impl Config {{\n    fn chosen(&self) -> &dyn Parameters {{\n        match self {{\n{arms}        }}\n    }}\n}}\n"
+    )
+}
+
+/// A macro that does something with the chosen configuration, whatever it is: no
+/// table of functions is asked.
+fn chosen_statically(kinds: &[Kind]) -> String {
+    let arm = |kind: &Kind| format!("            Config::{}($config) => $body,\n", camel_case(&kind.name));
+    let arms: String = kinds.iter().map(arm).collect();
+    format!(
+        "macro_rules! chosen {{\n    ($of:expr, $config:ident => $body:expr) => {{\n        match $of {{\n{arms}        }}\n    }};\n}}\n"
     )
 }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
+//! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
 //! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`directory`] | a directory's protocols, with messages in any order |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
@@ -20,6 +21,7 @@
 pub mod bridge;
 pub mod clock;
 pub mod directory;
+pub mod eager;
 pub mod explore;
 pub mod interface;
 pub mod refusals;

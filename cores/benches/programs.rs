@@ -307,7 +307,7 @@ impl Cached {
 impl Machine for Cached {
     fn run(&mut self, until: Time) {
         loop {
-            let mut port = self.caches.port(&self.pages, &self.memory);
+            let mut port = self.caches.port(&self.pages, &mut self.memory);
             match self.processor.run(&mut port, until) {
                 Stop::Wait => self.answer(),
                 stop => return assert_eq!(stop, Stop::Horizon),

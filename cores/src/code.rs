@@ -12,7 +12,7 @@ use narthex_kernel::{Archive, Archived, Damage};
 
 use crate::decode::decode;
 use crate::extensions::{LEAVE, UNDECODED};
-use crate::operation::{Cursor, Operation};
+use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
 
 /// The size of a page of privately decoded code.
 const PAGE_BYTES: u64 = 4096;
@@ -34,7 +34,7 @@ impl Block {
     ///
     /// What begins at the last halfword and does not end there is left out: it is
     /// decoded from memory, with what stands behind it.
-    fn decoded(base: u64, bytes: &[u8]) -> Option<Self> {
+    fn decoded(base: u64, bytes: &[u8], line_bytes: u64) -> Option<Self> {
         let odd = (base % 2) as usize;
         let (base, bytes) = (base.wrapping_add(odd as u64), bytes.get(odd..)?);
         let halfwords: Vec<u32> =
@@ -44,7 +44,8 @@ impl Block {
         let addresses = base..base.wrapping_add(2 * slots as u64);
         let operations = (0..slots).map(|slot| {
             let high = halfwords.get(slot + 1).copied().unwrap_or(0);
-            decode(halfwords[slot] | high << 16, base.wrapping_add(2 * slot as u64), &addresses)
+            let pc = base.wrapping_add(2 * slot as u64);
+            decode(halfwords[slot] | high << 16, pc, &addresses, line_bytes)
         });
         let operations = operations.chain([Operation::bare(LEAVE); 2]).collect();
         (slots > 0).then_some(Block { base, operations })
@@ -81,9 +82,10 @@ impl Block {
 }
 
 /// The decoded code of a program, shared by all who execute it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Code {
     blocks: Vec<Block>,
+    line_bytes: u64,
 }
 
 impl Code {
@@ -94,14 +96,25 @@ impl Code {
 
     /// Decodes the executable segments of a program: addresses and bytes.
     pub fn from_segments<'a>(segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
-        Code {
-            blocks: segments.into_iter().filter_map(|(base, bytes)| Block::decoded(base, bytes)).collect(),
-        }
+        Code::for_lines(FETCH_BLOCK_BYTES, segments)
+    }
+
+    /// The same for processors that fetch lines of `line_bytes`, a power of two up to
+    /// [`FETCH_BLOCK_BYTES`].
+    pub fn for_lines<'a>(line_bytes: u64, segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
+        debug_assert!(line_bytes.is_power_of_two() && line_bytes <= FETCH_BLOCK_BYTES);
+        let decoded = |(base, bytes)| Block::decoded(base, bytes, line_bytes);
+        Code { blocks: segments.into_iter().filter_map(decoded).collect(), line_bytes }
     }
 
     /// No code: everything is decoded when it is executed.
     pub fn empty() -> Self {
-        Code::default()
+        Code::from_segments([])
+    }
+
+    /// Bytes in a line that its processors fetch.
+    pub fn line_bytes(&self) -> u64 {
+        self.line_bytes
     }
 
     fn block(&self, pc: u64) -> Option<&Block> {
@@ -141,7 +154,7 @@ impl CodeView {
         let Some(block) = self.pages.get_mut(&page(pc)) else { return };
         let addresses = block.addresses();
         let slot = pc.wrapping_sub(block.base) / 2;
-        block.operations[slot as usize] = decode(bits, pc, &addresses);
+        block.operations[slot as usize] = decode(bits, pc, &addresses, self.shared.line_bytes);
         self.decoded.insert(pc, bits);
     }
 
@@ -174,9 +187,13 @@ impl CodeView {
     /// what was written.
     #[cold]
     fn forget(&mut self) {
-        self.shared = Code::empty().into();
+        self.drop_shared();
         self.pages.clear();
         self.decoded.clear();
+    }
+
+    fn drop_shared(&mut self) {
+        self.shared = Code { blocks: Vec::new(), line_bytes: self.shared.line_bytes }.into();
     }
 }
 
@@ -184,18 +201,19 @@ impl CodeView {
 /// others by now, which are executed after the next fence only.
 impl Archived for CodeView {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let CodeView { shared, pages, decoded, version, removals } = self;
+        let CodeView { shared, pages, decoded, version, removals } = &mut *self;
         let mut is_shared = !shared.blocks.is_empty();
         archive.value(&mut is_shared)?;
         archive.value(decoded)?;
         archive.value(version)?;
         archive.value(removals)?;
         archive.ensure(decoded.keys().all(|pc| pc % 2 == 0), "code was decoded at an odd address")?;
-        if !is_shared {
-            *shared = Code::empty().into();
-        }
         pages.clear();
-        for (pc, bits) in decoded.clone() {
+        let decoded = decoded.clone();
+        if !is_shared {
+            self.drop_shared();
+        }
+        for (pc, bits) in decoded {
             self.block(pc);
             self.decode(pc, bits);
         }
@@ -214,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_block_has_whole_instructions_at_even_addresses_alone() {
-        let block = |base, bytes: &[u8]| Block::decoded(base, bytes).map(|block| block.addresses());
+        let block = |base, bytes: &[u8]| Block::decoded(base, bytes, 64).map(|block| block.addresses());
         let (nop, cut) = ([0x01, 0x00], [0x13, 0x00]);
         assert_eq!(block(0x1000, &[nop, cut].concat()), Some(0x1000..0x1002));
         assert_eq!(block(0x1000, &[cut, nop].concat()), Some(0x1000..0x1004));
@@ -229,7 +247,7 @@ mod tests {
     proptest! {
         #[test]
         fn only_the_last_two_slots_leave_a_block(base in 0x1000u64..0x1010, bytes: Vec<u8>) {
-            if let Some(block) = Block::decoded(base, &bytes) {
+            if let Some(block) = Block::decoded(base, &bytes, 64) {
                 let leaving = block.operations.iter().map(|operation| operation.code == LEAVE);
                 let last_two = (1..=block.operations.len()).map(|slot| slot > block.operations.len() - 2);
                 prop_assert!(leaving.eq(last_two));

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::compressed;
 use crate::extensions::{FAR_BRANCH, FAR_JUMP, ILLEGAL, LEAVE};
 use crate::instruction::{Immediate, Instruction, find};
-use crate::operation::{FETCH_BLOCK_BYTES, Operation};
+use crate::operation::Operation;
 
 /// Added to the number of a handler for the 32-bit form of an instruction.
 pub(crate) const LONG: u16 = 0;
@@ -22,8 +22,8 @@ pub(crate) const ENTERS_LINE: u16 = 512;
 
 /// Decodes the instruction at `pc` whose bits (the upper half is ignored if it
 /// is compressed) are `bits`. `block` are the addresses of the block that the
-/// operation will be part of.
-pub(crate) fn decode(bits: u32, pc: u64, block: &Range<u64>) -> Operation {
+/// operation will be part of, and lines have `line_bytes`.
+pub(crate) fn decode(bits: u32, pc: u64, block: &Range<u64>, line_bytes: u64) -> Operation {
     let compressed = bits & 3 != 3;
     let long = if compressed { compressed::expand(bits as u16) } else { Some(bits) };
     let mut operation = match long.and_then(|bits| find(bits).map(|found| (found, bits))) {
@@ -32,7 +32,7 @@ pub(crate) fn decode(bits: u32, pc: u64, block: &Range<u64>) -> Operation {
     };
     operation.code += if compressed { SHORT } else { LONG };
     let length = if compressed { 2 } else { 4 };
-    if operation.code != LEAVE && enters_line(pc, length) {
+    if operation.code != LEAVE && enters_line(pc, length, line_bytes) {
         operation.code += ENTERS_LINE;
     }
     operation
@@ -40,9 +40,9 @@ pub(crate) fn decode(bits: u32, pc: u64, block: &Range<u64>) -> Operation {
 
 /// Whether an instruction that is reached in a straight line is the first to
 /// need its line of the instruction cache.
-fn enters_line(pc: u64, length: u64) -> bool {
-    let offset = pc % FETCH_BLOCK_BYTES;
-    offset == 0 || offset + length > FETCH_BLOCK_BYTES
+fn enters_line(pc: u64, length: u64, line_bytes: u64) -> bool {
+    let offset = pc % line_bytes;
+    offset == 0 || offset + length > line_bytes
 }
 
 fn operation(instruction: &Instruction, bits: u32, pc: u64, block: &Range<u64>) -> Operation {
@@ -95,7 +95,7 @@ mod tests {
         #[test]
         fn any_bits_decode_without_a_panic(bits: u32, halfword in 0..0x800u64) {
             let pc = 0x1000 + 2 * halfword;
-            let operation = decode(bits, pc, &(0x1000..0x2000));
+            let operation = decode(bits, pc, &(0x1000..0x2000), 64);
             prop_assert!(operation.code < 1024);
         }
 
@@ -103,8 +103,8 @@ mod tests {
         fn a_compressed_instruction_decodes_as_the_one_it_stands_for(halfword: u16) {
             if let Some(bits) = compressed::expand(halfword) {
                 let block = 0..0x10_0000;
-                let short = decode(halfword.into(), 0x8_0010, &block);
-                let long = decode(bits, 0x8_0010, &block);
+                let short = decode(halfword.into(), 0x8_0010, &block, 64);
+                let long = decode(bits, 0x8_0010, &block, 64);
                 prop_assert_eq!(short, Operation { code: long.code + SHORT, ..long });
             }
         }
@@ -113,17 +113,20 @@ mod tests {
     #[test]
     fn a_branch_out_of_the_block_becomes_a_far_one() {
         let jump_4k = 0x0000_106f;
-        let inside = decode(jump_4k, 0x1004, &(0x1000..0x4000));
+        let inside = decode(jump_4k, 0x1004, &(0x1000..0x4000), 64);
         assert_eq!(inside.immediate, 4096 * 8);
-        let outside = decode(jump_4k, 0x1004, &(0x1000..0x2000));
+        let outside = decode(jump_4k, 0x1004, &(0x1000..0x2000), 64);
         assert_eq!((outside.code, outside.immediate), (FAR_JUMP, 0x2004));
     }
 
     #[test]
     fn an_instruction_that_straddles_two_lines_enters_the_second() {
-        assert!(enters_line(0x1000, 4));
-        assert!(!enters_line(0x1002, 4));
-        assert!(enters_line(0x103e, 4));
-        assert!(!enters_line(0x103e, 2));
+        assert!(enters_line(0x1000, 4, 64));
+        assert!(!enters_line(0x1002, 4, 64));
+        assert!(enters_line(0x103e, 4, 64));
+        assert!(!enters_line(0x103e, 2, 64));
+        assert!(!enters_line(0x1020, 4, 64));
+        assert!(enters_line(0x1020, 4, 32));
+        assert!(enters_line(0x101e, 4, 32));
     }
 }

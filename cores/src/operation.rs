@@ -17,8 +17,9 @@ pub(crate) const FLOAT_REGISTERS: u8 = 32;
 /// Where writes to x0 go.
 pub(crate) const SINK: u8 = 64;
 
-/// The line that an instruction fetch brings in. A processor asks its
-/// instruction cache once when it enters such a block.
+/// The longest line of code that an instruction fetch brings in: a processor asks its
+/// instruction cache once when it enters a line. Where the blocks of that cache are
+/// smaller, lines are as small; see [`Code::for_lines`](crate::Code::for_lines).
 pub const FETCH_BLOCK_BYTES: u64 = 64;
 
 /// A decoded instruction.

@@ -9,7 +9,7 @@ use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, FLOAT_REGISTERS, Operation, SINK};
+use crate::operation::{Cursor, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
 use crate::traps::TrapRegisters;
@@ -63,6 +63,7 @@ impl<T: Timing> Processor<T> {
             count: 0,
             entering: true,
             fetched_line: NO_LINE,
+            line_mask: code.line_bytes() - 1,
             exit: Exit::Continue,
             code: CodeView::new(code),
             clock_stands: false,
@@ -71,6 +72,7 @@ impl<T: Timing> Processor<T> {
             filling: None,
             started: None,
             expected: Default::default(),
+            loads_under_way: 0,
         };
         Processor { core: Box::new(core), must_execute: false, clock }
     }
@@ -102,13 +104,14 @@ impl<T: Timing> Processor<T> {
     /// next taken branch; [`Functional`](crate::Functional) looks at the time
     /// only there. An interrupt is taken at the first such place behind the instant
     /// at which its line is asserted.
+    #[inline(always)]
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
         self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
-            let exit = self.step_regardless(port);
-            if let Some(stop) = self.stop_for(exit, port) {
+            self.execute_resumed(port);
+            if let Some(stop) = self.stop(port) {
                 return stop;
             }
         }
@@ -118,8 +121,8 @@ impl<T: Timing> Processor<T> {
             return stop;
         }
         while self.core.t < self.core.until {
-            let exit = self.execute(port);
-            if let Some(stop) = self.stop_for(exit, port) {
+            self.execute(port);
+            if let Some(stop) = self.stop(port) {
                 return stop;
             }
         }
@@ -132,8 +135,8 @@ impl<T: Timing> Processor<T> {
         self.begin(port);
         let retired = self.retired();
         loop {
-            let exit = self.step_regardless(port);
-            if let Some(stop) = self.stop_for(exit, port) {
+            self.step_regardless(port);
+            if let Some(stop) = self.stop(port) {
                 return Some(stop);
             }
             // Leaving a block of code, or an access that is refused, retires nothing.
@@ -148,12 +151,12 @@ impl<T: Timing> Processor<T> {
     pub fn step_before<P: Port>(&mut self, port: &mut P, until: Time) -> Option<Stop> {
         self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
-        let exit = match std::mem::take(&mut self.must_execute) {
+        match std::mem::take(&mut self.must_execute) {
             true => self.step_regardless(port),
             false if self.core.t >= self.core.until => return Some(Stop::Horizon),
             false => self.thread(port, &Table::PAUSE),
-        };
-        self.stop_for(exit, port)
+        }
+        self.stop(port)
     }
 
     /// Whether the next run executes an instruction whatever the time: one that
@@ -177,6 +180,7 @@ impl<T: Timing> Processor<T> {
         let core = &mut *self.core;
         let expected = core.expected[usize::from(miss_register)].take();
         let Some(Expected { rd, extension }) = expected else { return };
+        core.loads_under_way -= 1;
         core.registers[rd as usize] = extension.extend(value);
         core.timing.arrive(rd, slot, miss_register);
     }
@@ -220,46 +224,58 @@ impl<T: Timing> Processor<T> {
         }
     }
 
+    /// The instruction that has waited, whatever the time, and perhaps those behind it.
+    fn execute_resumed<P: Port>(&mut self, port: &mut P) {
+        // Nearly always there is time for it, and for more than it.
+        if self.core.t < self.core.until && !self.core.trap.is_due() {
+            let retired = self.retired();
+            self.execute(port);
+            if !matches!(self.core.exit, Exit::Stop(Stop::Horizon)) || self.retired() != retired {
+                return;
+            }
+        }
+        self.step_regardless(port);
+    }
+
     /// One instruction, whatever the time.
-    fn step_regardless<P: Port>(&mut self, port: &mut P) -> Exit {
+    fn step_regardless<P: Port>(&mut self, port: &mut P) {
         let until = std::mem::replace(&mut self.core.until, u64::MAX);
-        let exit = self.thread(port, &Table::PAUSE);
+        self.thread(port, &Table::PAUSE);
         self.core.until = until;
-        exit
     }
 
     /// Instructions up to a stop, or up to the end of a block of code.
-    fn execute<P: Port>(&mut self, port: &mut P) -> Exit {
+    fn execute<P: Port>(&mut self, port: &mut P) {
         // Without optimisation the handlers' last calls are no jumps.
         let table = match self.core.expects() {
             _ if cfg!(narthex_trampoline) => &Table::PAUSE,
             true => &Table::CAREFUL,
             false => &Table::FULL,
         };
-        self.thread(port, table)
+        self.thread(port, table);
     }
 
-    /// Executes the instruction at the program counter, then by `next`.
-    fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) -> Exit {
+    /// Executes the instruction at the program counter, then by `next`. Why it has ended is
+    /// the core's exit: handing it on would cost more than a short run.
+    fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) {
         let core = &mut *self.core;
         let cursor = enter(core);
-        if core.entering && T::TIMED && !core.pc.is_multiple_of(FETCH_BLOCK_BYTES) {
+        if core.entering && T::TIMED && !core.begins_line(core.pc) {
             let pc = core.pc;
             if !port.fetch_hit(pc) {
                 match fetch(core, port, pc, core.t) {
                     Some(t) => core.t = t,
-                    None => return core.exit,
+                    None => return,
                 }
             }
             core.fetched(pc);
         }
         core.entering = false;
-        if core.is_not_ready(cursor.get()) {
-            return core.exit;
+        if core.expects() && core.is_not_ready(cursor.get()) {
+            return;
         }
         let (t, count) = (core.t, core.count);
         Table::FULL.call(cursor.get().code, core, cursor, port, t, count, next);
-        core.exit
     }
 
     /// Executes up to the next place at which the processor looks at the time, and
@@ -270,10 +286,13 @@ impl<T: Timing> Processor<T> {
         let until = std::mem::replace(&mut self.core.until, self.core.t);
         let mut stop = None;
         while self.core.trap.is_due() && stop.is_none() {
-            let exit = if self.core.entering { Exit::Enabled } else { self.execute(port) };
-            stop = match exit {
+            match self.core.entering {
+                true => self.core.exit = Exit::Enabled,
+                false => self.execute(port),
+            }
+            stop = match self.core.exit {
                 Exit::Stop(Stop::Horizon) => self.take_interrupt(port),
-                exit => self.stop_for(exit, port),
+                _ => self.stop(port),
             };
         }
         self.core.until = until;
@@ -299,9 +318,9 @@ impl<T: Timing> Processor<T> {
 
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
-    #[inline]
-    fn stop_for<P: Port>(&mut self, exit: Exit, port: &mut P) -> Option<Stop> {
-        match exit {
+    #[inline(always)]
+    fn stop<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        match self.core.exit {
             Exit::Continue => None,
             Exit::Enabled => self.take_interrupt(port),
             Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
@@ -439,6 +458,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             count,
             entering,
             fetched_line,
+            line_mask: _,
             exit,
             code,
             slots: _,
@@ -448,6 +468,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             filling: _,
             started: _,
             expected,
+            loads_under_way,
         } = self;
         archive.each(registers)?;
         timing.archive(archive)?;
@@ -457,6 +478,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
         archive.value(entering)?;
         code.archive(archive)?;
         archive.value(expected)?;
+        *loads_under_way = expected.iter().flatten().count();
         (*window, *fetched_line, *exit) = (Window::none(), NO_LINE, Exit::Continue);
         let fcsr = *fcsr;
         self.set_fcsr(fcsr);

@@ -309,6 +309,7 @@ impl InOrder {
     }
 
     /// When an access that goes below the first level at `at` is over there.
+    #[inline(always)]
     fn time_below(&mut self, at: u64, late: Late) -> u64 {
         let start = self.cycle_start(at).max(self.free[Unit::Below as usize]);
         let slots = |cycles: u32| u64::from(cycles) * self.width();
@@ -379,6 +380,7 @@ impl Timing for InOrder {
         self.free[Unit::Memory as usize] = self.cycle_start(at) + self.tag_change_slots;
     }
 
+    #[inline(always)]
     fn come_late(&mut self, register: u8, at: u64, late: Late) {
         // A miss register is taken until its former block has come.
         let former = late.register.map_or(0, |own| self.blocks[usize::from(own)]);

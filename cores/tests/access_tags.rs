@@ -59,7 +59,7 @@ impl<T: Timing> Bench<T> {
     fn run_in(&mut self, piece: Duration) -> Stop {
         loop {
             let until = self.processor.now().saturating_add(piece);
-            match self.processor.run(&mut self.own.port(&self.pages, &self.main), until) {
+            match self.processor.run(&mut self.own.port(&self.pages, &mut self.main), until) {
                 Stop::Horizon => {}
                 Stop::Wait => self.bus_turn(),
                 stop => return stop,

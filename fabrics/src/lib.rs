@@ -4,22 +4,35 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`packet`] | packets and the frames of the flow control |
-//! | [`networks`] | how long a frame takes; one network a file |
+//! | [`networks`] | how a frame gets to its node; one network a file |
+//! | [`parcel`] | what switches carry, of any owner |
+//! | [`link`], [`switch`], [`terminal`] | the parts of a network in which parcels meet |
+//! | [`topologies`] | its wiring and routes; one topology a file |
+//! | [`routes`] | the check that nothing waits in a circle |
+//! | [`load`] | a network alone, under synthetic traffic |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
 //! | [`faults`] | frames that are lost on purpose |
 //! | [`port`] | both, as an interface sees them |
 //! | [`message_sizes`] | how large the messages are that it sends |
 //!
-//! A fabric carries packets of any owner: a header's destination decides where
-//! they go, and the rest of it is only counted.
+//! A fabric carries what it is given: a destination decides where it goes, and the
+//! rest of it is only counted.
 
 pub mod faults;
 pub mod flow_control;
+pub mod link;
+pub mod load;
 pub mod message_sizes;
 pub mod networks;
 pub mod packet;
+pub mod parcel;
 pub mod port;
+pub mod routes;
+pub mod switch;
+pub mod terminal;
+pub mod topologies;
 
 pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
+pub use parcel::{Credit, Mail, Parcel, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

@@ -27,11 +27,21 @@ use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Stati
 use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
 use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
+use crate::parcel::{Credit, Parcel, Sending};
+use crate::terminal::Terminal;
 
 pub use relay::Relay;
 
-/// A frame on its way, with when and where it arrives.
-pub type Departure = (Time, NodeId, Frame);
+/// What a port asks of its node after a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// When to call [`NetworkPort::retry`].
+    pub retry_at: Option<Time>,
+    /// When to call [`NetworkPort::departures`] again: the node's link is free then.
+    pub depart_at: Option<Time>,
+    /// There is room for sending that there was not before.
+    pub room: bool,
+}
 
 /// A node's end of the fabric.
 pub struct NetworkPort {
@@ -41,6 +51,14 @@ pub struct NetworkPort {
     /// What stands between it and the processes, if anything.
     relay: Option<Relay>,
     network: Box<dyn Network>,
+    /// The network has switches.
+    is_switched: bool,
+    /// As much waits for the node's link as may.
+    is_link_full: bool,
+    /// Places in the buffer of the node's link that packets keep, by process.
+    kept: Vec<VecDeque<Credit>>,
+    /// Processes that have taken such a packet.
+    taken: Vec<u8>,
     faults: Faults,
     header_bytes: u64,
     message_sizes: MessageSizes,
@@ -70,6 +88,10 @@ impl NetworkPort {
             placement,
             flow,
             relay: None,
+            is_switched: network.terminal().is_some(),
+            is_link_full: false,
+            kept: vec![VecDeque::new(); placement.processes.into()],
+            taken: Vec::new(),
             network,
             faults: Faults::default(),
             header_bytes,
@@ -127,15 +149,49 @@ impl NetworkPort {
         self.flow.arrive(now, frame, &mut self.emitted)
     }
 
+    /// The next parcel has arrived from the node's switch: the frame in it.
+    pub fn receive(&mut self, now: Time, send: &mut impl FnMut(Sending<Frame>)) -> Frame {
+        let terminal = self.network.terminal_mut().expect("the network has switches");
+        let (parcel, credit) = terminal.arrive(now);
+        match &parcel.cargo {
+            Frame::Data(packet) if self.flow.keeps_places() => {
+                let process = self.placement.process(packet.destination);
+                self.kept[usize::from(process)].push_back(credit);
+            }
+            _ => send(terminal.release(now, credit)),
+        }
+        parcel.cargo
+    }
+
+    /// A parcel is under way from the node's switch.
+    pub fn expect(&mut self, parcel: Parcel<Frame>) {
+        self.network.terminal_mut().expect("the network has switches").expect(parcel);
+    }
+
+    /// There is room behind the node's link; [`NetworkPort::departures`] uses it.
+    pub fn credit(&mut self, credit: Credit) {
+        self.network.terminal_mut().expect("the network has switches").credit(credit);
+    }
+
+    /// The node's end of a network of switches, if it is one.
+    pub fn terminal(&self) -> Option<&Terminal<Frame>> {
+        self.network.terminal()
+    }
+
     /// The instant that [`NetworkPort::departures`] asked for has come.
     pub fn retry(&mut self, now: Time) {
         self.changes += 1;
         self.flow.retry(now, &mut self.emitted);
     }
 
-    /// Hands over the frames that leave now, and says when to call
-    /// [`NetworkPort::retry`]. To be called after every step.
-    pub fn departures(&mut self, now: Time, mut depart: impl FnMut(Departure)) -> Option<Time> {
+    /// Hands over what leaves now, after each frame for a node was shown, and says what
+    /// to call it for. To be called after every step.
+    pub fn departures(
+        &mut self,
+        now: Time,
+        mut show: impl FnMut(&Frame, NodeId),
+        mut send: impl FnMut(Sending<Frame>),
+    ) -> Calls {
         // After most steps nothing leaves.
         if !self.emitted.frames.is_empty() {
             for (rank, frame) in self.emitted.frames.drain(..) {
@@ -143,11 +199,33 @@ impl NetworkPort {
                 if self.faults.lose(destination, &frame) {
                     continue;
                 }
-                let arrival = self.network.arrival(now, destination, &frame);
-                depart((arrival, destination, frame));
+                show(&frame, destination);
+                self.network.send(now, destination, frame).into_iter().for_each(&mut send);
             }
         }
-        self.emitted.retry_at.take()
+        let calls = Calls { retry_at: self.emitted.retry_at.take(), ..Calls::default() };
+        if self.is_switched { self.use_link(now, calls, &mut send) } else { calls }
+    }
+
+    /// Lets what waits for the node's link leave, and gives places in its buffer back.
+    fn use_link(&mut self, now: Time, calls: Calls, send: &mut impl FnMut(Sending<Frame>)) -> Calls {
+        let terminal = self.network.terminal_mut().expect("the network has switches");
+        for process in self.taken.drain(..) {
+            let kept = self.kept[usize::from(process)].pop_front();
+            send(terminal.release(now, kept.expect("a packet that was taken has kept its place")));
+        }
+        let depart_at = terminal.inject(now, send);
+        let was_full = std::mem::replace(&mut self.is_link_full, !terminal.has_room());
+        Calls { depart_at, room: was_full && !self.is_link_full, ..calls }
+    }
+
+    /// Takes the oldest packet that waits for a process from the flow control.
+    fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
+        let packet = self.flow.take(own, &mut self.emitted)?;
+        if self.is_switched && self.flow.keeps_places() {
+            self.taken.push(self.placement.process(own));
+        }
+        Some(packet)
     }
 
     /// The messages that the node's processes have sent, by size.
@@ -183,7 +261,7 @@ impl NetworkPort {
     /// Whether there is room for one more packet of a process.
     pub fn has_room(&self, process: u8) -> bool {
         match &self.relay {
-            None => self.flow.has_room(self.placement.rank(self.own, process)),
+            None => !self.is_link_full && self.flow.has_room(self.placement.rank(self.own, process)),
             Some(relay) => relay.has_room(),
         }
     }
@@ -198,6 +276,10 @@ impl Archived for NetworkPort {
             flow,
             relay,
             network,
+            is_switched: _,
+            is_link_full,
+            kept,
+            taken,
             faults,
             header_bytes: _,
             message_sizes,
@@ -209,6 +291,11 @@ impl Archived for NetworkPort {
         flow.archive(archive)?;
         archive.value(relay)?;
         network.archive(archive)?;
+        if network.terminal().is_some() {
+            assert!(taken.is_empty(), "a port is archived between steps");
+            archive.value(is_link_full)?;
+            archive.each(kept.iter_mut())?;
+        }
         archive.value(faults)?;
         archive.value(message_sizes)?;
         archive.value(next_sequence)?;
@@ -264,7 +351,7 @@ impl ProcessPort<'_> {
     /// Whether a packet to `destination` may be sent now.
     pub fn can_send(&self, destination: Rank) -> bool {
         match &self.port.relay {
-            None => self.port.flow.can_send(self.own, destination),
+            None => !self.port.is_link_full && self.port.flow.can_send(self.own, destination),
             Some(relay) => relay.has_room(),
         }
     }
@@ -272,7 +359,7 @@ impl ProcessPort<'_> {
     /// Whether there is room for a packet to some destination.
     pub fn has_room(&self) -> bool {
         match &self.port.relay {
-            None => self.port.flow.has_room(self.own),
+            None => !self.port.is_link_full && self.port.flow.has_room(self.own),
             Some(relay) => relay.has_room(),
         }
     }
@@ -287,6 +374,24 @@ impl ProcessPort<'_> {
         port.changes += 1;
         let packet = Packet { source: self.own, destination: header.peer(), sequence: 0, header, payload };
         relay.push(Box::new(packet));
+    }
+
+    /// The same for a device whose packets are no messages of the library: their sizes are
+    /// not counted.
+    pub fn send_unrecorded(&mut self, header: Header, payload: Vec<u8>) {
+        self.port.last_sender = self.process();
+        self.port.emit(self.own, header, payload);
+    }
+
+    /// This process's node, and how many nodes there are.
+    pub fn nodes(&self) -> (u16, u16) {
+        (self.port.own.0, self.port.placement.nodes)
+    }
+
+    /// The first process of a node; none if there is no such node.
+    pub fn rank_on(&self, node: u64) -> Option<Rank> {
+        let placement = self.port.placement;
+        (node < placement.nodes.into()).then(|| placement.rank(NodeId(node as u16), 0))
     }
 
     /// What has arrived for this process and has not been taken.
@@ -312,7 +417,7 @@ impl ProcessPort<'_> {
         let process = self.process();
         self.port.changes += 1;
         match &mut self.port.relay {
-            None => self.port.flow.take(self.own, &mut self.port.emitted),
+            None => self.port.take_from_flow(self.own),
             Some(relay) => relay.take(process),
         }
     }

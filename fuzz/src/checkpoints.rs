@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use narthex_cores::linux::Program;
-use narthex_kernel::simulation::{Limits, Simulation};
+use narthex_kernel::simulation::Limits;
 use narthex_kernel::{Archive, Archived, Damage, Duration};
 use narthex_machine::checkpoint::file;
 use narthex_machine::checkpoint::identity::Identity;
 use narthex_machine::compose::Blueprint;
+use narthex_machine::partition::{Part, simulation};
 use narthex_machine::run::Running;
 use narthex_machine::{CheckpointRequest, Failure, RunRequest, config};
 use sha2::{Digest as _, Sha256};
@@ -130,8 +131,8 @@ impl Run {
         let program = Program::parse("guest", &*self.guest.elf()).expect("a sound program");
         let blueprint = Blueprint::new(&machine.config, interface, program, &self.request);
         let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a sound machine"));
-        let lookahead = machine.config.network.build().smallest_latency();
-        let mut simulation = Simulation::new(nodes.collect(), lookahead);
+        let lookahead = machine.config.network.lookahead();
+        let mut simulation = simulation(nodes.collect(), blueprint.switches(), lookahead);
         let limits = Limits {
             windows_per_observation: windows as u32,
             patience: Duration::from_ns(1_000_000),
@@ -139,7 +140,7 @@ impl Run {
         };
         simulation.run(&limits, &mut |_, _| ControlFlow::Break(()));
         let now = simulation.now();
-        simulation.partitions_mut().for_each(|node| node.rest_at(now));
+        simulation.partitions_mut().filter_map(Part::node_mut).for_each(|node| node.rest_at(now));
         Archive::save(&mut Running::new(simulation)).expect("a state can be saved")
     }
 }

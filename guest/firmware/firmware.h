@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/cache_blocks.h"
+
 /* The registers of RISC-V's extension N, by their numbers: assemblers do not know the names. */
 #define CSR_USTATUS "0x000"
 #define CSR_UIE "0x004"
@@ -67,16 +69,5 @@ static inline uint64_t time_ns(void) {
     __asm__ volatile("csrr %0, " CSR_TIME : "=r"(value));
     return value;
 }
-
-/* The cache-block operations of Zicbom and Zicboz on the block that holds an address: write it to
- * memory and keep it; write it and drop it; drop it, newer bytes too; make it zeros. */
-#define CACHE_BLOCK_OPERATION(name, number)                                                        \
-    static inline void name(const volatile void *address) {                                        \
-        __asm__ volatile(".insn i 0x0f, 2, x0, %0, " #number::"r"(address) : "memory");            \
-    }
-CACHE_BLOCK_OPERATION(invalidate_block, 0)
-CACHE_BLOCK_OPERATION(clean_block, 1)
-CACHE_BLOCK_OPERATION(flush_block, 2)
-CACHE_BLOCK_OPERATION(zero_block, 4)
 
 #endif

@@ -16,6 +16,8 @@
 #define ACTIVITY_BUFFERING 5       /* saving arrivals in memory while a send is blocked */
 #define ACTIVITY_SYNCHRONISATION 6 /* barriers and locks */
 #define ACTIVITY_SHARED_MEMORY 7   /* fetching blocks of shared memory, and giving them away */
+#define ACTIVITY_DMA_SETUP 8       /* firmware: starting a DMA engine */
+#define ACTIVITY_DMA_INTERRUPT 9   /* firmware: the interrupt at the end of its copy */
 
 #ifdef __riscv
 #define MARKER(number) __asm__ volatile("slti x0, x0, %0" ::"i"(number) : "memory")

@@ -26,6 +26,9 @@
 /* Cachable device registers. */
 #define DRIVER_CACHABLE_REGISTER UINT64_C(0x5)
 
+/* The Virtual Interface Architecture's library. */
+#define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -34,6 +37,96 @@
 
 /* SEND_DMA and RECEIVE_DMA: the transfer is under way. */
 #define DMA_BUSY UINT64_C(0x1)
+
+/* via_scheme: eager data transfer, coherent receive. */
+#define VIA_SCHEME_EDT UINT64_C(0x1)
+
+/* via_scheme: eager data transfer, received blocks go home. */
+#define VIA_SCHEME_EDT_DMA_RECEIVE UINT64_C(0x2)
+
+/* via_scheme: coherent DMA, caches supply newer data. */
+#define VIA_SCHEME_DMA_INTERVENTION UINT64_C(0x3)
+
+/* via_scheme: coherent DMA, caches write newer data home first. */
+#define VIA_SCHEME_DMA_RETRY UINT64_C(0x4)
+
+/* via_scheme: DMA that caches do not see; software flushes. */
+#define VIA_SCHEME_DMA_FLUSH UINT64_C(0x5)
+
+/* via_scheme: stores to and loads from the window. */
+#define VIA_SCHEME_PIO UINT64_C(0x6)
+
+/* via_scheme: the same, the processor joins stores. */
+#define VIA_SCHEME_PIO_COMBINING UINT64_C(0x7)
+
+/* From one VI's doorbells to the next one's, in the page of doorbells. */
+#define VIA_DOORBELL_STRIDE UINT64_C(0x10)
+
+/* The send doorbell among them; a store of a descriptor's address rings. */
+#define VIA_DOORBELL_SEND UINT64_C(0x0)
+
+/* The receive doorbell among them. */
+#define VIA_DOORBELL_RECEIVE UINT64_C(0x8)
+
+/* Bytes of a process's window into the interface's memory. */
+#define VIA_WINDOW_BYTES UINT64_C(0x10000)
+
+/* Doublewords of a command to the firmware. */
+#define VIA_COMMAND_WORDS UINT64_C(0x8)
+
+/* ioctl: command page -> sequence. */
+#define VIA_OPEN UINT64_C(0x1)
+
+/* ioctl: -> sequence; everything of the process is released. */
+#define VIA_CLOSE UINT64_C(0x2)
+
+/* ioctl: address, length, protection tag, attributes -> memory handle, sequence. */
+#define VIA_REGISTER UINT64_C(0x3)
+
+/* ioctl: memory handle -> sequence; the pages stay pinned. */
+#define VIA_DEREGISTER UINT64_C(0x4)
+
+/* ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. 0: the command page, after the answer to VIA_CLOSE. */
+#define VIA_RELEASE UINT64_C(0x5)
+
+/* ioctl: -> protection tag. */
+#define VIA_CREATE_PTAG UINT64_C(0x6)
+
+/* ioctl: protection tag. */
+#define VIA_DESTROY_PTAG UINT64_C(0x7)
+
+/* ioctl: protection tag, attributes, largest transfer, send queue's CQ, receive queue's CQ (0: none) -> VI, sequence. */
+#define VIA_CREATE_VI UINT64_C(0x8)
+
+/* ioctl: VI -> sequence. */
+#define VIA_DESTROY_VI UINT64_C(0x9)
+
+/* ioctl: VI, remote node, discriminator, attributes -> sequence. */
+#define VIA_CONNECT_REQUEST UINT64_C(0xa)
+
+/* ioctl: discriminator -> sequence. */
+#define VIA_CONNECT_WAIT UINT64_C(0xb)
+
+/* ioctl: connection, VI -> sequence. */
+#define VIA_CONNECT_ACCEPT UINT64_C(0xc)
+
+/* ioctl: connection -> sequence. */
+#define VIA_CONNECT_REJECT UINT64_C(0xd)
+
+/* ioctl: sequence of a request that waits -> sequence. */
+#define VIA_CANCEL UINT64_C(0xe)
+
+/* ioctl: VI -> sequence. */
+#define VIA_DISCONNECT UINT64_C(0xf)
+
+/* ioctl: address, length, entries -> CQ, its memory handle, sequence. */
+#define VIA_CREATE_CQ UINT64_C(0x10)
+
+/* ioctl: CQ -> sequence. */
+#define VIA_DESTROY_CQ UINT64_C(0x11)
+
+/* ioctl: -> VIs, protection tags, memory handles, CQs, commands that may wait, pages of a region; of each the most. */
+#define VIA_QUERY UINT64_C(0x12)
 
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
@@ -80,7 +173,8 @@
     EACH(DRIVER_CACHABLE_QUEUE, cachable_queue)                                                    \
     EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
     EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
-    EACH(DRIVER_CACHABLE_REGISTER, cachable_register)
+    EACH(DRIVER_CACHABLE_REGISTER, cachable_register)                                              \
+    EACH(DRIVER_VIA, via)
 
 /* What the simulator tells a program about its machine. */
 struct narthex_information {
@@ -142,6 +236,16 @@ struct narthex_information {
     uint64_t dma_above;
     /* addresses that differ by this fall on the same lines of the processor's data cache */
     uint64_t colours_bytes;
+    /* how data crosses to a via interface: a VIA_SCHEME number, or 0 */
+    uint64_t via_scheme;
+    /* address of the process's page of doorbells */
+    uint64_t via_doorbells;
+    /* address of the process's window into the interface's memory */
+    uint64_t via_window;
+    /* bytes of user data that fit into a packet */
+    uint64_t via_mtu;
+    /* VIs of a node */
+    uint64_t via_vis;
 };
 
 #endif

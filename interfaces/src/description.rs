@@ -23,6 +23,7 @@ use std::ops::Range;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_memory::Kind;
+use narthex_memory::bus::DirtyOwner;
 
 use crate::address_names::{AddressName, Region};
 use crate::half::InterfaceHalf;
@@ -41,6 +42,9 @@ pub struct Layout {
     /// It may hold any block of the program for a while, and so snoops transactions
     /// on all of them.
     pub snoops_all: bool,
+    /// Pages of registers and windows that the process accesses uncached, beside its
+    /// register page.
+    pub windows: Vec<Range<u64>>,
     /// 64-bit words to be in memory before the program starts.
     pub initial_words: Vec<(u64, u64)>,
     /// Entries of this half's queue, or blocks of its cachable registers; 0 where
@@ -65,6 +69,7 @@ impl Default for Layout {
             cachable: Vec::new(),
             home: Vec::new(),
             snoops_all: false,
+            windows: Vec::new(),
             initial_words: Vec::new(),
             entries: 0,
             regions: Vec::new(),
@@ -150,12 +155,21 @@ pub struct DeviceSeat {
     pub name: String,
     /// Addresses of registers behind it, which processors access uncached.
     pub registers: Vec<Range<u64>>,
+    /// Pages among them whose stores a processor may combine: none of its registers there
+    /// means something by each store. Whole blocks of combined bytes come as block stores.
+    pub combinable: Vec<Range<u64>>,
     /// Addresses of blocks whose home it is.
     pub homes: Vec<Range<u64>>,
     /// The blocks whose transactions it snoops lie in here.
     pub concern: Range<u64>,
     /// Whether it takes part in coherence: it snoops, is a home, or moves blocks.
     pub is_coherent: bool,
+    /// What owners of dirty blocks do on its interconnect with this device; none if that
+    /// is the machine's to say.
+    pub dirty_owner: Option<DirtyOwner>,
+    /// No cache sees the block transactions of DMA engines on its interconnect with this
+    /// device.
+    pub hides_engines: bool,
     /// Interrupt lines from it to the processors on its interconnect that run firmware.
     pub lines: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
@@ -213,6 +227,15 @@ pub trait DeviceDescription {
     /// main memory or is its home. Functional, for system calls and debuggers.
     fn peek(&self, _address: u64) -> Option<&[u8]> {
         None
+    }
+
+    /// The operating system has written bytes within one block, past the interconnects: the
+    /// device's copy of them, if it has one. Functional.
+    fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
+
+    /// Whether it works only with a local memory beside its last seat.
+    fn needs_local_memory(&self) -> bool {
+        false
     }
 
     /// Feeds the state of what is behind a seat to `hasher`, without what was counted.

@@ -91,6 +91,10 @@ pub trait OperatingSystem {
     /// [`CallError::Invalid`] if one of them is not pinned. Then none is unpinned.
     fn unpin(&mut self, address: u64, length: u64) -> Result<(), CallError>;
 
+    /// Writes the system's own memory, which no process has: an address of the node, from
+    /// [`KERNEL_MEMORY`](crate::registers::KERNEL_MEMORY).
+    fn write_kernel(&mut self, address: u64, bytes: &[u8]);
+
     /// The call takes this much longer.
     fn take_time(&mut self, time: Duration);
 }

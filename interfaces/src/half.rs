@@ -21,6 +21,7 @@
 use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::{Archived, Duration, Time};
 pub use narthex_memory::HomeReply;
+use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
 use crate::description::HalfDescription;
@@ -32,6 +33,10 @@ pub struct Context<'a> {
     pub now: Time,
     /// The node's end of the fabric, as this half's process has it.
     pub network: ProcessPort<'a>,
+    /// The bytes of the local memory on the interconnect of the device's last seat, if
+    /// there is one: a port of the device's own to it, without transactions. What
+    /// accesses take there is for the device to count.
+    pub local_memory: Option<&'a mut MainMemory>,
     /// Instants at which [`InterfaceHalf::timer`] is to be called.
     pub timers: &'a mut Vec<Time>,
     /// What the program did wrong, found outside a register access.

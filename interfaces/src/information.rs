@@ -80,12 +80,12 @@ pub struct InformationPage {
 }
 
 impl InformationPage {
-    /// The page with what is known of the interface `name` as `process` has it,
-    /// whose halves have these layouts.
-    pub fn of_interface(name: &Name, process: u8, layouts: &[Layout; 2]) -> Self {
+    /// The page with what is known of the interface `name` as `process` has it: the
+    /// layouts of its halves, or that of a whole device.
+    pub fn of_interface(name: &Name, process: u8, layouts: &[Layout]) -> Self {
         let addresses = Addresses::of_process(process);
         let mut page = InformationPage { words: vec![0; FACTS.len()] };
-        let [send, receive] = layouts;
+        let entries = |layout: Option<&Layout>| layout.map_or(0, |layout| layout.entries);
         let own = layouts.iter().flat_map(|layout| &layout.facts).map(|&(fact, value)| (fact.name, value));
         // Both halves may know a fact: the larger value holds.
         for (fact, value) in own {
@@ -98,9 +98,9 @@ impl InformationPage {
             ("receive_driver", name.receive.model.programming.driver.number),
             ("register_page", addresses.register_page()),
             ("send_queue", addresses.send_queue()),
-            ("send_entries", send.entries),
+            ("send_entries", entries(layouts.first())),
             ("receive_queue", addresses.receive_queue()),
-            ("receive_entries", receive.entries),
+            ("receive_entries", entries(layouts.last())),
             ("send_tail", addresses.send_tail()),
             ("send_head", addresses.send_head()),
             ("receive_head", addresses.receive_head()),

@@ -20,8 +20,9 @@ use thiserror::Error;
 use crate::address_names::AddressNames;
 use crate::attachment::Attachment;
 use crate::description::Layout;
+use crate::device::Device;
 use crate::half::{Context, InterfaceHalf, RegisterFault};
-use crate::models::{Built, Model, Setup};
+use crate::models::{Built, Makes, Problem, Setup};
 use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
@@ -94,9 +95,25 @@ pub struct Surroundings<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
+    /// The local memory on the interconnect of the interface's last seat, if there is one.
+    pub local_memory: Option<&'a Range<u64>>,
 }
 
-/// A network interface at one node.
+/// Builds the interface `name` for a node: a pair of halves for each process, or a whole
+/// device.
+///
+/// # Errors
+/// Why the node cannot have it.
+pub fn build(name: Name, node: &Surroundings<'_>) -> Result<Box<dyn Device>, InterfaceError> {
+    let Makes::Device(builder) = name.send.model.makes else {
+        return Ok(Box::new(Interface::build(name, node)?));
+    };
+    rules::check(&name, node.processes)?;
+    let config = section(name.send, node)?;
+    builder(name.send, config, node).map_err(|problem| refused(name.send, problem))
+}
+
+/// A network interface at one node, made of halves.
 pub struct Interface {
     /// What it is called.
     name: Name,
@@ -135,13 +152,20 @@ impl std::fmt::Debug for Interface {
 }
 
 impl Interface {
-    /// Builds the interface `name` for a node.
+    /// Builds the interface `name`, a pair of halves, for a node.
+    ///
+    /// # Errors
+    /// Why the node cannot have it.
     pub fn build(name: Name, node: &Surroundings<'_>) -> Result<Self, InterfaceError> {
         rules::check(&name, node.processes)?;
+        let [send, receive] = [name.send, name.receive].map(|half| half.model.makes);
+        let (Makes::Halves { send, .. }, Makes::Halves { receive, .. }) = (send, receive) else {
+            return Err(InterfaceError::Rule { name: name.to_string(), reason: NO_HALVES });
+        };
         let mut halves = Vec::new();
         for process in 0..node.processes {
-            halves.push(half(name.send, node, process, halves.len(), |model| model.send)?);
-            halves.push(half(name.receive, node, process, halves.len(), |model| model.receive)?);
+            halves.push(half(name.send, node, process, halves.len(), send)?);
+            halves.push(half(name.receive, node, process, halves.len(), receive)?);
         }
         let layouts: Vec<Layout> = halves.iter().map(|half| half.layout()).collect();
         let ranges = || layouts.iter().flat_map(|layout| layout.cachable.iter().chain(&layout.home));
@@ -272,33 +296,45 @@ impl Interface {
     }
 }
 
+/// Why a whole device is not taken for a pair of halves.
+const NO_HALVES: &str = "it is one device, which has no halves";
+
 fn half(
     name: HalfName,
     node: &Surroundings<'_>,
     process: u8,
     place: usize,
-    builder: impl Fn(&Model) -> fn(&Setup<'_>) -> Built,
+    builder: fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
-    let model = name.model;
+    let config = section(name, node)?;
+    let Surroundings { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
+    let setup = Setup { name, config, agent, addresses, attachment, protocol, block_bytes, packet_bytes };
+    builder(&setup).map_err(|problem| refused(name, problem))
+}
+
+/// The section of a model that may be attached where the node has its interface.
+fn section<'a>(name: HalfName, node: &Surroundings<'a>) -> Result<&'a Value, InterfaceError> {
+    let (model, attachment) = (name.model, node.attachment);
     let config = node
         .sections
         .get(model.section)
         .ok_or_else(|| InterfaceError::NoSection { name: name.to_string(), section: model.section.into() })?;
-    let Surroundings { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
-    let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     (model.attaches)(attachment).map_err(|reason| InterfaceError::Attachment {
         name: name.to_string(),
         attachment,
         reason,
     })?;
-    let setup = Setup { name, config, agent, addresses, attachment, protocol, block_bytes, packet_bytes };
-    builder(model)(&setup).map_err(|problem| {
-        let place = match problem.key.as_str() {
-            "" => name.to_string(),
-            key => format!("interfaces.{}.{key}", model.section),
-        };
-        InterfaceError::Problem { place, problem: problem.problem }
-    })
+    Ok(config)
+}
+
+/// What a model finds wrong, with its place.
+fn refused(name: HalfName, problem: Problem) -> InterfaceError {
+    let place = match problem.key.as_str() {
+        "" => name.to_string(),
+        key => format!("interfaces.{}.{key}", name.model.section),
+    };
+    InterfaceError::Problem { place, problem: problem.problem }
 }
 
 #[cfg(test)]
@@ -323,13 +359,14 @@ pub(crate) mod tests {
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,
+            local_memory: None,
         };
         Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
     }
 
     #[test]
     fn every_rule_that_a_half_says_it_follows_can_be_left_out() {
-        for model in MODELS {
+        for model in MODELS.iter().filter(|model| !model.makes_devices()) {
             let interface = build(model.examples[0]);
             for rule in interface.halves.iter().flat_map(|half| half.protocol_rules()) {
                 assert!(interface.without(rule).is_ok(), "{} without {rule}", model.family);

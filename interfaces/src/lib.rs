@@ -15,6 +15,7 @@
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`rules`] | which pairs of halves make sense |
+//! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
@@ -43,6 +44,7 @@ pub mod queue;
 pub mod registers;
 pub mod rules;
 pub mod taxonomy;
+pub mod via;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};

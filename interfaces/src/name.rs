@@ -51,7 +51,7 @@ impl Reading {
     }
 }
 
-/// The name of half an interface, as its model has read it.
+/// The name of half an interface, or of a whole device, as its model has read it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HalfName {
     /// The model.
@@ -168,6 +168,10 @@ impl FromStr for HalfName {
     }
 }
 
+/// Why a whole device is no half of a composed name.
+const ONE_DEVICE: &str = "what stands in it is one device, whose two directions share its memory and its \
+     firmware: it has no halves to be combined with those of others";
+
 impl FromStr for Name {
     type Err = NameError;
 
@@ -186,7 +190,13 @@ impl FromStr for Name {
         if !lower.ends_with(")r") || middle + 3 > text.len() - 2 {
             return Err(problem("')R' is missing at its end"));
         }
-        let half = |half: &str| half.parse().map_err(|error: NameError| error.within(text));
+        let half = |half: &str| -> Result<HalfName, NameError> {
+            let half: HalfName = half.parse().map_err(|error: NameError| error.within(text))?;
+            match half.model.makes_devices() {
+                false => Ok(half),
+                true => Err(NameError::Refused { name: text.into(), reason: ONE_DEVICE }),
+            }
+        };
         Ok(Name { send: half(&text[1..middle])?, receive: half(&text[middle + 3..text.len() - 2])? })
     }
 }
@@ -277,6 +287,15 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_device_is_no_half_of_a_composed_name() {
+        assert_eq!(name("edt").to_string(), "EDT");
+        for text in ["(EDT)S(NI2w)R", "(NI2w)S(PIO)R", "(EDT)S(EDT)R"] {
+            let error = text.parse::<Name>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains("no halves to be combined"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_size_is_changed_within_a_models_names_only() {
         let half = |text: &str| name(text).send;
         assert_eq!(half("CNI32Qm").with_size(4), Some(half("CNI4Qm")));
@@ -291,7 +310,8 @@ mod tests {
             let half = name(examples[example % examples.len()]).send;
             let half = half.with_size(size).unwrap_or(half);
             let other = name("NI2w").send;
-            for name in [Name { send: half, receive: half }, Name { send: half, receive: other }] {
+            let composed = (!half.model.makes_devices()).then_some(Name { send: half, receive: other });
+            for name in [Some(Name { send: half, receive: half }), composed].into_iter().flatten() {
                 prop_assert_eq!(name.to_string().parse::<Name>().unwrap(), name);
             }
         }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::forwarder;
 use crate::information;
-use crate::programming::{self, Driver, Fact, Register};
+use crate::programming::{self, Constant, Driver, Fact, Register};
+use crate::via::registers as via;
 
 /// The addresses that belong to devices: no program may use them. Each process
 /// of a node has a part of its own ([`Addresses`]); the constants are those of
@@ -34,6 +35,8 @@ pub const SEND_HEAD: u64 = 0x500f_f100;
 pub const RECEIVE_HEAD: u64 = 0x500f_f200;
 /// The page of the processor's block buffers.
 pub const BLOCK_BUFFERS: u64 = 0x5000_8000;
+/// A window into an interface's memory.
+pub const WINDOW: u64 = 0x5001_0000;
 /// Bytes of the blocks of the three pointers.
 const POINTERS_BYTES: u64 = 0x1000;
 /// The send queue.
@@ -50,6 +53,10 @@ pub const PROCESSES_LIMIT: u32 = 7;
 /// Cachable memory that all processes of a node have in common. Its first 44 KiB
 /// share no line of a direct-mapped cache with queues and pointers.
 pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e02_0000..0x5e12_0000;
+
+/// Memory of the operating system: no process has pages in it. Lists of frames that
+/// devices read are here.
+pub const KERNEL_MEMORY: std::ops::Range<u64> = 0x5e20_0000..0x5f00_0000;
 
 /// Where one process's part of the interface lies (isca96, Section 2.4: "Each
 /// process communicates with a CNI using its own data queues").
@@ -105,6 +112,11 @@ impl Addresses {
     /// Its page of uncached registers.
     pub const fn register_page(self) -> u64 {
         REGISTER_PAGE + self.offset
+    }
+
+    /// Its window into the memory of an interface that has one for it.
+    pub const fn window(self) -> u64 {
+        WINDOW + self.offset
     }
 
     /// The block buffers of its processor.
@@ -232,11 +244,15 @@ pub fn firmware_header() -> String {
          * `make headers`; do not edit. */\n\
          #ifndef NARTHEX_FIRMWARE_DEVICES_H\n#define NARTHEX_FIRMWARE_DEVICES_H\n\n",
     );
-    let registers =
-        forwarder::REGISTERS.map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));
-    let constants = forwarder::CONSTANTS.map(|(name, value, meaning)| (name.to_owned(), value, meaning));
-    for (name, value, meaning) in constants.into_iter().chain(registers) {
-        writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ul\n").expect("text grows");
+    let devices: [(&[Constant], &[Register]); 2] =
+        [(&forwarder::CONSTANTS, &forwarder::REGISTERS), (via::FIRMWARE_CONSTANTS, via::REGISTERS)];
+    for (constants, registers) in devices {
+        let registers =
+            registers.iter().map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));
+        let constants = constants.iter().map(|(name, value, meaning)| ((*name).to_owned(), value, meaning));
+        for (name, value, meaning) in constants.chain(registers) {
+            writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ul\n").expect("text grows");
+        }
     }
     text.push_str("#endif\n");
     text

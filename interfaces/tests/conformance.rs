@@ -52,13 +52,14 @@ fn interfaces() -> impl Iterator<Item = Variant> {
         "(NI2w)S(CNI2)R",
         "(NI16w+Blkbuf)S(CNI0Qm)R",
     ];
-    let examples = MODELS.iter().flat_map(|model| model.examples).copied();
+    let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
+    let examples = pairs().flat_map(|model| model.examples).copied();
     let write_back = Some(("when_full", "write-back"));
     let bypassed = Some(("when_full", "bypass-unfetched"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
-    let of_another = MODELS.iter().map(|model| model.examples[0]).filter(is_shared);
+    let of_another = pairs().map(|model| model.examples[0]).filter(is_shared);
     examples
         .chain(small)
         .chain(composed)

@@ -27,6 +27,10 @@ categories! {
         Synchronisation = "synchronisation",
         /// Fetching blocks of shared memory, and giving them away.
         SharedMemory = "shared memory",
+        /// Firmware starts a DMA engine.
+        DmaSetup = "DMA set-up",
+        /// Firmware serves the interrupt at the end of a DMA engine's copy.
+        DmaInterrupt = "DMA interrupt",
         /// The program has ended on this node.
         Exited = "exited",
         /// No thread has the processor.
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn other_hints_and_exited_are_no_markers() {
-        assert_eq!(Marker::decode(0x4e8), None);
+        assert_eq!(Marker::decode(0x4ea), None);
         assert_eq!(Marker::decode(0x123), None);
     }
 

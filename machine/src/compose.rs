@@ -3,6 +3,7 @@
 
 mod firmware;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,13 +11,15 @@ use std::sync::Arc;
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{Code, InOrder, Processor};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::{NetworkPort, NodeId, Placement, Relay};
+use narthex_fabrics::networks::Surroundings;
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, DeviceDescription};
+use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Time;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
@@ -28,7 +31,7 @@ use narthex_memory::third_level::ThirdLevel;
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory, bus};
 
-use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, ProcessorPart};
+use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
@@ -57,8 +60,10 @@ struct FurtherDevice {
 
 /// What all nodes of a run share.
 pub struct Blueprint<'a> {
-    /// The machine.
-    pub config: &'a MachineConfig,
+    /// The machine, as this run has it.
+    pub config: Cow<'a, MachineConfig>,
+    /// The machine, with parts that this run may have not.
+    whole: &'a MachineConfig,
     /// What the user calls it, for messages: a preset or a file.
     pub machine: String,
     /// Its interface, and where that is attached.
@@ -90,14 +95,15 @@ impl<'a> Blueprint<'a> {
         program: Program,
         request: &RunRequest,
     ) -> Self {
-        let code = Code::from_segments(program.code());
+        let code = Code::for_lines(config.fetch_line_bytes(), program.code());
         let segments = program.segments().iter();
         let seed = request.seed.unwrap_or(config.machine.seed);
         let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
         let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
         let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
         Blueprint {
-            config,
+            config: config.of_run(&interface),
+            whole: config,
             machine: request.machine.clone(),
             interface,
             nodes: request.nodes.unwrap_or(config.machine.nodes),
@@ -125,13 +131,13 @@ impl<'a> Blueprint<'a> {
 
     /// Builds the node with this number, its program loaded.
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
-        let config = self.config;
+        let config = &*self.config;
         let id = NodeId(number as u16);
         let interface = self.build_interface()?;
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
-        let network =
-            NetworkPort::new(id, placement, flow_control, config.network.build(), self.header_bytes());
+        let network = config.network.build(id, &self.surroundings());
+        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
@@ -147,15 +153,14 @@ impl<'a> Blueprint<'a> {
         let places: Vec<&[String]> =
             places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let attachment = self.interface.attachment;
-        let shape = config.shape(attachment, interface.seats().len(), &places).map_err(usage)?;
+        let shape = config.shape(&self.interface, interface.seats().len(), &places).map_err(usage)?;
         let further = self.devices.iter().map(|device| (device.build)());
         let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
         let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
-        let devices: Vec<&dyn Device> = std::iter::once(&interface as &dyn Device)
-            .chain(further.iter().map(|device| &**device))
-            .collect();
+        let devices: Vec<&dyn Device> =
+            std::iter::once(&interface).chain(&further).map(|device| &**device).collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        self.check_local_memories(&shape, &devices)?;
         let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(&shape);
         let mut processors = Vec::new();
@@ -170,8 +175,8 @@ impl<'a> Blueprint<'a> {
                 (None, Some(_)) => None,
                 (None, None) => {
                     let place = ProcessId { node: id, process: processes.len() as u8 };
-                    let local = shape.local_memories(on);
-                    Some(self.process(place, agent, &interface, (&further, &local), main)?)
+                    let beside = shape.beside_interface(&devices, on, place.process);
+                    Some(self.process(place, agent, &devices, &beside, main)?)
                 }
                 (Some(firmware), _) => {
                     let registers = shape.registers(&devices, on);
@@ -190,18 +195,43 @@ impl<'a> Blueprint<'a> {
             processes[process].processors.end = processors.len() + 1;
             processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
         }
-        let devices = std::iter::once(Box::new(interface) as Box<dyn Device>).chain(further);
+        let devices = std::iter::once(interface).chain(further);
         Ok(Node::new(Parts {
             id,
             processors,
             processes,
             interconnects,
             memories,
+            local_memories: shape.devices.iter().map(|on| shape.local_memory_of_device(on)).collect(),
             lines,
             devices: devices.zip(shape.devices).collect(),
             network,
             operating_system: config.operating_system(),
         }))
+    }
+
+    /// The switches of its network, if that has any.
+    pub fn switches(&self) -> Vec<Switch<Frame>> {
+        self.config.network.switches(&self.surroundings())
+    }
+
+    /// What its network is in.
+    fn surroundings(&self) -> Surroundings {
+        Surroundings { nodes: self.nodes, seed: self.seed, packet_bytes: self.packet_bytes() }
+    }
+
+    /// Refuses a device that has no local memory where it needs one.
+    fn check_local_memories(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<(), Failure> {
+        for (device, on) in devices.iter().zip(&shape.devices) {
+            if device.needs_local_memory() && shape.local_memory_of_device(on).is_none() {
+                let last = device.seats().pop().map_or_else(String::new, |seat| seat.name);
+                return Err(Failure::usage(format!(
+                    "{}: {last} needs a memory with a start and a size there ([node.memories])",
+                    self.machine
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The same machine with a device beside the network interface in each node,
@@ -244,32 +274,37 @@ impl<'a> Blueprint<'a> {
         Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
     }
 
-    /// A process about to start, with its first processor; what it needs is in memory.
+    /// A process about to start, with its first processor; what it needs is in memory. The
+    /// network interface is the first of the devices; what else the process accesses
+    /// uncached is `beside`.
     fn process(
         &self,
         place: ProcessId,
         agent: AgentId,
-        interface: &Interface,
-        (further, memories): (&[Box<dyn Device>], &[Range<u64>]),
+        devices: &[&dyn Device],
+        beside: &[Range<u64>],
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
-        let layouts = interface.layouts(place.process);
+        let layouts = devices[0].layouts(place.process);
         let mut pages = PageTable::default();
-        let mut devices = self.map_devices(place, &layouts, &mut pages, main);
-        let seats = further.iter().flat_map(|device| device.seats());
-        let registers = seats.filter(|seat| seat.process == place.process).flat_map(|seat| seat.registers);
-        for range in registers.chain(memories.iter().cloned()) {
+        let mut mapped = self.map_devices(place, &layouts, &mut pages, main);
+        for range in beside {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-            devices.push((range, Protection::READ_WRITE));
+            mapped.push((range.clone(), Protection::READ_WRITE));
+        }
+        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
+        for range in combinable.filter(|_| self.config.write_combining.is_some()) {
+            if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
+                pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
+            }
         }
         let (mut processor, mut memory) =
             self.further_processor(place.process, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
-        for (range, protection) in devices {
+        for (range, protection) in mapped {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
         }
-        let devices = std::iter::once(interface as &dyn Device).chain(further.iter().map(|device| &**device));
-        let names = devices.filter_map(|device| device.calls_name()).map(str::to_owned);
+        let names = devices.iter().filter_map(|device| device.calls_name()).map(str::to_owned);
         let calls = calls
             .with_devices(names.collect())
             .with_processors(self.config.processors_per_process() as usize);
@@ -303,8 +338,14 @@ impl<'a> Blueprint<'a> {
     }
 
     /// The interface of a node.
-    pub fn build_interface(&self) -> Result<Interface, Failure> {
+    pub fn build_interface(&self) -> Result<Box<dyn Device>, Failure> {
         let built = self.config.build_interface(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// The interface of a node, of which the halves are to be seen.
+    pub fn build_halves(&self) -> Result<Interface, Failure> {
+        let built = self.config.build_halves(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 
@@ -315,7 +356,7 @@ impl<'a> Blueprint<'a> {
     }
 
     fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
-        let config = self.config;
+        let config = &*self.config;
         let instructions = match &config.instruction_cache {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
@@ -330,8 +371,19 @@ impl<'a> Blueprint<'a> {
             Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
             _ => memory,
         };
+        let memory = match &config.write_combining {
+            Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
+            _ => memory,
+        };
         let misses = config.core_named(&part.core).misses.unwrap_or(1);
-        let memory = memory.with_misses(misses as usize);
+        let memory = match part.has_caches() {
+            true => memory.with_misses(misses as usize),
+            false => memory.with_local_memory(
+                self.access_cycles(part),
+                self.block_bytes(),
+                config.fetch_line_bytes(),
+            ),
+        };
         match config.block_buffers {
             block_buffers::Config::None {} => memory,
             block_buffers::Config::Pair { transfer_cycles } => {
@@ -346,7 +398,7 @@ impl<'a> Blueprint<'a> {
     pub fn map_devices(
         &self,
         place: ProcessId,
-        layouts: &[Layout; 2],
+        layouts: &[Layout],
         pages: &mut PageTable,
         main: &mut MainMemory,
     ) -> Vec<(Range<u64>, Protection)> {
@@ -362,6 +414,7 @@ impl<'a> Blueprint<'a> {
         }
         for layout in layouts {
             devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
+            devices.extend(layout.windows.iter().map(|range| (range.clone(), PageAttributes::DEVICE)));
             for &(address, word) in &layout.initial_words {
                 main.write(address, &word.to_le_bytes());
             }
@@ -380,7 +433,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What the information page tells a process.
-    fn information(&self, place: ProcessId, layouts: &[Layout; 2]) -> InformationPage {
+    fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(place.node.0)),
             ("nodes", u64::from(self.nodes)),
@@ -423,7 +476,7 @@ impl<'a> Blueprint<'a> {
             main,
             pages,
             block_bytes,
-            devices: [&[], &[]],
+            devices: [&mut [], &mut []],
             interconnects: &mut [],
         };
         let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;

@@ -74,7 +74,7 @@ impl Estimate {
     /// # Errors
     /// If the machine cannot have the interface.
     pub fn of(blueprint: &Blueprint<'_>) -> Result<Self, Failure> {
-        let config = blueprint.config;
+        let config = &*blueprint.config;
         let processors = u64::from(config.machine.processors_per_node);
         let processes = u64::from(config.processes_per_node());
         let instructions = match &config.instruction_cache {
@@ -90,11 +90,17 @@ impl Estimate {
         let second = config.second_level_cache.as_ref();
         let second = second.map_or(0, |second| second.host_bytes(&config.data_cache));
         let processor_bytes = config.data_cache.host_bytes() + instructions + second;
+        let third = config.third_level_cache.as_ref();
+        let third = third.map_or(0, |third| third.host_bytes(config.block()));
+        let memories = config.node.memories.values().filter(|memory| memory.cache.is_some()).count() as u64;
         let process_bytes = queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
             nodes: blueprint.nodes,
-            node_bytes: processors * processor_bytes + processes * process_bytes + NODE_BYTES,
+            node_bytes: processors * processor_bytes
+                + memories * third
+                + processes * process_bytes
+                + NODE_BYTES,
             shared_bytes: SHARED_BYTES + DECODED_BYTES * program_bytes,
         })
     }

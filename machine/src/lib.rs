@@ -6,8 +6,10 @@
 //! | [`compose`] | from a configuration and a program to nodes |
 //! | [`wiring`] | which part of a node sits where |
 //! | [`node`] | a node: its parts, wired |
+//! | [`partition`] | nodes and switches, as the simulation has them |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
+//! | [`network_load`](mod@network_load) | a machine's network alone, under synthetic traffic |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
 //! | [`sha256`](mod@sha256) | digests of files |
 //! | [`files`] | files that users name, read and written |
@@ -20,7 +22,9 @@ pub mod compose;
 pub mod config;
 pub mod files;
 pub mod host_memory;
+pub mod network_load;
 pub mod node;
+pub mod partition;
 pub mod request;
 pub mod run;
 pub mod sha256;
@@ -33,6 +37,7 @@ use serde_json::{Value, json};
 use config::Machine;
 
 pub use narthex_cores::linux::OutputStream;
+pub use network_load::{NetworkRequest, network_load};
 pub use request::{CheckpointRequest, Failure, FirmwareFile, RunRequest};
 pub use run::{Effort, Explanation, Finished, Monitor, Progress, run, run_monitored, simulate};
 

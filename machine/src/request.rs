@@ -102,10 +102,18 @@ impl RunRequest {
     /// # Errors
     /// If there are none, or absurdly many.
     pub fn threads(&self) -> Result<Threads, Failure> {
-        match self.threads {
-            1..=MOST_THREADS => Ok(Threads::UpTo(self.threads as usize)),
-            wrong => Err(Failure::usage(format!("threads is {wrong}; expected 1 to {MOST_THREADS}"))),
-        }
+        threads(self.threads)
+    }
+}
+
+/// This many host threads, at most.
+///
+/// # Errors
+/// If there are none, or absurdly many.
+pub fn threads(count: u32) -> Result<Threads, Failure> {
+    match count {
+        1..=MOST_THREADS => Ok(Threads::UpTo(count as usize)),
+        wrong => Err(Failure::usage(format!("threads is {wrong}; expected 1 to {MOST_THREADS}"))),
     }
 }
 

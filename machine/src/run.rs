@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `finished` | a run at its end, and its result |
 //! | `progress` | what the caller of a run sees while it goes on |
+//! | `network` | what a network of switches saw |
 //! | `monitor` | what may watch a run from outside |
 //! | `running` | the simulation as it advances, interrupted for reports, checkpoints and monitors |
 //! | `work` | whether a program without messages computes or turns in place |
@@ -11,6 +12,7 @@
 
 mod finished;
 mod monitor;
+mod network;
 mod number;
 mod progress;
 mod running;
@@ -18,8 +20,10 @@ mod work;
 mod written;
 
 use narthex_cores::linux::Program;
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_interfaces::Attached;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
+use narthex_kernel::simulation::{Ending, Limits};
 use narthex_kernel::{Duration, Time};
 use serde_json::Value;
 
@@ -29,11 +33,13 @@ use crate::compose::Blueprint;
 use crate::config::{self, Machine};
 use crate::host_memory::{self, Estimate};
 use crate::node::{Ended, Node};
+use crate::partition::simulation;
 use crate::request::{Failure, RunRequest};
 
 pub use finished::{Effort, Finished, SCHEMA_VERSION};
 pub use monitor::{Explanation, Monitor};
 pub use progress::Progress;
+use running::Closed;
 pub use running::Running;
 
 /// The end of simulated time, some hundred days: no sum of instants and times
@@ -89,12 +95,12 @@ pub fn simulate(
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
-    let nodes = nodes(request, elf, &machine, interface, monitor)?;
-    let lookahead = machine.config.network.build().smallest_latency();
+    let (nodes, switches) = parts(request, elf, &machine, interface, monitor)?;
+    let lookahead = machine.config.network.lookahead();
     if lookahead.is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
-    let simulation = Simulation::new(nodes, lookahead).with_threads(threads);
+    let simulation = simulation(nodes, switches, lookahead).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running::new(simulation);
     let keep =
@@ -116,7 +122,7 @@ pub fn simulate(
         shortage.is_none() && observer(progress)
     });
     let windows = running.windows();
-    let (mut nodes, end, written) = running.close(&ending, observer);
+    let Closed { mut nodes, switches, end, written } = running.close(&ending, observer);
     monitor.end(end, &mut nodes, observer);
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
@@ -125,16 +131,16 @@ pub fn simulate(
         windows,
         instructions: nodes.iter().map(Node::retired).sum(),
         skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
-        events: nodes.iter().map(Node::events).sum(),
+        events: nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events)).sum(),
         checkpoints: keeper.map_or(0, |keeper| keeper.written()),
         threads,
     };
-    let mut finished = Finished { machine, interface, nodes, effort, end, written };
+    let mut finished = Finished { machine, interface, nodes, switches, effort, end, written };
     match ending {
         Ending::AllFinished => Ok(finished),
         Ending::Stopped { partition, .. } => Err(failure_of(&finished.nodes[partition])),
         Ending::NoProgress(_) => {
-            let explanation = monitor.no_progress(end, &mut finished.nodes);
+            let explanation = monitor.no_progress(end, &mut finished.nodes, &finished.switches);
             Err(no_progress(finished.document(request, elf), explanation, patience, end))
         }
         Ending::TimeLimit => {
@@ -144,14 +150,14 @@ pub fn simulate(
     }
 }
 
-/// The nodes of a run that is about to start.
-fn nodes(
+/// The nodes and the switches of a run that is about to start.
+fn parts(
     request: &RunRequest,
     elf: &[u8],
     machine: &Machine,
     interface: Attached,
     monitor: &mut dyn Monitor,
-) -> Result<Vec<Node>, Failure> {
+) -> Result<(Vec<Node>, Vec<Switch<Frame>>), Failure> {
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request).with_firmware_of(request)?;
     Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
@@ -161,7 +167,7 @@ fn nodes(
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
     monitor.start(&blueprint, &mut nodes)?;
-    Ok(nodes)
+    Ok((nodes, blueprint.switches()))
 }
 
 /// What there is to say about a run whose nodes hear from each other at once.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use narthex_cores::INTERRUPT_LINES;
-use narthex_interfaces::{Attachment, Device, DeviceSeat};
+use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
@@ -52,12 +52,16 @@ pub struct Shape {
     pub interconnects: Vec<InterconnectShape>,
     /// For each processor, the interconnects on which it sits.
     pub processors: Vec<Vec<InterconnectId>>,
+    /// The interconnects of processors without caches.
+    pub without_caches: Vec<InterconnectId>,
     /// For each memory, where it is.
     pub memories: Vec<MemoryPlace>,
     /// For each device, where each of its seats is.
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
+    /// Bytes that a block store of its processors carries.
+    pub stored_bytes: usize,
 }
 
 /// Where a memory is.
@@ -77,26 +81,27 @@ struct PlacedSeat {
 }
 
 impl MachineConfig {
-    /// What sits where in a node whose interface, a device with this many seats, is
-    /// attached there. `further` has the interconnects of the seats of other devices.
+    /// What sits where in a node with this interface, a device with this many seats.
+    /// `further` has the interconnects of the seats of other devices.
     ///
     /// # Errors
     /// If the machine's file does not say where each seat is, or a device is on an
     /// interconnect that the node lacks.
-    pub fn shape(
-        &self,
-        attachment: Attachment,
-        seats: usize,
-        further: &[&[String]],
-    ) -> Result<Shape, String> {
-        let place = self.node.place(attachment).ok_or_else(|| format!("the node has no {attachment}"))?;
+    pub fn shape(&self, interface: &Attached, seats: usize, further: &[&[String]]) -> Result<Shape, String> {
+        let attachment = interface.attachment;
+        let place = self.node.place(interface).ok_or_else(|| format!("the node has no {attachment}"))?;
         let place = match place[..] {
             [only] => vec![only; seats],
             _ if place.len() == seats => place,
             _ => {
                 let count = place.len();
+                let section = interface.name.send.model.section;
+                let key = match self.node.interface.seats.contains_key(section) {
+                    true => format!("seats.{section}.on"),
+                    false => "on".into(),
+                };
                 return Err(format!(
-                    "node.interface.on names {count} interconnects, and the interface has {seats} seats; \
+                    "node.interface.{key} names {count} interconnects, and the interface has {seats} seats; \
                      expected one for all of them or one for each"
                 ));
             }
@@ -119,10 +124,14 @@ impl MachineConfig {
             let path = path.filter(|_| part.runs == PROGRAM);
             std::iter::once(part.on.as_str()).chain(path).map(number).collect()
         };
-        let processors = self.processor_parts().into_iter().map(|(_, part)| of_processor(part));
+        let parts = self.processor_parts();
+        let without_caches = parts.iter().filter(|(_, part)| !part.has_caches());
+        let without_caches = without_caches.map(|(_, part)| number(&part.on)).collect();
+        let processors = parts.iter().map(|(_, part)| of_processor(part));
         Ok(Shape {
             interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
+            without_caches,
             memories: self
                 .node
                 .memories
@@ -134,6 +143,7 @@ impl MachineConfig {
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
+            stored_bytes: self.write_combining.as_ref().map_or(self.block(), |own| own.block).get() as usize,
         })
     }
 
@@ -212,6 +222,13 @@ impl Shape {
                 let (device, path) = (&placed.seat.name, &shape.name);
                 return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
             }
+            if self.without_caches.contains(&placed.on) && !placed.seat.is_engine {
+                let (device, bus) = (&placed.seat.name, &shape.name);
+                return Err(format!(
+                    "{device} takes part in coherence on the {bus}, whose processor has no caches: it would \
+                     not see what that writes to its memory"
+                ));
+            }
         }
         let numbered = self.interconnects.iter().enumerate();
         numbered
@@ -248,12 +265,34 @@ impl Shape {
         beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
     }
 
+    /// What a process accesses uncached beside the interface's part for it: the registers of
+    /// further devices that are its to use, and memories beside its own.
+    pub fn beside_interface(
+        &self,
+        devices: &[&dyn Device],
+        on: &[InterconnectId],
+        process: u8,
+    ) -> Vec<Range<u64>> {
+        let further = self.placed_seats(devices).into_iter().skip(self.devices[0].len());
+        let own = further.filter(|placed| on.contains(&placed.on) && placed.seat.process == process);
+        own.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+    }
+
     /// The memories with a range on a processor's interconnects, but for its own.
     pub fn local_memories(&self, on: &[InterconnectId]) -> Vec<Range<u64>> {
         let own = self.memory_of(on[0]);
         let others = (0..).map(MemoryId).zip(&self.memories).filter(|&(memory, _)| memory != own);
         let beside = others.filter(|(_, place)| place.on.iter().any(|here| on.contains(here)));
         beside.filter_map(|(_, place)| place.range.clone()).collect()
+    }
+
+    /// The memory with a range on the interconnect of a device's last seat, of which the
+    /// device has a port of its own; the first one, if there are several.
+    pub fn local_memory_of_device(&self, on: &[InterconnectId]) -> Option<MemoryId> {
+        let last = on.last()?;
+        let mut memories = (0..).zip(&self.memories);
+        let is_local = |place: &MemoryPlace| place.range.is_some() && place.on.contains(last);
+        memories.find(|(_, place)| is_local(place)).map(|(number, _)| MemoryId(number))
     }
 
     /// The interrupt lines of the processors that run firmware: a seat's lines lead to
@@ -352,19 +391,26 @@ impl Shape {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
         let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
         let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
-        let processors = processors.map(|seat| Seat { refuses: self.owners_refuse(on), ..seat });
-        let devices = seats.iter().filter(|placed| placed.on == on);
-        let devices = devices.map(|placed| Seat {
-            refuses: placed.seat.refuses || placed.seat.is_coherent && self.owners_refuse(on),
+        let owners_refuse = self.owners_refuse(on, seats);
+        let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
+        let here = || seats.iter().filter(|placed| placed.on == on);
+        let devices = here().map(|placed| Seat {
+            refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
             ..Seat::of_device(placed.agent, placed.seat.concern.clone())
         });
-        Seats::new(processors.chain(devices).collect())
+        let hides = here().any(|placed| placed.seat.hides_engines);
+        let engines = here().filter(|placed| hides && placed.seat.is_engine && !placed.seat.hides_engines);
+        let hidden = engines.map(|placed| placed.agent).collect();
+        Seats::new(processors.chain(devices).collect()).hiding(hidden)
     }
 
-    /// Whether the owners of dirty blocks refuse transactions on an interconnect.
-    fn owners_refuse(&self, on: InterconnectId) -> bool {
+    /// Whether the owners of dirty blocks refuse transactions on an interconnect: as a device
+    /// on it says, else as the machine does.
+    fn owners_refuse(&self, on: InterconnectId, seats: &[PlacedSeat]) -> bool {
+        let here = seats.iter().filter(|placed| placed.on == on);
+        let said = here.filter_map(|placed| placed.seat.dirty_owner).next();
         match &self.interconnects[usize::from(on.0)].kind {
-            InterconnectKind::SnoopingBus(config) => !config.dirty_owner.intervenes(),
+            InterconnectKind::SnoopingBus(config) => !said.unwrap_or(config.dirty_owner).intervenes(),
             InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
         }
     }
@@ -374,7 +420,7 @@ impl Shape {
     fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
         let shape = &self.interconnects[usize::from(on.0)];
         let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
-        if refusing.is_none() && !self.owners_refuse(on) {
+        if refusing.is_none() && !self.owners_refuse(on, seats) {
             return Ok(());
         }
         let name = &shape.name;
@@ -407,7 +453,11 @@ impl Shape {
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
                 let refuses = seats.iter().any(|seat| seat.refuses);
-                let bus = SnoopingBus::new(names, Bus::new(config, self.block_bytes), seats, map);
+                let bytes =
+                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
+                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
+                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
+                let bus = SnoopingBus::new(names, bus, seats, map);
                 let bus = match config.retry_cycles.filter(|_| refuses) {
                     Some(cycles) => bus.with_refusals(cycles),
                     None => bus,

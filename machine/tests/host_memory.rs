@@ -64,7 +64,7 @@ fn measure(machine: &str, interface: &str, nodes: u32, source: &str) -> Measured
     let blueprint = Blueprint::new(&machine.config, name, program, &request);
     let estimate = Estimate::of(&blueprint).expect("an estimate");
     let nodes = (0..nodes).map(|number| blueprint.node(number).expect("a node")).collect();
-    let mut simulation = Simulation::new(nodes, machine.config.network.build().smallest_latency());
+    let mut simulation = Simulation::new(nodes, machine.config.network.lookahead());
     let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
     assert_eq!(ending, Ending::AllFinished);
     let growth = resident_bytes().expect("it was there before").saturating_sub(before);

@@ -31,9 +31,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
-use crate::transaction::{BlockData, SnoopReply};
+use crate::transaction::{BlockData, SnoopReply, copy_block};
 
-use front::FRONT_WORDS;
+use front::{ORDER, Row};
 
 pub use config::Config;
 pub use soundness::Geometry;
@@ -53,6 +53,15 @@ pub struct Victim {
     pub dirty: bool,
 }
 
+/// What an access asks for that the cache does not allow.
+#[derive(Debug)]
+pub struct Miss {
+    /// What to ask the interconnect for.
+    pub request: Request,
+    /// The block that has left for it, and its bytes if its home has older ones.
+    pub left: Option<(u64, Option<BlockData>)>,
+}
+
 /// A coherent cache with data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -64,7 +73,8 @@ pub struct Cache {
     block_shift: u32,
     set_mask: u64,
     offset_mask: u64,
-    front: Vec<u64>,
+    /// For each set what is known of its most recent line, and the order of its ways.
+    front: Vec<Row>,
     tags: Vec<u64>,
     /// For each empty line the tag of the block that it lost; none if the cache
     /// does not snarf.
@@ -72,8 +82,6 @@ pub struct Cache {
     states: Vec<u8>,
     /// For each line the most that the front may answer, a [`Tag`].
     allowed: Vec<u8>,
-    /// For each set its ways from most to least recently used, four bits each.
-    recency: Vec<u64>,
     data: Vec<u8>,
 }
 
@@ -82,7 +90,8 @@ narthex_kernel::checked_when_read!(Cache);
 /// The lines and their order of replacement; the front follows from them.
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        (&self.recency, &self.lost).hash(hasher);
+        self.lost.hash(hasher);
+        self.front.iter().for_each(|row| row[ORDER].hash(hasher));
         for line in self.present() {
             (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
@@ -119,14 +128,18 @@ impl Cache {
             block_shift: block_bytes.trailing_zeros(),
             set_mask: sets as u64 - 1,
             offset_mask: block_bytes as u64 - 1,
-            front: vec![0; sets * FRONT_WORDS],
+            front: vec![[0, 0, 0, first_order]; sets],
             tags: vec![0; lines],
             lost: Vec::new(),
             states: vec![0; lines],
             allowed: vec![0; lines],
-            recency: if ways == 1 { Vec::new() } else { vec![first_order; sets] },
             data: vec![0; lines * block_bytes],
         }
+    }
+
+    /// The table that keeps it coherent.
+    pub fn protocol(&self) -> &'static Protocol {
+        self.protocol
     }
 
     /// Bytes in a block.
@@ -229,6 +242,18 @@ impl Cache {
         Some((self.block_in(line), self.empty_line(line)))
     }
 
+    /// As [`Cache::access`]; where the block is absent, what is in its place has left, and
+    /// comes with what to ask for, as from [`Cache::make_room`].
+    pub fn access_or_make_room(&mut self, address: u64, access: Access) -> Result<(), Miss> {
+        let Some(line) = self.line_that_lacks(self.set_of(address), self.tag_of(address)) else {
+            return self.access(address, access).map_err(|request| Miss { request, left: None });
+        };
+        let AccessAction::Ask(request) = self.protocol.access(State::Invalid, access) else { return Ok(()) };
+        let is_empty = self.tags[line] == 0;
+        let left = (!is_empty).then(|| (self.block_in(line), self.empty_line(line)));
+        Err(Miss { request, left })
+    }
+
     fn line_to_empty(&self, address: u64) -> Option<Line> {
         if self.find(address).is_some() {
             return None;
@@ -246,7 +271,7 @@ impl Cache {
     fn empty_line(&mut self, line: Line) -> Option<BlockData> {
         let is_dirty = self.line_state(line).is_dirty();
         let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));
-        self.set_state(line, State::Invalid);
+        self.forget(line);
         data
     }
 
@@ -289,17 +314,23 @@ impl Cache {
     }
 
     fn put(&mut self, line: Line, address: u64, state: State, data: Option<&[u8]>, most: Tag) {
+        if let Some(data) = data {
+            let start = line * self.block_bytes;
+            copy_block(&mut self.data[start..start + self.block_bytes], data);
+        }
+        self.describe(self.set_of(address), line, self.tag_of(address), state, most);
+    }
+
+    /// A line of a set has the block with this tag from now on, and is its most recent.
+    #[inline(always)]
+    fn describe(&mut self, set: usize, line: Line, tag: u64, state: State, most: Tag) {
         if let Some(lost) = self.lost.get_mut(line) {
             *lost = 0;
         }
-        self.tags[line] = self.tag_of(address);
-        if let Some(data) = data {
-            let start = line * self.block_bytes;
-            self.data[start..start + self.block_bytes].copy_from_slice(data);
-        }
+        self.tags[line] = tag;
         self.states[line] = state as u8;
         self.allowed[line] = most as u8;
-        self.make_most_recent(line);
+        self.write_row(set, line, (tag, state as u8, most as u8));
     }
 
     /// Answers another agent's transaction on the block at `address`.
@@ -384,7 +415,7 @@ impl Cache {
 
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
-        self.front.fill(0);
+        self.front.iter_mut().for_each(|row| row[..ORDER].fill(0));
         self.tags.fill(0);
         self.lost.fill(0);
         self.states.fill(0);
@@ -426,12 +457,14 @@ impl Cache {
         }
     }
 
+    #[inline(always)]
     fn set_of(&self, address: u64) -> usize {
         ((address >> self.block_shift) & self.set_mask) as usize
     }
 
     fn lines_of(&self, set: usize) -> std::ops::Range<Line> {
-        set * self.ways..(set + 1) * self.ways
+        let first = set * self.ways;
+        first..first + self.ways
     }
 
     fn find(&self, address: u64) -> Option<Line> {
@@ -460,50 +493,42 @@ impl Cache {
     }
 
     fn bytes_of(&self, address: u64) -> usize {
-        let line = self.find(address).expect("the block is present");
-        line * self.block_bytes + (address & self.offset_mask) as usize
+        self.place_of(address).expect("the block is present")
     }
 
     /// An empty line of the address's set, or its least recently used one.
     fn replaced_line(&self, address: u64) -> Line {
         let set = self.set_of(address);
         let lines = self.lines_of(set);
-        if let Some(way) = self.tags[lines.clone()].iter().position(|&tag| tag == 0) {
-            return lines.start + way;
-        }
-        match self.recency.get(set) {
-            Some(order) => lines.start + ((order >> (4 * (self.ways - 1))) & 15) as usize,
-            None => lines.start,
-        }
+        let empty = self.tags[lines.clone()].iter().position(|&tag| tag == 0);
+        lines.start + empty.unwrap_or_else(|| self.oldest_way(set))
+    }
+
+    #[inline(always)]
+    fn oldest_way(&self, set: usize) -> usize {
+        (self.front[set][ORDER] >> (4 * (self.ways - 1)) & 15) as usize
     }
 
     fn set_state(&mut self, line: Line, state: State) {
+        if state == State::Invalid {
+            return self.forget(line);
+        }
         self.states[line] = state as u8;
         self.refresh_front(line);
-        if state == State::Invalid {
-            self.tags[line] = 0;
-        }
+    }
+
+    /// A line that holds a block is empty from now on.
+    #[inline]
+    fn forget(&mut self, line: Line) {
+        let tag = std::mem::take(&mut self.tags[line]);
+        self.states[line] = State::Invalid as u8;
+        self.forget_front(self.set_of(tag), tag);
     }
 
     fn make_most_recent(&mut self, line: Line) {
-        let set = self.set_of(self.tags[line]);
-        if let Some(order) = self.recency.get_mut(set) {
-            let way = (line - set * self.ways) as u64;
-            *order = moved_to_front(*order, way);
-        }
-        self.write_front(line);
+        let described = (self.tags[line], self.states[line], self.allowed[line]);
+        self.write_row(self.set_of(described.0), line, described);
     }
-}
-
-/// `order` (four bits an entry, most recent lowest) with `way` moved to the front.
-fn moved_to_front(order: u64, way: u64) -> u64 {
-    let mut place = 0;
-    while (order >> place) & 15 != way {
-        place += 4;
-    }
-    let newer = order & ((1 << place) - 1);
-    let older = order & !(((1 << place) - 1) | (15 << place));
-    older | newer << 4 | way
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub struct HomeMemory {
 
 impl HomeMemory {
     /// The memory's part in a transaction for which no cache supplied the bytes.
-    #[inline]
+    #[inline(always)]
     pub fn answer(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
         if let Some(data) = &transaction.data {
             self.bytes.write(transaction.address, data);

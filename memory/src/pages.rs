@@ -23,6 +23,17 @@ pub enum PageKind {
     Device,
     /// The processor's own block buffers.
     BlockBuffers,
+    /// Device registers whose stores may be combined before they cross the interconnect.
+    Combining,
+    /// The local memory of a processor without caches: accesses are made at once.
+    Local,
+}
+
+impl PageKind {
+    /// Whether it has bytes that the processor may access at any alignment.
+    pub fn is_memory(self) -> bool {
+        matches!(self, PageKind::Cachable | PageKind::Local)
+    }
 }
 
 /// The attributes of a page.
@@ -46,6 +57,8 @@ impl PageAttributes {
     pub const READ_ONLY: PageAttributes = PageAttributes { writable: false, ..Self::DATA };
     /// Device registers.
     pub const DEVICE: PageAttributes = PageAttributes { kind: PageKind::Device, ..Self::DATA };
+    /// Device registers whose stores may be combined.
+    pub const COMBINING: PageAttributes = PageAttributes { kind: PageKind::Combining, ..Self::DATA };
     /// The processor's block buffers.
     pub const BLOCK_BUFFERS: PageAttributes = PageAttributes { kind: PageKind::BlockBuffers, ..Self::DATA };
 }

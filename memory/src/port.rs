@@ -10,7 +10,8 @@
 //!
 //! The `*_hit` methods are the hot path: they are inlined into the instruction
 //! handlers, do one compare against the set's most recently used line, and say
-//! nothing but yes or no. Everything else goes through the cold methods.
+//! nothing but yes or no. What they do not answer may be in the cache below, as near at
+//! hand (`*_late`). Everything else goes through the cold methods.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,18 @@ impl Late {
 }
 
 impl<T> Outcome<T> {
+    /// The same with another value.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Outcome::Done(value) => Outcome::Done(change(value)),
+            Outcome::Late(value, late) => Outcome::Late(change(value), late),
+            Outcome::Filling(value, register) => Outcome::Filling(change(value), register),
+            Outcome::UnderWay(register) => Outcome::UnderWay(register),
+            Outcome::Wait => Outcome::Wait,
+            Outcome::Fault(fault) => Outcome::Fault(fault),
+        }
+    }
+
     /// An access that is finished, late or not.
     pub fn finished(value: T, late: Option<Late>) -> Self {
         match late {
@@ -111,6 +124,17 @@ pub trait Port {
     /// Stores `value` if the most recently used line of its set may be written
     /// now; false (and nothing stored) otherwise.
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool;
+
+    /// What `load_hit` does not answer, if the cache below the first level has it, and
+    /// nothing else has to be looked at: the value, and how late it is.
+    fn load_late<const SIZE: usize>(&mut self, _address: u64) -> Option<(u64, Late)> {
+        None
+    }
+
+    /// The same for `store_hit`; none, and nothing stored, otherwise.
+    fn store_late<const SIZE: usize>(&mut self, _address: u64, _value: u64) -> Option<Late> {
+        None
+    }
 
     /// Whether an instruction at `address` can be fetched at once. Asked only
     /// when the program counter enters another line or after a taken branch.

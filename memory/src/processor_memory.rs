@@ -15,24 +15,27 @@
 //! overtake them, uncached loads and fences wait until the buffer is empty. A
 //! store that [`MOST_OVERTAKING`] transactions have overtaken goes first: a processor
 //! whose loop evicts its own blocks would never send it while another one keeps the
-//! bus. With a *blocking* machine the buffer is never used.
+//! bus. With a *blocking* machine the buffer is used only by what [`write_combining`] has
+//! combined.
 
 pub mod block_buffers;
 mod cache_blocks;
 mod functional;
+mod local;
 pub mod misses;
 mod port;
 pub mod second_level;
 mod store_buffer;
 mod tagged_memory;
 mod transactions;
+pub mod write_combining;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Duration;
 
-use crate::access_tags::AccessTags;
+use crate::access_tags::{AccessTags, Tag};
 use crate::cache::{self, Cache};
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
@@ -46,9 +49,11 @@ pub use store_buffer::{StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
 use cache_blocks::BlockOperation;
+use local::LocalMemory;
 use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
+use write_combining::{Posted, WriteCombining};
 
 narthex_kernel::statistics! {
     /// What a processor asked of the memory below its caches.
@@ -106,8 +111,9 @@ struct Uncached {
 /// The access for which the processor has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Pending {
-    /// A block is needed in the data cache with this right.
-    Data { address: u64, access: Access },
+    /// A block is needed in the data cache with this right; its page lets the accesses
+    /// after that be fast up to `most`.
+    Data { address: u64, access: Access, most: Tag },
     /// The same for a store that is made only while the block is reserved.
     Conditional { address: u64 },
     /// A block is needed in the instruction cache.
@@ -155,7 +161,11 @@ pub struct ProcessorMemory {
     second: Option<Box<SecondLevel>>,
     /// None: the processor waits for each of its misses.
     misses: Option<Box<MissRegisters>>,
-    store_buffer: VecDeque<Uncached>,
+    /// None: the processor has caches.
+    local: Option<LocalMemory>,
+    store_buffer: VecDeque<Posted>,
+    /// None: uncached stores are not combined.
+    combining: Option<Box<WriteCombining>>,
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
@@ -201,7 +211,9 @@ impl ProcessorMemory {
             instructions: instructions.map(Cache::new),
             second: None,
             misses: None,
+            local: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
+            combining: None,
             overtaking: 0,
             posted_limit,
             loses_bytes: false,
@@ -226,7 +238,9 @@ impl ProcessorMemory {
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| misses.count());
-        let rest = (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses);
+        let combining = self.combining.as_ref().map(|combining| combining.fixed());
+        let rest =
+            (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
     }
 
@@ -296,7 +310,14 @@ impl ProcessorMemory {
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (self.overtaking, &self.block_buffers, &self.tags, self.code_version, self.code_removals)
+        (
+            &self.combining,
+            self.overtaking,
+            &self.block_buffers,
+            &self.tags,
+            self.code_version,
+            self.code_removals,
+        )
             .hash(hasher);
     }
 
@@ -309,7 +330,7 @@ impl ProcessorMemory {
     }
 
     /// The port that the processor sees while it runs.
-    pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a MainMemory) -> ProcessorPort<'a> {
+    pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a mut MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory }
     }
 

@@ -57,6 +57,13 @@ impl Config {
         }
         problems
     }
+
+    /// Memory of the host that its lines take once each has held a block, of this size.
+    pub fn host_bytes(&self, block: Bytes) -> u64 {
+        let lines = self.size.as_u64() / block.as_u64();
+        let sets = lines / u64::from(self.associativity);
+        lines * size_of::<Line>() as u64 + sets * size_of::<Vec<Line>>() as u64
+    }
 }
 
 narthex_kernel::statistics! {
@@ -144,6 +151,7 @@ impl ThirdLevel {
             return Brought { was_here: true, pushes_out_dirty: false };
         }
         let victim = if set.len() == self.ways { set.pop() } else { None };
+        set.reserve_exact(self.ways - set.len());
         set.insert(0, Line { block, is_dirty: is_written });
         let pushes_out_dirty = victim.is_some_and(|line| line.is_dirty);
         self.statistics.written_back.add(pushes_out_dirty.into());
@@ -208,6 +216,24 @@ mod tests {
         assert_eq!(nanoseconds(cache.read(at(1_200), 0x40, MEMORY)), 70 + 120);
         assert_eq!(cache.statistics.written_back.get(), 1);
         assert_eq!(nanoseconds(cache.read(at(1_201), 0x100, MEMORY)), 30, "a hit waits for nothing");
+    }
+
+    #[test]
+    fn its_lines_take_the_memory_that_was_estimated() {
+        for ways in [1, 2, 16] {
+            let config = Config {
+                size: Bytes::new(64 * 1024),
+                associativity: ways,
+                access_time: Duration::from_ns(30),
+            };
+            let mut cache = ThirdLevel::new(&config, 64);
+            for address in (0..64 * 1024).step_by(64) {
+                cache.read(at(0), address, MEMORY);
+            }
+            let lines: usize = cache.sets.iter().map(|set| set.capacity() * size_of::<Line>()).sum();
+            let taken = lines + cache.sets.len() * size_of::<Vec<Line>>();
+            assert_eq!(config.host_bytes(Bytes::new(64)), taken as u64, "{ways} ways");
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl BlockData {
 
     /// A block with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self::filled_by(bytes.len(), |block| block.copy_from_slice(bytes))
+        Self::filled_by(bytes.len(), |block| copy_block(block, bytes))
     }
 
     /// A block of `length` bytes, each of which `fill` writes.
@@ -119,6 +119,15 @@ impl<'de> Deserialize<'de> for BlockData {
 impl std::fmt::Debug for BlockData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "block of {} bytes", self.len())
+    }
+}
+
+/// Copies a block of bytes, in line where it has the usual length.
+#[inline(always)]
+pub(crate) fn copy_block(target: &mut [u8], source: &[u8]) {
+    match (<&mut [u8; 64]>::try_from(&mut *target), <&[u8; 64]>::try_from(source)) {
+        (Ok(target), Ok(source)) => *target = *source,
+        _ => target.copy_from_slice(source),
     }
 }
 

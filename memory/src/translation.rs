@@ -54,6 +54,7 @@ impl Translation {
     }
 
     /// Where an address of the process lies in the node.
+    #[inline]
     pub fn to_node(&self, address: u64) -> u64 {
         if self.common.contains(&address) { address } else { self.base + self.frames.of(address) }
     }

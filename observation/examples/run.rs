@@ -8,14 +8,15 @@
 //! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
 //! `TRACE=FILE` writes a timeline, of `TRACE_NODES`, from `TRACE_FROM` to `TRACE_TO`.
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
-//! executes wait loops, `NODES=1` prints the statistics of each node. What the run cost the host is
+//! executes wait loops, `FIRMWARE=NAME=FILE` gives firmware, `NODES=1` prints the statistics of each node. What the run cost the host is
 //! the last line of the error output, as JSON behind `host: `.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use narthex_machine::{CheckpointRequest, Effort, Progress, RunRequest};
+use narthex_machine::{CheckpointRequest, Effort, FirmwareFile, Progress, RunRequest};
 use narthex_observation::{TraceRequest, run_measured};
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
-        firmware: Default::default(),
+        firmware: firmware(),
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
             file: file.into(),
             every: std::env::var("EVERY").ok(),
@@ -87,6 +88,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code as u8)
         }
     }
+}
+
+/// The firmware that the environment names, if its file can be read.
+fn firmware() -> BTreeMap<String, FirmwareFile> {
+    let given = std::env::var("FIRMWARE").unwrap_or_default();
+    let named = given.split_once('=').and_then(|(name, file)| Some((name, file, std::fs::read(file).ok()?)));
+    named
+        .into_iter()
+        .map(|(name, file, elf)| (name.into(), FirmwareFile { file: file.into(), elf }))
+        .collect()
 }
 
 /// What a run cost the host, and the guest's pages that it had to keep.

@@ -16,6 +16,8 @@ pub mod explain;
 pub mod hang;
 pub mod trace;
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::Time;
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
@@ -87,7 +89,12 @@ impl Monitor for Observation<'_> {
         }
     }
 
-    fn no_progress(&mut self, at: Time, nodes: &mut [Node]) -> Option<Explanation> {
-        Some(Hang::of(nodes, at).explanation())
+    fn no_progress(
+        &mut self,
+        at: Time,
+        nodes: &mut [Node],
+        switches: &[Switch<Frame>],
+    ) -> Option<Explanation> {
+        Some(Hang::of(nodes, switches, at).explanation())
     }
 }

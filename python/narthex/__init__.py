@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from narthex.explanation import Explanation, explain
     from narthex.fitting import fit_logp
     from narthex.listing import catalogue, parameters
+    from narthex.loads import NetworkLoad, network
     from narthex.results import Result, load
     from narthex.running import run
     from narthex.sweeps.execution import sweep
@@ -49,6 +50,7 @@ __all__ = [
     "Experiments",
     "Explanation",
     "NarthexError",
+    "NetworkLoad",
     "Outcome",
     "Result",
     "catalogue",
@@ -58,6 +60,7 @@ __all__ = [
     "explain",
     "fit_logp",
     "load",
+    "network",
     "parameters",
     "plot_sweep",
     "run",
@@ -78,6 +81,8 @@ _HOMES = {
     "explain": "narthex.explanation",
     "fit_logp": "narthex.fitting",
     "load": "narthex.results",
+    "network": "narthex.loads",
+    "NetworkLoad": "narthex.loads",
     "parameters": "narthex.listing",
     "plot_sweep": "narthex.sweeps.plots",
     "run": "narthex.running",

@@ -18,6 +18,7 @@ RANGES = {
     "threads": range(1, 1_024 + 1),
     "jobs": range(1, 1_024 + 1),
     "bytes": range(65_536 + 1),
+    "cycles": range(1, 100_000_000 + 1),
     "states": range(1, 1 << 63),
     "evictions": range(1 << 32),
 }

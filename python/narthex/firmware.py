@@ -10,6 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,15 @@ def request(
 
 def _has_none(machine: str, settings: Settings) -> bool:
     """Tell whether a machine is one of those without firmware, before it is read."""
-    presets = [entry["name"] for entry in json.loads(_native.list("machines"))]
     changes = arguments.settings(settings)
-    return machine in presets and not any(each.startswith("node.") for each in changes)
+    return machine in _without_firmware() and not any(each.startswith("node.") for each in changes)
+
+
+@cache
+def _without_firmware() -> frozenset[str]:
+    """Return the built-in machines whose processors run no firmware."""
+    presets = [entry["name"] for entry in json.loads(_native.list("machines"))]
+    return frozenset(preset for preset in presets if not names_in(preset))
 
 
 def _named(given: Firmware, wanted: list[str], machine: str) -> dict[str, Path]:

@@ -111,6 +111,47 @@ class Piece(TypedDict):
     text: str
 
 
+# A key `from` cannot stand in a class.
+Link = TypedDict(
+    "Link",
+    {"from": str, "to": str, "parcels": Whole, "bytes": Whole, "busy": Whole, "waited": Whole},
+)
+"""A link of a network of switches."""
+
+Queue = TypedDict(
+    "Queue", {"switch": str, "from": str, "parcels": Whole, "most_bytes": Whole, "byte_ns": Whole}
+)
+"""The buffers of a switch behind one link."""
+
+
+class Latency(TypedDict):
+    """How long parcels took."""
+
+    count: Whole
+    sum: Whole
+    minimum: Whole | None
+    maximum: Whole | None
+    buckets: list[tuple[Whole, Whole]]
+
+
+class NetworkStatistics(TypedDict):
+    """What the nodes' ends of a network saw together."""
+
+    parcels_handed_over: Whole
+    parcels_arrived: Whole
+    network_latency: Latency
+
+
+class Network(TypedDict):
+    """What a network of switches saw."""
+
+    switches: Whole
+    statistics: NetworkStatistics
+    links: Annotated[list[Link], msgspec.Meta(min_length=1)]
+    queues: list[Queue]
+    bytes_from: list[list[Whole]]
+
+
 class Run(TypedDict):
     """The document of a run."""
 
@@ -127,6 +168,7 @@ class Run(TypedDict):
     statistics: NotRequired[dict[str, Description]]
     nodes: Annotated[list[Node], msgspec.Meta(min_length=1)]
     output: list[Piece]
+    network: NotRequired[Network]
 
 
 class Rank(TypedDict):

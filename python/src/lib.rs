@@ -11,7 +11,7 @@
 
 use narthex_checking::interface::InterfaceCheck;
 use narthex_cores::linux::Program;
-use narthex_machine::{Failure, OutputStream, Progress, RunRequest};
+use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
 use narthex_observation::{ExplainRequest, TraceRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -152,6 +152,17 @@ fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>
     })
 }
 
+/// The network of a machine alone, under synthetic load; the measurements' document.
+///
+/// `request` is a JSON `NetworkRequest`. `observer(done, simulated_time_ps)` is called
+/// now and then; the measurements end early when it returns a false value or raises.
+#[pyfunction]
+#[pyo3(signature = (request, observer=None))]
+fn network_load(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: NetworkRequest = parse(py, "network under load", request)?;
+    observed(py, observer, |tell| narthex_machine::network_load(&request, &mut |done, _| tell(done)))
+}
+
 /// Explores every state of a coherence protocol; the report's document.
 #[pyfunction]
 fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
@@ -282,6 +293,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_program, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(network_load, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;

@@ -35,6 +35,7 @@ MACHINES = [
     *[("hpca98", interface, nodes) for nodes in (1, 4, 5) for interface in INTERFACES],
     ("isca96", "CNI512Q on io-bus", 4),
     ("smp", "CNI512Q", 2),
+    ("cluster", "CNI32Qm", 16),
 ]
 
 NOT_COMPARED = ("ns", "us", "ms", "s", "messages")

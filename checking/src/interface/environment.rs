@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use narthex_fabrics::flow_control::{Arrival, Emitted, FlowControl, Limit, Occupancy, State, Statistics};
 use narthex_fabrics::networks::Network;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, Placement, Rank};
-use narthex_kernel::{Duration, Time};
+use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Packet, Placement, Rank, Sending};
+use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::messages;
@@ -88,13 +88,14 @@ impl Environment {
         let left = port.of_process(0).waiting();
         self.waiting.drain(..self.waiting.len() - left);
         let mut verdict = Ok(());
-        port.departures(Time::ZERO, |(_, _, frame)| {
+        let see = |frame: &Frame, _destination| {
             let Frame::Data(packet) = frame else { return };
             let judged = judge(self.taken, packet.header, &packet.payload);
             self.taken += 1;
             self.room -= 1;
             verdict = std::mem::replace(&mut verdict, Ok(())).and(judged);
-        });
+        };
+        port.departures(Time::ZERO, see, |_| {});
         verdict
     }
 }
@@ -155,11 +156,7 @@ impl FlowControl for Gate {
 struct Wire;
 
 impl Network for Wire {
-    fn smallest_latency(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn arrival(&mut self, now: Time, _destination: NodeId, _frame: &Frame) -> Time {
-        now
+    fn send(&mut self, _now: Time, _destination: NodeId, _frame: Frame) -> Option<Sending<Frame>> {
+        None
     }
 }

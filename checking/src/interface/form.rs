@@ -74,7 +74,7 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
             full.interfaces.entry(model.section).or_insert_with(model.sample);
         }
         let small = || format!("'{asked}' has no form that is small enough to be checked");
-        full.build_interface(asked).err().unwrap_or_else(small)
+        full.build_halves(asked).err().unwrap_or_else(small)
     })
 }
 
@@ -109,14 +109,14 @@ fn with_least_numbers(interface: &Attached, config: &MachineConfig) -> Option<Ma
 
 /// Whether the interface can be built and its queues have enough entries.
 fn will_do(interface: &Attached, config: &MachineConfig) -> bool {
-    config.build_interface(interface).is_ok_and(|interface| {
+    config.build_halves(interface).is_ok_and(|interface| {
         interface.layouts(0).iter().all(|layout| matches!(layout.entries, 0 | ENTRIES..))
     })
 }
 
 /// The entries of the longer queue.
 pub fn most_entries(interface: &Attached, config: &MachineConfig) -> u64 {
-    let interface = config.build_interface(interface).expect("it has been built before");
+    let interface = config.build_halves(interface).expect("it has been built before");
     interface.layouts(0).iter().map(|layout| layout.entries).max().unwrap_or(0)
 }
 

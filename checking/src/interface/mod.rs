@@ -114,6 +114,9 @@ pub fn check(
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
     let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
+    if asked.name.send.model.makes_devices() {
+        return check_device(&asked, &machine.config, request, observe);
+    }
     let (interface, config) = form::small(&asked, &machine.config)
         .map_err(|problem| Failure::usage(format!("{}: {problem}", request.machine)))?;
     let mut report = Report {
@@ -155,6 +158,31 @@ pub fn check(
     }
     report.elapsed_us = started.elapsed().as_micros() as u64;
     Ok(report)
+}
+
+/// A whole device is explored by a program of the checker: that of Eager Data Transfer,
+/// which has a protocol of its own.
+fn check_device(
+    asked: &Attached,
+    machine: &MachineConfig,
+    request: &InterfaceCheck,
+    observe: &mut dyn FnMut(usize) -> bool,
+) -> Result<Report, Failure> {
+    let (name, model) = (asked.name.to_string(), asked.name.send.model);
+    (model.attaches)(asked.attachment).map_err(|reason| {
+        Failure::usage(format!("'{name}' cannot be attached to {}: {reason}", asked.attachment))
+    })?;
+    let writes_home = match name.as_str() {
+        "EDT" => false,
+        "EDT+DmaReceive" => true,
+        _ => {
+            return Err(Failure::usage(format!(
+                "'{name}' has no coherence protocol of its own to be checked; EDT and EDT+DmaReceive have, and \
+                 `narthex check protocol` checks the caches' one"
+            )));
+        }
+    };
+    crate::eager::check((&name, writes_home), machine, request.without.as_deref(), request.limit, observe)
 }
 
 /// What the program does, for queues of `entries` entries; and in words. In one
@@ -217,7 +245,7 @@ impl Checked<'_> {
 
     /// The interface, without what is to be left out.
     fn interface(&self) -> Result<Interface, Failure> {
-        let interface = self.blueprint()?.build_interface()?;
+        let interface = self.blueprint()?.build_halves()?;
         match self.without {
             Some(rule) => interface.without(rule).map_err(Failure::usage),
             None => Ok(interface),
@@ -226,8 +254,8 @@ impl Checked<'_> {
 
     /// The interconnects of the node, and where its processor sits.
     fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
-        let attachment = self.interface.attachment;
-        let shape = self.config.shape(attachment, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let config = self.config.of_run(&self.interface);
+        let shape = config.shape(&self.interface, interface.seats().len(), &[]).map_err(Failure::usage)?;
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
             let machine = self.machine;

@@ -145,15 +145,15 @@ impl Executor {
         guest.next = None;
         let mut may_access = steps;
         while guest.doing == ProcessorState::Ready {
+            let until = self.processor.now() + self.processor_time();
             let mut port = CheckedPort {
                 memory: &mut guest.memory,
-                shared: guest.caches.port(&self.pages, &self.code_memory),
+                shared: guest.caches.port(&self.pages, &mut self.code_memory),
                 private: &self.private,
                 may_access,
                 access: None,
                 stopped_at: None,
             };
-            let until = self.processor.now() + self.processor_time();
             let stop = self.processor.run(&mut port, until);
             may_access = port.may_access;
             guest.next = port.stopped_at;

@@ -145,8 +145,13 @@ impl<'a> Step<'a> {
         let world = &mut self.world;
         let (mut network, mut timers, mut faults) = (world.network.port(), Vec::new(), Vec::new());
         let now = world.clocks[half].tick();
-        let mut context =
-            Context { now, network: network.of_process(0), timers: &mut timers, faults: &mut faults };
+        let mut context = Context {
+            now,
+            network: network.of_process(0),
+            local_memory: None,
+            timers: &mut timers,
+            faults: &mut faults,
+        };
         let result = call(&mut *world.interface.halves[half], &mut context);
         world.clocks[half].await_all(timers);
         let before = world.network.taken;

@@ -186,6 +186,7 @@ impl World {
                 let mut context = Context {
                     now: clock.now,
                     network: port.of_process(0),
+                    local_memory: None,
                     timers: &mut Vec::new(),
                     faults: &mut Vec::new(),
                 };

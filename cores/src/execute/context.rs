@@ -5,7 +5,7 @@ use narthex_memory::Port;
 use super::core::Extension;
 use super::slow::{fetch_target, horizon, horizon_at_target, load_slowly, store_slowly};
 use super::{Core, Exit, Table};
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
+use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::Stop;
 use crate::timing::{Class, Timing, Unit};
 
@@ -261,7 +261,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         if T::TIMED {
             let pc = self.core.pc_of(target);
             // The first instruction of a line asks for its line by itself.
-            if !self.core.is_fetched(pc) && !pc.is_multiple_of(FETCH_BLOCK_BYTES) {
+            if !self.core.is_fetched(pc) && !self.core.begins_line(pc) {
                 if !self.port.fetch_hit(pc) {
                     return fetch_target(self.core, target, self.port, t, count, self.table);
                 }

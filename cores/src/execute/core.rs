@@ -10,7 +10,7 @@ use crate::code::{Block, CodeView};
 use crate::extensions::LEAVE;
 use crate::float::Flags;
 use crate::float::host::host_fuses;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
+use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
 use crate::traps::TrapRegisters;
@@ -102,6 +102,8 @@ pub(crate) struct Core<T> {
     pub entering: bool,
     /// The line fetched last in this run: it hits again.
     pub fetched_line: u64,
+    /// Bytes in a line, less one: the place of an address in its line.
+    pub line_mask: u64,
     pub exit: Exit,
     pub code: CodeView,
     /// The clock of its slots.
@@ -118,6 +120,8 @@ pub(crate) struct Core<T> {
     pub started: Option<u8>,
     /// For each miss register the load that is under way.
     pub expected: [Option<Expected>; MOST_MISSES],
+    /// How many those are.
+    pub loads_under_way: usize,
 }
 
 /// A load that is under way: what becomes of its value.
@@ -163,13 +167,19 @@ impl<T: Timing> Core<T> {
     /// Whether `pc` is in the line fetched last.
     #[inline(always)]
     pub fn is_fetched(&self, pc: u64) -> bool {
-        pc ^ self.fetched_line < FETCH_BLOCK_BYTES
+        pc ^ self.fetched_line <= self.line_mask
     }
 
     /// Notes that the line of `pc` was fetched.
     #[inline(always)]
     pub fn fetched(&mut self, pc: u64) {
-        self.fetched_line = pc & !(FETCH_BLOCK_BYTES - 1);
+        self.fetched_line = pc & !self.line_mask;
+    }
+
+    /// Whether a line begins at `pc`.
+    #[inline(always)]
+    pub fn begins_line(&self, pc: u64) -> bool {
+        pc & self.line_mask == 0
     }
 
     /// Whether a cursor keeps its invariant: it is at a slot of the block in the
@@ -244,6 +254,7 @@ impl<T: Timing> Core<T> {
         let Some(miss_register) = self.started.take() else { return false };
         self.timing.occupy(Unit::Memory, at, Class::Load);
         self.expected[usize::from(miss_register)] = Some(Expected { rd, extension });
+        self.loads_under_way += 1;
         if rd != SINK {
             self.timing.expect(rd);
         }
@@ -252,7 +263,7 @@ impl<T: Timing> Core<T> {
 
     /// Whether any load is under way.
     pub fn expects(&self) -> bool {
-        self.expected.iter().any(Option::is_some)
+        self.loads_under_way > 0
     }
 
     /// Whether an operation needs, or overwrites, a value that is on its way; then the

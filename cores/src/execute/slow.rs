@@ -7,7 +7,7 @@ use narthex_memory::Port;
 use super::context::Extend;
 use super::{Context, Core, Exit, Table};
 use crate::decode::ENTERS_LINE;
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation, SINK};
+use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::{FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
 
@@ -82,7 +82,7 @@ pub(super) fn enter_line<P: Port, T: Timing>(
     if t >= core.until {
         return horizon(core, cursor, port, t, count, table);
     }
-    let line = line_entered(core.pc_of(cursor));
+    let line = line_entered(core.pc_of(cursor), core.line_mask);
     let mut t = t;
     if !core.is_fetched(line) {
         if !port.fetch_hit(line) {
@@ -99,8 +99,8 @@ pub(super) fn enter_line<P: Port, T: Timing>(
 
 /// The line that the instruction at `pc` enters: its own, or the next one if it
 /// lies in both.
-fn line_entered(pc: u64) -> u64 {
-    (pc + 2) & !(FETCH_BLOCK_BYTES - 1)
+fn line_entered(pc: u64, line_mask: u64) -> u64 {
+    (pc + 2) & !line_mask
 }
 
 /// The target of a branch is not in the most recently used line.
@@ -154,6 +154,12 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
 ) {
     let Operation { rd, rs1, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+    if let Some((value, late)) = port.load_late::<SIZE>(address) {
+        core.registers[rd as usize] = E::extend::<SIZE>(value);
+        core.timing.occupy(Unit::Memory, at, Class::Load);
+        core.timing.come_late(rd, at, late);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+    }
     let Some(value) = load_through(core, port, address, SIZE) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
             return core.save(cursor, at, count);
@@ -191,6 +197,11 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
     let Operation { rs1, rs2, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
     let value = core.registers[rs2 as usize];
+    if let Some(late) = port.store_late::<SIZE>(address, value) {
+        core.timing.occupy_with_store(at);
+        core.timing.come_late(SINK, at, late);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+    }
     if !store_through(core, port, address, SIZE, value) {
         return core.save(cursor, at, count);
     }

@@ -12,30 +12,28 @@
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
 
+// Its answers, and the calls by what they concern.
 mod answer;
+mod facts;
+mod memory;
+mod streams;
 mod threads;
 
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 
-use answer::{
-    EBADF, EFAULT, EINVAL, ENODEV, ENOENT, ENOMEM, ENOSYS, ENOTTY, ESPIPE, ESRCH, ETIMEDOUT, Error,
-};
+use answer::{EFAULT, EINVAL, ENOENT, ENOMEM, ENOSYS, ESPIPE, ESRCH, ETIMEDOUT, Error};
 
-use super::address_space::{AddressSpace, MEMORY_LIMIT_BYTES, STACK_BYTES, Wanted};
+use super::address_space::AddressSpace;
 use super::numbers::{name, signal_name};
 use super::threads::{PROCESS, Threads};
-use super::{GuestMemory, Protection, fill_random};
+use super::{GuestMemory, Protection};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
 use std::collections::BTreeSet;
 
-/// The most that one call writes; a program calls again for the rest.
-const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
-/// The descriptor of the first device, behind the three streams.
-const FIRST_DEVICE: u64 = 3;
 /// The only user and group.
 const USER: i64 = 1000;
 
@@ -214,52 +212,6 @@ impl<M: GuestMemory> Call<'_, M> {
         }
     }
 
-    // Output and the end.
-
-    /// Input is always at its end.
-    fn read_nothing(&self) -> Answer {
-        if self.a[0] == 0 { done(()) } else { Err(EBADF) }
-    }
-
-    fn write(&mut self) -> Answer {
-        let stream = self.output_stream()?;
-        let bytes = self.bytes(self.a[1], self.a[2].min(OUTPUT_LIMIT_BYTES))?;
-        Ok(output(stream, bytes))
-    }
-
-    /// Writes the pieces up to the first that is out of reach.
-    fn write_vector(&mut self) -> Answer {
-        let stream = self.output_stream()?;
-        let count = self.a[2];
-        if count > 1024 {
-            return Err(EINVAL);
-        }
-        let mut bytes: Vec<u8> = Vec::new();
-        for index in 0..count {
-            let room = OUTPUT_LIMIT_BYTES - bytes.len() as u64;
-            match self.vector_piece(index, room) {
-                Ok(piece) => bytes.extend(piece),
-                Err(_) if !bytes.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(output(stream, bytes))
-    }
-
-    fn vector_piece(&mut self, index: u64, room: u64) -> Result<Vec<u8>, Error> {
-        let entry = self.a[1].checked_add(16 * index).ok_or(EFAULT)?;
-        let (address, length) = (self.word(entry)?, self.word(entry.wrapping_add(8))?);
-        self.bytes(address, length.min(room))
-    }
-
-    fn output_stream(&self) -> Result<OutputStream, Error> {
-        match self.a[0] {
-            1 => Ok(OutputStream::Output),
-            2 => Ok(OutputStream::Error),
-            _ => Err(EBADF),
-        }
-    }
-
     /// A signal to the process itself: one whose default is to be ignored
     /// does nothing, every other ends it.
     fn signal(&self, process: u64, signal: u64) -> Answer {
@@ -275,210 +227,6 @@ impl<M: GuestMemory> Call<'_, M> {
         }
         let name = signal_name(signal).unwrap_or("a signal");
         Ok(Effect::Killed { signal, name }.into())
-    }
-
-    // Memory.
-
-    fn set_break(&mut self) -> CallResult {
-        let before = self.calls.space.program_break();
-        let after = self.calls.space.set_break(self.memory, self.a[0]);
-        CallResult::from(after as i64).over(before.abs_diff(after))
-    }
-
-    fn unmap(&mut self) -> Answer {
-        self.calls.space.unmap(self.memory, self.a[0], self.a[1])?;
-        Ok(CallResult::from(0).over(self.a[1]))
-    }
-
-    fn map(&mut self) -> Answer {
-        const FIXED: u64 = 0x10;
-        const ANONYMOUS: u64 = 0x20;
-        const FIXED_IF_FREE: u64 = 0x10_0000;
-        let [address, length, protection, flags, ..] = self.a;
-        if flags & ANONYMOUS == 0 {
-            return Err(ENODEV);
-        }
-        let wanted = match (flags & FIXED != 0, flags & FIXED_IF_FREE != 0) {
-            (_, true) => Wanted::ExactlyIfFree(address),
-            (true, false) => Wanted::Exactly(address),
-            (false, false) => Wanted::Anywhere,
-        };
-        let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
-        Ok(CallResult::from(address as i64).over(length))
-    }
-
-    fn protect(&mut self) -> Answer {
-        let protection = protection_of(self.a[2]);
-        self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?;
-        Ok(CallResult::from(0).over(self.a[1]))
-    }
-
-    fn advise(&mut self) -> Answer {
-        const DONT_NEED: u64 = 4;
-        if self.a[2] != DONT_NEED {
-            return done(());
-        }
-        self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
-        Ok(CallResult::from(0).over(self.a[1]))
-    }
-
-    // Time, randomness and facts about the machine.
-
-    /// All clocks show simulated time, which began at zero in 1970.
-    fn clock(&mut self) -> Answer {
-        if self.a[0] > 7 {
-            return Err(EINVAL);
-        }
-        self.put_words(self.a[1], &[self.now_ns / 1_000_000_000, self.now_ns % 1_000_000_000])
-    }
-
-    fn clock_resolution(&mut self) -> Answer {
-        match (self.a[0], self.a[1]) {
-            (8.., _) => Err(EINVAL),
-            (_, 0) => done(()),
-            (_, address) => self.put_words(address, &[0, 1]),
-        }
-    }
-
-    fn time_of_day(&mut self) -> Answer {
-        let microseconds = self.now_ns / 1_000;
-        self.put_words(self.a[0], &[microseconds / 1_000_000, microseconds % 1_000_000])
-    }
-
-    fn random(&mut self) -> Answer {
-        let length = self.a[1].min(OUTPUT_LIMIT_BYTES);
-        self.check(self.a[0], length, Protection { write: true, ..Protection::NONE })?;
-        let mut bytes = vec![0; length as usize];
-        fill_random(&mut self.calls.randomness, &mut bytes);
-        self.put(self.a[0], &bytes)?;
-        Ok((length as i64).into())
-    }
-
-    fn system_name(&mut self) -> Answer {
-        const FIELD_BYTES: usize = 65;
-        const FIELDS: [&str; 6] = ["Linux", "narthex", "6.1.0", "#1", "riscv64", "(none)"];
-        let mut bytes = [0; 6 * FIELD_BYTES];
-        for (field, text) in bytes.chunks_mut(FIELD_BYTES).zip(FIELDS) {
-            field[..text.len()].copy_from_slice(text.as_bytes());
-        }
-        self.put(self.a[0], &bytes).and_then(done)
-    }
-
-    fn system_information(&mut self) -> Answer {
-        let mut words = [0; 14];
-        words[0] = self.now_ns / 1_000_000_000;
-        (words[4], words[5]) = (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES);
-        (words[10], words[13]) = (1, 1); // one process; sizes are in bytes
-        self.put_words(self.a[0], &words)
-    }
-
-    /// The stack is limited, nothing else is; limits cannot be changed.
-    fn limits(&mut self) -> Answer {
-        const STACK: u64 = 3;
-        let limit = if self.a[1] == STACK { STACK_BYTES } else { u64::MAX };
-        if self.a[3] == 0 { done(()) } else { self.put_words(self.a[3], &[limit, limit]) }
-    }
-
-    /// A thread may run on any of its process's processors.
-    fn affinity(&mut self) -> Answer {
-        if self.a[1] < 8 {
-            return Err(EINVAL);
-        }
-        self.put_words(self.a[2], &[u64::MAX >> (64 - self.calls.threads.most().min(64))])?;
-        Ok(8.into())
-    }
-
-    // The three streams, and files that do not exist.
-
-    fn stream(&self) -> Result<(), Error> {
-        if self.a[0] <= 2 { Ok(()) } else { Err(EBADF) }
-    }
-
-    fn stream_or(&self, error: Error) -> Error {
-        self.stream().err().unwrap_or(error)
-    }
-
-    /// Streams are pipes: C libraries then write in large pieces.
-    fn stream_status(&mut self, descriptor: u64, address: u64) -> Answer {
-        const PIPE_READ_WRITE: u32 = 0o010_600;
-        if descriptor > 2 {
-            return Err(EBADF);
-        }
-        let mut status = [0; 128];
-        status[16..20].copy_from_slice(&PIPE_READ_WRITE.to_le_bytes());
-        status[20] = 1; // one link
-        status[24..28].copy_from_slice(&(USER as u32).to_le_bytes());
-        status[28..32].copy_from_slice(&(USER as u32).to_le_bytes());
-        status[56..60].copy_from_slice(&4096u32.to_le_bytes());
-        self.put(address, &status).and_then(done)
-    }
-
-    fn file_status(&mut self) -> Answer {
-        const EMPTY_PATH: u64 = 0x1000;
-        let path = self.text(self.a[1])?;
-        match path.is_empty() && self.a[3] & EMPTY_PATH != 0 {
-            true => self.stream_status(self.a[0], self.a[2]),
-            false => Err(ENOENT),
-        }
-    }
-
-    fn descriptor_flags(&self) -> Answer {
-        const GET_FLAGS: u64 = 3;
-        const READ_WRITE: i64 = 2;
-        self.stream()?;
-        Ok(if self.a[1] == GET_FLAGS { READ_WRITE } else { 0 }.into())
-    }
-
-    /// Streams are always ready; other descriptors are invalid.
-    fn poll(&mut self) -> Answer {
-        const READABLE: u16 = 1;
-        const WRITABLE: u16 = 4;
-        const INVALID: u16 = 0x20;
-        if self.a[1] > 1024 {
-            return Err(EINVAL);
-        }
-        let mut ready = 0;
-        for index in 0..self.a[1] {
-            let entry = self.a[0].checked_add(8 * index).ok_or(EFAULT)?;
-            let word = self.word(entry)?;
-            let (descriptor, events) = (word as i32, (word >> 32) as u16);
-            let found = match descriptor {
-                ..0 => 0,
-                0 => events & READABLE,
-                1 | 2 => events & WRITABLE,
-                _ => INVALID,
-            };
-            ready += i64::from(found != 0);
-            self.put(entry.wrapping_add(6), &found.to_le_bytes())?;
-        }
-        Ok(ready.into())
-    }
-
-    /// The place of the device that a descriptor stands for.
-    fn device(&self) -> Option<usize> {
-        let place = usize::try_from(self.a[0].checked_sub(FIRST_DEVICE)?).ok()?;
-        (place < self.calls.devices.len()).then_some(place)
-    }
-
-    /// A call of a device; the streams are no terminals.
-    fn control(&mut self) -> Answer {
-        let [_, request, argument, ..] = self.a;
-        match self.device() {
-            Some(place) => Ok(Effect::Device { place, request, argument }.into()),
-            None => Err(self.stream_or(ENOTTY)),
-        }
-    }
-
-    /// A device has the same descriptor each time; other files do not exist.
-    fn open(&mut self) -> Answer {
-        let path = self.text(self.a[1])?;
-        if let Some(name) = path.strip_prefix("/dev/")
-            && let Some(place) = self.calls.devices.iter().position(|device| device == name)
-        {
-            return Ok((FIRST_DEVICE as i64 + place as i64).into());
-        }
-        let notice = format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
-        Ok(self.notice(ENOENT, notice))
     }
 
     // The simulator's own calls.
@@ -572,16 +320,6 @@ impl<M: GuestMemory> Call<'_, M> {
 
 fn done((): ()) -> Answer {
     Ok(0.into())
-}
-
-fn output(stream: OutputStream, bytes: Vec<u8>) -> CallResult {
-    let value = bytes.len() as i64;
-    CallResult { value, effect: (value > 0).then_some(Effect::Output { stream, bytes }), pages: 0 }
-}
-
-/// Pages that may be written may be read too, as on Linux.
-fn protection_of(bits: u64) -> Protection {
-    Protection { read: bits & 3 != 0, write: bits & 2 != 0, execute: bits & 4 != 0 }
 }
 
 #[cfg(test)]

@@ -141,6 +141,11 @@ pub trait FlowControl: Archived + Send {
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);
 
+    /// Whether a packet keeps its place in the buffer of the node's link until it is taken.
+    fn keeps_places(&self) -> bool {
+        false
+    }
+
     /// Counts so far.
     fn statistics(&self) -> &Statistics;
 
@@ -166,6 +171,7 @@ mod tests {
             return_to_sender(return_to_sender::Buffers::Count(3)),
             return_to_sender(return_to_sender::Buffers::Infinite),
             in_sequence(return_to_sender::Buffers::Count(3)),
+            Config::None(none::Config {}),
         ]
     }
 

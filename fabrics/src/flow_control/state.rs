@@ -15,6 +15,8 @@ pub enum Limit {
     Buffers(Option<u32>),
     /// The number of unacknowledged packets from one process to another.
     Window(u32),
+    /// Nothing: packets are not acknowledged.
+    None,
 }
 
 /// The packets from one process to another that are not acknowledged.
@@ -113,6 +115,7 @@ impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = match self.limit {
             Limit::Window(window) => return self.window(f, window),
+            Limit::None => return write!(f, "none; {} packets arrived and not taken", self.untaken()),
             Limit::Buffers(Some(buffers)) => buffers.to_string(),
             Limit::Buffers(None) => "infinitely many".into(),
         };

@@ -6,8 +6,9 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Network, Parameters};
+use super::{Network, Parameters, Surroundings};
 use crate::packet::{Frame, NodeId};
+use crate::parcel::{Mail, Sending};
 
 /// Every frame takes the same time, and none meets another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,18 +26,18 @@ pub struct Ideal {
 }
 
 impl Parameters for Config {
-    fn build(&self) -> Box<dyn Network> {
+    fn lookahead(&self) -> Duration {
+        self.latency
+    }
+
+    fn build(&self, _own: NodeId, _around: &Surroundings) -> Box<dyn Network> {
         Box::new(Ideal { latency: self.latency })
     }
 }
 
 impl Network for Ideal {
-    fn smallest_latency(&self) -> Duration {
-        self.latency
-    }
-
-    fn arrival(&mut self, now: Time, _destination: NodeId, _frame: &Frame) -> Time {
-        now + self.latency
+    fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
+        Some((now + self.latency, usize::from(destination.0), Mail::Direct(frame)))
     }
 }
 
@@ -47,10 +48,13 @@ mod tests {
 
     #[test]
     fn every_frame_takes_the_same_time() {
-        let mut network = Config { latency: Duration::from_ns(40) }.build();
+        let config = super::super::Config::Ideal(Config { latency: Duration::from_ns(40) });
+        let around = Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
+        let mut network = config.build(NodeId(0), &around);
         let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
-        let arrival = network.arrival(Time::from_ps(7), NodeId(1), &frame);
-        assert_eq!(arrival, Time::from_ps(40_007));
-        assert_eq!(network.smallest_latency(), Duration::from_ns(40));
+        let sent = network.send(Time::from_ps(7), NodeId(1), frame.clone());
+        assert_eq!(sent, Some((Time::from_ps(40_007), 1, Mail::Direct(frame))));
+        assert_eq!(config.lookahead(), Duration::from_ns(40));
+        assert_eq!(config.problems(&around), []);
     }
 }

@@ -1,38 +1,89 @@
-//! Networks: how long a frame takes from one node to another. One file each; the
-//! build script finds them.
+//! Networks: how a frame gets from one node to another. One file each; the build
+//! script finds them.
 //!
-//! A network is asked at injection when the frame arrives, so it belongs to the
-//! sending node and shares nothing with the others. A network in which packets
-//! meet (a crossbar, a fat tree) has partitions of its own between the nodes
-//! and answers here with the time to the first of them.
+//! A network's end belongs to its node and shares nothing with the others. In a
+//! network without switches the end knows at injection when a frame arrives. A
+//! network in which frames meet has switches, partitions of their own between the
+//! nodes ([`crate::switch`]), and an end that hands frames to the first of them
+//! ([`crate::terminal`]).
 
 use narthex_kernel::{Archived, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Frame, NodeId};
+use crate::parcel::Sending;
+use crate::switch::Switch;
+use crate::terminal::Terminal;
 
 include!(concat!(env!("OUT_DIR"), "/networks.rs"));
 
+/// The machine around a network, as far as the network depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// How many nodes it connects.
+    pub nodes: u32,
+    /// Where random streams start.
+    pub seed: u64,
+    /// The bytes of the largest frame.
+    pub packet_bytes: u64,
+}
+
 /// The parameters of a kind of network.
 trait Parameters {
-    /// The network's end at one node.
-    fn build(&self) -> Box<dyn Network>;
+    /// The rules that they break on such a machine, as (key, what is wrong) pairs.
+    fn problems(&self, _around: &Surroundings) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// No frame arrives sooner than this after its injection.
+    fn lookahead(&self) -> Duration;
+
+    /// The network's end at a node.
+    fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network>;
+
+    /// Its switches: the partitions that follow the nodes.
+    fn switches(&self, _around: &Surroundings) -> Vec<Switch<Frame>> {
+        Vec::new()
+    }
 }
 
 impl Config {
-    /// The network's end at one node.
-    pub fn build(&self) -> Box<dyn Network> {
-        self.chosen().build()
+    /// The rules that the parameters break on such a machine, as (key, what is wrong) pairs.
+    pub fn problems(&self, around: &Surroundings) -> Vec<(String, String)> {
+        self.chosen().problems(around)
+    }
+
+    /// The lookahead of the simulation: nothing passes from one partition to another
+    /// sooner.
+    pub fn lookahead(&self) -> Duration {
+        self.chosen().lookahead()
+    }
+
+    /// The network's end at a node.
+    pub fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+        self.chosen().build(own, around)
+    }
+
+    /// Its switches: the partitions that follow the nodes.
+    pub fn switches(&self, around: &Surroundings) -> Vec<Switch<Frame>> {
+        self.chosen().switches(around)
     }
 }
 
 /// A network as one node sees it.
 pub trait Network: Archived + Send {
-    /// No frame arrives sooner than this after its injection: the lookahead of
-    /// the simulation.
-    fn smallest_latency(&self) -> Duration;
+    /// Takes a frame whose last byte is injected at `now`. If nothing between the nodes
+    /// can delay it, says when it arrives, and where.
+    fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>>;
 
-    /// When a frame whose last byte is injected at `now` arrives.
-    fn arrival(&mut self, now: Time, destination: NodeId, frame: &Frame) -> Time;
+    /// Its end at the node's switch, if it has switches.
+    fn terminal(&self) -> Option<&Terminal<Frame>> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn terminal_mut(&mut self) -> Option<&mut Terminal<Frame>> {
+        None
+    }
 }

@@ -115,7 +115,7 @@ impl ProcessPort<'_> {
 
     /// Whether the flow control takes a packet of this process now.
     pub fn can_launch(&self, process: u8, destination: Rank) -> bool {
-        self.port.flow.can_send(self.rank_of(process), destination)
+        !self.port.is_link_full && self.port.flow.can_send(self.rank_of(process), destination)
     }
 
     /// Sends a packet of this process; `can_launch` has said yes.
@@ -136,6 +136,6 @@ impl ProcessPort<'_> {
     pub fn take_arrived(&mut self, process: u8) -> Option<Box<Packet>> {
         let rank = self.rank_of(process);
         self.port.changes += 1;
-        self.port.flow.take(rank, &mut self.port.emitted)
+        self.port.take_from_flow(rank)
     }
 }

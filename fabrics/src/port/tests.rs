@@ -5,7 +5,11 @@ use narthex_kernel::{Archive, Duration};
 use super::*;
 use crate::faults;
 use crate::flow_control::{self, return_to_sender};
-use crate::networks::{self, ideal};
+use crate::networks::{self, Surroundings, ideal};
+use crate::parcel::Mail;
+
+/// A frame on its way, with when and where it arrives.
+type Departure = (Time, NodeId, Frame);
 
 const LATENCY: Duration = Duration::from_ns(40);
 const RETRY: Duration = Duration::from_ns(80);
@@ -22,7 +26,9 @@ fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
         retries,
     });
     let network = networks::Config::Ideal(ideal::Config { latency: LATENCY });
-    NetworkPort::new(NodeId(own), placement, flow.build(placement), network.build(), Header::BYTES as u64)
+    let around = Surroundings { nodes: placement.nodes.into(), seed: 0, packet_bytes: 64 };
+    let network = network.build(NodeId(own), &around);
+    NetworkPort::new(NodeId(own), placement, flow.build(placement), network, Header::BYTES as u64)
 }
 
 /// A packet of eight bytes to a process, the only one of its message.
@@ -37,8 +43,13 @@ fn at(nanoseconds: u64) -> Time {
 /// What leaves now, and when to retry.
 fn leaving(port: &mut NetworkPort, now: Time) -> (VecDeque<Departure>, Option<Time>) {
     let mut departures = VecDeque::new();
-    let retry_at = port.departures(now, |departure| departures.push_back(departure));
-    (departures, retry_at)
+    let send = |sending: Sending<Frame>| match sending {
+        (arrival, node, Mail::Direct(frame)) => departures.push_back((arrival, NodeId(node as u16), frame)),
+        other => panic!("{other:?} over an ideal network"),
+    };
+    let calls = port.departures(now, |_, _| {}, send);
+    assert_eq!((calls.depart_at, calls.room), (None, false));
+    (departures, calls.retry_at)
 }
 
 #[test]

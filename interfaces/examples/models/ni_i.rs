@@ -19,7 +19,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{HalfDescription, Layout};
 use crate::fifo::{self, RECEIVE, RECEIVE_WINDOW, SEND};
 use crate::half::{Context, InterfaceHalf, RegisterFault};
@@ -264,8 +264,7 @@ pub static MODEL: Model = Model {
     },
     programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || json!({ "register_access_time": "60ns" }),
 };
@@ -287,6 +286,7 @@ mod tests {
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
+            local_memory: None,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

@@ -53,6 +53,9 @@ const COMPLETION: u64 = 0x20;
 const STATUS: u64 = 0x28;
 const COMPLETED: u64 = 0x30;
 
+/// Where the registers of a port are that has none.
+pub const NO_REGISTERS: u64 = 0;
+
 /// Bits of `STATUS`.
 const BUSY: u64 = 1;
 const INTERRUPTS: u64 = 2;
@@ -237,13 +240,14 @@ impl DeviceDescription for DmaDevice {
         let seat = |(port, &start): (usize, &u64)| DeviceSeat {
             process: 0,
             name: format!("DMA engine {} on the {}", self.engine.name(), self.engine.port_name(port)),
-            registers: Vec::from_iter([Range { start, end: start + PAGE_BYTES }]),
+            registers: Vec::from_iter((start != NO_REGISTERS).then(|| start..start + PAGE_BYTES)),
             homes: Vec::new(),
             concern: 0..u64::MAX,
             is_coherent: true,
             refuses: false,
             is_engine: true,
             lines: u32::from(self.lines[port]),
+            ..DeviceSeat::default()
         };
         self.registers.iter().enumerate().map(seat).collect()
     }
@@ -257,7 +261,8 @@ impl DeviceDescription for DmaDevice {
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        let is_here = |&&start: &&u64| (start..start + PAGE_BYTES).contains(&address);
+        let is_here =
+            |&&start: &&u64| start != NO_REGISTERS && (start..start + PAGE_BYTES).contains(&address);
         self.registers.iter().find(is_here).map(|_| AddressName::whole("DMA engine's registers"))
     }
 

@@ -8,7 +8,11 @@ const BLOCK_BYTES: usize = 64;
 const MEMORY_BYTES: u64 = 512;
 
 fn engine(burst_bytes: usize) -> DmaEngine {
-    let reach = |name: &str| (name.to_owned(), std::iter::once(0..MEMORY_BYTES).collect());
+    let port = |name: &str| Port {
+        name: name.to_owned(),
+        reach: std::iter::once(0..MEMORY_BYTES).collect(),
+        has_byte_enables: false,
+    };
     DmaEngine::new(Build {
         name: "copy".into(),
         start_time: Duration::from_ns(10),
@@ -16,7 +20,7 @@ fn engine(burst_bytes: usize) -> DmaEngine {
         burst_bytes,
         block_bytes: BLOCK_BYTES,
         protocol: protocols::by_name("MESI").expect("a protocol"),
-        ports: vec![reach("first bus"), reach("second bus")],
+        ports: vec![port("first bus"), port("second bus")],
     })
 }
 
@@ -44,20 +48,24 @@ impl Bench {
 
     /// A transaction of a port, if it wants one; false if not.
     fn cross(&mut self, port: usize) -> bool {
+        self.try_cross(port).expect("a sound descriptor")
+    }
+
+    fn try_cross(&mut self, port: usize) -> Result<bool, String> {
         if !self.engine.wants(port) {
-            return false;
+            return Ok(false);
         }
-        let Some(transaction) = self.engine.issue(self.now, port, &mut self.timers) else { return true };
+        let Some(transaction) = self.engine.issue(self.now, port, &mut self.timers) else { return Ok(true) };
         self.crossed.push((port, transaction.kind, transaction.address));
         let start = transaction.address as usize;
-        let block = &mut self.memories[port][start..start + BLOCK_BYTES];
         if let Some(data) = &transaction.data {
-            block.copy_from_slice(data);
+            self.memories[port][start..start + data.len()].copy_from_slice(data);
         }
+        let start = start - start % BLOCK_BYTES;
+        let block = &mut self.memories[port][start..start + BLOCK_BYTES];
         let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(block));
         let response = Response { data, ..Response::default() };
-        self.engine.complete(self.now, port, &response, &mut self.timers).expect("a sound descriptor");
-        true
+        self.engine.complete(self.now, port, &response, &mut self.timers).map(|()| true)
     }
 
     /// The next instant comes.
@@ -69,6 +77,13 @@ impl Bench {
         self.now = self.timers.remove(0).max(self.now);
         self.engine.timer(self.now).expect("a sound list");
         true
+    }
+
+    /// A descriptor in the second memory.
+    fn put(&mut self, place: u64, words: [u64; 4]) {
+        for (word, bytes) in words.iter().zip(self.memories[1][place as usize..].chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
     }
 
     /// Another agent writes a byte, as a cache does: it takes the block over first.
@@ -115,6 +130,21 @@ fn whole_blocks_are_written_and_parts_are_merged() {
 }
 
 #[test]
+fn parts_are_written_by_themselves_where_it_has_byte_enables() {
+    let mut bench = Bench::new(BLOCK_BYTES);
+    bench.engine.build.ports[1].has_byte_enables = true;
+    let mut expected = bench.memories[1].clone();
+    expected[60..132].copy_from_slice(&bench.memories[0][..72]);
+    let flags = DESTINATION_PORT;
+    bench.start(Descriptor { source: 0, destination: 60, length: 72, flags, next: 0 }).expect("sound");
+    bench.run(0);
+    let written: Vec<_> = bench.crossed.iter().filter(|(port, ..)| *port == 1).copied().collect();
+    let write = |address| (1, Kind::WriteBlock, address);
+    assert_eq!(written, [write(60), write(64), write(128)]);
+    assert!(bench.memories[1] == expected);
+}
+
+#[test]
 fn what_is_beyond_its_memory_is_refused_by_engine_descriptor_and_address() {
     let mut bench = Bench::new(BLOCK_BYTES);
     let refused = |bench: &mut Bench, descriptor| bench.start(descriptor).expect_err("it is refused");
@@ -135,13 +165,8 @@ fn what_is_beyond_its_memory_is_refused_by_engine_descriptor_and_address() {
 #[test]
 fn a_list_is_copied_one_after_the_other_reported_and_told_by_the_interrupt_line() {
     let mut bench = Bench::new(BLOCK_BYTES);
-    let mut put = |place: usize, words: [u64; 4]| {
-        for (index, word) in words.iter().enumerate() {
-            bench.memories[1][place + 8 * index..][..8].copy_from_slice(&word.to_le_bytes());
-        }
-    };
-    put(448, [8, 200, 5 | u64::from(WORD) << 32, 480 | 1]);
-    put(480, [16, 208, u64::from(INTERRUPT) << 32 | 3, 0]);
+    bench.put(448, [8, 200, 5 | u64::from(WORD) << 32, 480 | 1]);
+    bench.put(480, [16, 208, u64::from(INTERRUPT) << 32 | 3, 0]);
     bench.engine.state.completion = 256;
     bench.engine.start_list(448 | 1).expect("sound");
     let mut expected = bench.memories[0].clone();
@@ -151,6 +176,45 @@ fn a_list_is_copied_one_after_the_other_reported_and_told_by_the_interrupt_line(
     bench.run(1);
     assert!(bench.memories[0] == expected);
     assert_eq!((bench.engine.completed(), bench.engine.state.interrupt), (2, true));
+}
+
+/// Two descriptors lead to a circle of three.
+fn circle() -> Bench {
+    let mut bench = Bench::new(BLOCK_BYTES);
+    let next = [(0, 32), (32, 64), (64, 96), (96, 128), (128, 64)];
+    for (place, next) in next {
+        bench.put(256 + place, [0, 8, 8, 256 + next | 1]);
+    }
+    bench.engine.start_list(256 | 1).expect("sound");
+    bench
+}
+
+#[test]
+fn a_list_that_goes_in_a_circle_is_refused_and_named() {
+    let mut bench = circle();
+    let refused = loop {
+        match bench.try_cross(1).and_then(|crossed| Ok(crossed || bench.try_cross(0)?)) {
+            Ok(crossed) => assert!(crossed || bench.tick(), "{}", bench.engine.describe()),
+            Err(problem) => break problem,
+        }
+        assert!(bench.engine.completed() < 20);
+    };
+    assert!(refused.starts_with("DMA engine copy: its list goes in a circle: descriptor "), "{refused}");
+    assert!(refused.contains(" again; end the list by a next of 0"), "{refused}");
+}
+
+#[test]
+fn a_list_that_is_changed_where_it_comes_back_goes_on() {
+    let mut bench = circle();
+    for length in 9.. {
+        // Each descriptor of the circle says something else each time.
+        [64, 96, 128].into_iter().for_each(|place| bench.memories[1][256 + place as usize + 16] = length);
+        if bench.engine.completed() > 12 {
+            bench.memories[1][256 + 128 + 24..256 + 128 + 32].fill(0);
+            return bench.run(1);
+        }
+        let _ = bench.cross(1) || bench.cross(0) || bench.tick();
+    }
 }
 
 proptest! {

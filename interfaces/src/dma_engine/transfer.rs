@@ -11,7 +11,9 @@
 //! ports; behind one port writing comes first, so that the buffer empties. After each of
 //! its blocks either side rests for `block_time`. A block of which the copy covers a part
 //! is the engine's until it is home again, and it answers others' requests for it, so that
-//! no byte beside the copy is lost: the engine has no byte enables.
+//! no byte beside the copy is lost: a bus of caches has no byte enables. Where a processor
+//! without caches has a port of the memory, they would not help it, and the engine has
+//! byte enables: it writes the part alone, in the time of a block.
 
 use std::ops::Range;
 
@@ -76,7 +78,7 @@ narthex_kernel::statistics! {
         copies: Counter, "dma_copies", "copies", "copies that DMA engines made";
         bytes: Counter, "dma_bytes", "bytes", "bytes that they copied";
         read: Counter, "dma_blocks_read", "blocks", "blocks that they read, descriptors included";
-        written: Counter, "dma_blocks_written", "blocks", "whole blocks that they wrote";
+        written: Counter, "dma_blocks_written", "blocks", "whole blocks that they wrote, and parts where they have byte enables";
         merged: Counter, "dma_blocks_merged", "blocks", "blocks of which they replaced a part";
     }
 }
@@ -96,8 +98,19 @@ pub struct Build {
     pub block_bytes: usize,
     /// The protocol of the caches beside it.
     pub protocol: &'static Protocol,
-    /// For each port, the addresses that it reaches, and what messages call it.
-    pub ports: Vec<(String, Vec<Range<u64>>)>,
+    /// Its ports.
+    pub ports: Vec<Port>,
+}
+
+/// A port of an engine.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// What messages call its interconnect.
+    pub name: String,
+    /// The addresses that it reaches.
+    pub reach: Vec<Range<u64>>,
+    /// Whether parts of blocks are written there by themselves.
+    pub has_byte_enables: bool,
 }
 
 /// What the engine is at.
@@ -144,6 +157,17 @@ pub struct DmaEngine {
     pub statistics: Statistics,
 }
 
+/// A descriptor of the list that is under way, to which it may come back: for Brent's search
+/// for a circle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Mark {
+    list: u64,
+    descriptor: Descriptor,
+    /// Its number, and how many descriptors on the next one is marked.
+    number: u64,
+    span: u64,
+}
+
 /// All that changes.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct State {
@@ -152,6 +176,7 @@ pub(super) struct State {
     progress: Progress,
     under_way: [Option<Purpose>; 2],
     merged: Cache,
+    mark: Option<Mark>,
     completed: u64,
     pub completion: u64,
     pub interrupt: bool,
@@ -177,6 +202,7 @@ impl DmaEngine {
             progress: Progress::default(),
             under_way: [None; 2],
             merged,
+            mark: None,
             completed: 0,
             completion: 0,
             interrupt: false,
@@ -201,7 +227,7 @@ impl DmaEngine {
 
     /// What messages call a port.
     pub fn port_name(&self, port: usize) -> &str {
-        &self.build.ports[port].0
+        &self.build.ports[port].name
     }
 
     /// The instant at which it is to be called, if it waits for one.
@@ -225,7 +251,30 @@ impl DmaEngine {
     /// If it is busy, or the list is beyond its memory.
     pub fn start_list(&mut self, list: u64) -> Result<(), String> {
         self.check_idle()?;
+        self.state.mark = None;
         self.fetch(list)
+    }
+
+    /// Refuses a list that comes back to one of its descriptors, which nobody has changed
+    /// since: the engine would never end.
+    fn check_circle(&mut self, list: u64, descriptor: Descriptor) -> Result<(), String> {
+        let number = self.state.completed;
+        let span = match self.state.mark {
+            Some(mark) if (mark.list, mark.descriptor) == (list, descriptor) => {
+                return Err(format!(
+                    "DMA engine {}: its list goes in a circle: descriptor {number} at {:#x} is descriptor {} again; \
+                     end the list by a next of 0",
+                    self.build.name,
+                    list & !1,
+                    mark.number
+                ));
+            }
+            Some(mark) if number - mark.number < mark.span => return Ok(()),
+            Some(mark) => 2 * mark.span,
+            None => 1,
+        };
+        self.state.mark = Some(Mark { list, descriptor, number, span });
+        Ok(())
     }
 
     fn check_idle(&self) -> Result<(), String> {
@@ -251,7 +300,7 @@ impl DmaEngine {
     fn check(&self, port: usize, address: u64, length: u64, names: &str) -> Result<(), String> {
         let Build { name, ports, .. } = &self.build;
         let number = self.state.completed;
-        let Some((bus, reach)) = ports.get(port) else {
+        let Some(Port { name: bus, reach, .. }) = ports.get(port) else {
             return Err(format!("DMA engine {name}: descriptor {number} names port {port}; it has one port"));
         };
         let end = address.checked_add(length);
@@ -304,9 +353,14 @@ impl DmaEngine {
         match progress.is_merged {
             true => Some(Purpose::Write),
             false if progress.buffer.len() < range.len() => None,
-            false if range.len() == self.build.block_bytes => Some(Purpose::Write),
+            false if range.len() == self.build.block_bytes || self.writes_parts() => Some(Purpose::Write),
             false => Some(Purpose::Acquire),
         }
+    }
+
+    /// Whether it writes a part of a block where its copy goes.
+    fn writes_parts(&self) -> bool {
+        self.build.ports[self.state.descriptor.destination_port()].has_byte_enables
     }
 
     /// The next block to be written, and which part of it.
@@ -360,9 +414,10 @@ impl DmaEngine {
     /// the part in it.
     fn write(&mut self, now: Time, timers: &mut Vec<Time>) -> Option<Transaction> {
         let (block, range) = self.destination()?;
-        let (kind, data) = if self.state.progress.is_merged {
+        let first = block + range.start as u64;
+        let (kind, data, address) = if self.state.progress.is_merged {
             match self.state.merged.remove(block) {
-                Some(data) => (Kind::WriteBack, data),
+                Some(data) => (Kind::WriteBack, data, block),
                 None => {
                     self.has_written(now, timers);
                     return None;
@@ -371,15 +426,16 @@ impl DmaEngine {
         } else {
             let bytes: Vec<u8> = self.state.progress.buffer.drain(..range.len()).collect();
             self.statistics.written.increment();
-            (Kind::WriteBlock, BlockData::from_bytes(&bytes))
+            (Kind::WriteBlock, BlockData::from_bytes(&bytes), first)
         };
-        Some(Transaction::carrying(AgentId(0), kind, block, data))
+        Some(Transaction::carrying(AgentId(0), kind, address, data))
     }
 
     /// A port's transaction is over.
     ///
     /// # Errors
-    /// If it has brought a descriptor that names addresses beyond the engine's memory.
+    /// If it has brought a descriptor that names addresses beyond the engine's memory, or
+    /// that closes a circle.
     pub fn complete(
         &mut self,
         now: Time,
@@ -394,6 +450,7 @@ impl DmaEngine {
                 self.statistics.read.increment();
                 let offset = (list & !1) as usize % self.build.block_bytes;
                 let descriptor = Descriptor::of(data.expect("a read brings its block"), offset);
+                self.check_circle(list, descriptor)?;
                 self.begin(now, descriptor, timers)?;
             }
             (Purpose::Fetch | Purpose::Read, _) => {

@@ -31,7 +31,7 @@
 use schemars::schema_for;
 use serde_json::json;
 
-use super::{Built, Model, NO_COHERENCE, Setup};
+use super::{Built, Makes, Model, NO_COHERENCE, Setup};
 use crate::attachment::Attachment;
 use crate::cachable_register::receive::RegisterReceive;
 use crate::cachable_register::send::RegisterSend;
@@ -70,8 +70,7 @@ pub static MODEL: Model = Model {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
     },
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || json!({ "memory_access_time": "60ns", "register_access_time": "60ns", "engine_time": "40ns", "deposit_time": "60ns" }),
 };

@@ -27,7 +27,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, NO_COHERENCE, Problem, Setup};
+use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::deposit::Overflow;
@@ -117,8 +117,7 @@ pub static MODEL: Model = Model {
         Attachment::MemoryBus | Attachment::IoBus => Ok(()),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
     },
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || {
         json!({

@@ -31,7 +31,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, NO_COHERENCE, NO_MEMORY_HOME, Problem, Setup};
+use super::{Built, Makes, Model, NO_COHERENCE, NO_MEMORY_HOME, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
 use crate::cachable_queue::deposit::Overflow;
@@ -156,8 +156,7 @@ pub static MODEL: Model = Model {
         Attachment::IoBus => Err(NO_MEMORY_HOME),
         Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
     },
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || {
         json!({

@@ -1,7 +1,7 @@
 //! The models, one a file; the build script finds them.
 //!
 //! A model's file is read top to bottom: an essay, `Config`, state and the verbs
-//! of its halves, `MODEL`, tests. To add an interface, add a file here (and a
+//! of its halves, or of its device, `MODEL`, tests. To add an interface, add a file here (and a
 //! section with its parameters to the machines' files); nothing else needs to
 //! be edited. docs/add-an-interface.md goes through one step by step.
 
@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attachment::Attachment;
+use crate::device::Device;
 use crate::half::InterfaceHalf;
+use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
 use crate::programming::Programming;
 use crate::registers::Addresses;
@@ -43,6 +45,24 @@ pub struct Setup<'a> {
 /// One half, or why there can be none: (key of the parameter or empty, problem).
 pub type Built = Result<Box<dyn InterfaceHalf>, Problem>;
 
+/// A whole device, or why there can be none.
+pub type BuiltDevice = Result<Box<dyn Device>, Problem>;
+
+/// What a model builds.
+#[derive(Clone, Copy)]
+pub enum Makes {
+    /// Halves, for each process of the node; any send half goes with any receive half.
+    Halves {
+        /// Builds a send half.
+        send: fn(&Setup<'_>) -> Built,
+        /// Builds a receive half.
+        receive: fn(&Setup<'_>) -> Built,
+    },
+    /// A whole device for all processes of the node, from its name and its section of the
+    /// machine's file. It has no halves to be combined with those of others.
+    Device(fn(HalfName, &Value, &Surroundings<'_>) -> BuiltDevice),
+}
+
 /// A parameter or size that a model cannot work with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
@@ -69,21 +89,26 @@ pub struct Model {
     pub summary: &'static str,
     /// The members that the papers evaluate.
     pub examples: &'static [&'static str],
-    /// Reads the name of a half.
+    /// Reads the name of a half, or of a whole device, which stands for both halves.
     pub read: fn(&str) -> Reading,
     /// How it is programmed: its driver, its registers, its facts.
     pub programming: &'static Programming,
     /// Whether it can be attached there; errors say why not, with the paper's section.
     pub attaches: fn(Attachment) -> Result<(), &'static str>,
-    /// Builds a send half.
-    pub send: fn(&Setup<'_>) -> Built,
-    /// Builds a receive half.
-    pub receive: fn(&Setup<'_>) -> Built,
+    /// What it builds, and how.
+    pub makes: Makes,
     /// The schema of its section in a machine's file.
     pub schema: fn() -> Schema,
     /// Parameters with which the conformance suite builds it; small where that
     /// makes queues fill.
     pub sample: fn() -> Value,
+}
+
+impl Model {
+    /// Whether its interfaces are whole devices, not pairs of halves.
+    pub fn makes_devices(&self) -> bool {
+        matches!(self.makes, Makes::Device(_))
+    }
 }
 
 /// Models are told apart by their sections.
@@ -117,5 +142,10 @@ pub const NO_MEMORY_HOME: &str = "its queues have main memory as their home, and
 
 /// The model's section as its typed parameters.
 pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {
-    C::deserialize(setup.config).map_err(|error| Problem { key: String::new(), problem: error.to_string() })
+    typed(setup.config)
+}
+
+/// A section as typed parameters.
+pub fn typed<C: DeserializeOwned>(section: &Value) -> Result<C, Problem> {
+    C::deserialize(section).map_err(|error| Problem { key: String::new(), problem: error.to_string() })
 }

@@ -26,7 +26,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Makes, Model, Problem, Setup};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, check_window};
 use crate::taxonomy;
 
@@ -76,8 +76,7 @@ pub static MODEL: Model = Model {
     },
     programming: &fifo::PROGRAMMING,
     attaches: |_| Ok(()),
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || {
         json!({

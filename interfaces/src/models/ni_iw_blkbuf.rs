@@ -22,7 +22,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::half::{Context, InterfaceHalf, RegisterFault};
@@ -255,8 +255,7 @@ pub static MODEL: Model = Model {
     },
     programming: &PROGRAMMING,
     attaches: attaches_to_block_buses,
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || {
         json!({

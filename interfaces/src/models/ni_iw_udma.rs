@@ -39,7 +39,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Model, Problem, Setup};
+use super::{Built, Makes, Model, Problem, Setup};
 use crate::attachment::Attachment;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{
@@ -425,8 +425,7 @@ pub static MODEL: Model = Model {
         Attachment::IoBus => Err(NO_MERGE),
         _ => attaches_to_block_buses(attachment),
     },
-    send,
-    receive,
+    makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
     sample: || {
         json!({

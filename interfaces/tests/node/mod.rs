@@ -8,7 +8,9 @@ mod processor;
 use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{Frame, Header, NetworkPort, NodeId, Placement, Rank, flow_control, networks};
+use narthex_fabrics::{
+    Frame, Header, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
+};
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::half::Context;
 use narthex_interfaces::information::InformationPage;
@@ -115,7 +117,7 @@ impl Node {
     pub fn new(interface: Variant, flow: &flow_control::Config, number: u16) -> Self {
         let process = interface.process;
         let mut sections = Map::new();
-        for model in MODELS {
+        for model in MODELS.iter().filter(|model| !model.makes_devices()) {
             let mut section = (model.sample)();
             if let Some(message_ready) = section.get_mut("message_ready").filter(|_| number == 0) {
                 *message_ready = json!("cachable-store"); // both ways are tried
@@ -135,6 +137,7 @@ impl Node {
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
+            local_memory: None,
         };
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();
@@ -147,6 +150,8 @@ impl Node {
         }
         let placement = Placement { nodes: 2, processes: process + 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
+        let around = networks::Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
+        let network = network.build(NodeId(number), &around);
         let mut node = Node {
             attachment: interface.attachment,
             now: Time::ZERO,
@@ -168,7 +173,7 @@ impl Node {
             requested: None,
             answer: None,
             interface: built,
-            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network.build(), 8),
+            network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network, 8),
             layouts,
             timers: Vec::new(),
             frames: Vec::new(),
@@ -303,11 +308,15 @@ impl Node {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
-        let mut context = Context { now: *now, network, timers, faults: &mut faults };
+        let mut context = Context { now: *now, network, local_memory: None, timers, faults: &mut faults };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
-        let retry = self.network.departures(self.now, |departure| self.frames.push(departure));
-        self.retry = self.retry.or(retry);
+        let send = |(arrival, node, mail): Sending<Frame>| match mail {
+            Mail::Direct(frame) => self.frames.push((arrival, NodeId(node as u16), frame)),
+            other => unreachable!("{other:?} over an ideal network"),
+        };
+        let calls = self.network.departures(self.now, |_, _| {}, send);
+        self.retry = self.retry.or(calls.retry_at);
         result
     }
 }

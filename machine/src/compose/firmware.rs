@@ -7,6 +7,7 @@ use std::sync::Arc;
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_interfaces::Device;
+use narthex_kernel::Time;
 use narthex_memory::AgentId;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
@@ -28,7 +29,8 @@ pub(super) struct Firmware {
 impl Blueprint<'_> {
     /// The same machine with firmware for the processors that run it by this name.
     pub fn with_firmware(mut self, name: &str, program: Program) -> Self {
-        let code = Arc::new(Code::from_segments(program.code()));
+        let line_bytes = self.config.fetch_line_bytes();
+        let code = Arc::new(Code::for_lines(line_bytes, program.code()));
         self.firmware.insert(name.to_owned(), Firmware { program: Arc::new(program), code });
         self
     }
@@ -39,7 +41,7 @@ impl Blueprint<'_> {
     /// If a file is no firmware, or nothing runs it.
     pub fn with_firmware_of(self, request: &RunRequest) -> Result<Self, Failure> {
         let named = |part: &ProcessorPart| part.runs.strip_prefix(FIRMWARE).map(str::to_owned);
-        let wanted: Vec<String> = self.config.node.processors.values().filter_map(named).collect();
+        let wanted: Vec<String> = self.whole.node.processors.values().filter_map(named).collect();
         let mut given = self;
         for (name, firmware) in &request.firmware {
             if !wanted.contains(name) {
@@ -83,15 +85,16 @@ impl Blueprint<'_> {
         if let Some(cycles) = core.interrupt_cycles {
             processor = processor.with_interrupts(cycles);
         }
-        let mut pages = PageTable::default();
-        if let Some((_, range)) = self.memory_of_firmware(part) {
-            pages.map(range.start, range.end - range.start, PageAttributes::DATA);
-        }
         let mut memory =
             self.memory_of(0, agent, part).with_translation(Translation::default()).with_invalidation();
+        let mut pages = PageTable::default();
+        if let Some((_, range)) = self.memory_of_firmware(part) {
+            let attributes = PageAttributes { kind: memory.page_kind(), ..PageAttributes::DATA };
+            pages.map(range.start, range.end - range.start, attributes);
+        }
         let block_bytes = self.block_bytes();
         let caches = std::slice::from_mut(&mut memory);
-        let (devices, interconnects) = ([&[][..], &[]], &mut [][..]);
+        let (devices, interconnects) = ([&mut [][..], &mut []], &mut [][..]);
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
@@ -112,6 +115,14 @@ impl Blueprint<'_> {
         let of_all = here().find(|(_, memory)| memory.range().is_none());
         let (name, memory) = of_all.or_else(|| here().next())?;
         Some((name, memory.range()?))
+    }
+
+    /// The cycles of a processor that an access to its local memory takes.
+    pub(super) fn access_cycles(&self, part: &ProcessorPart) -> u32 {
+        let (name, _) = self.memory_of_firmware(part).expect("checked with the machine");
+        let access_time = self.config.memory_named(name).access_time;
+        let clock = self.config.core_named(&part.core).clock.clock();
+        clock.number_at_or_after(Time::ZERO + access_time).max(1) as u32
     }
 
     /// Refuses firmware that is not where its processor has memory for it.

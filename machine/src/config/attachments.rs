@@ -2,9 +2,11 @@
 //! tables of its file that a machine may have, or not; and the interface of a
 //! node at its place.
 
-use narthex_interfaces::interface::{Interface, Surroundings};
+use std::ops::Range;
+
+use narthex_interfaces::interface::{self, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
-use narthex_interfaces::{Attached, Attachment, Name};
+use narthex_interfaces::{Attached, Attachment, Device, Name};
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
@@ -73,7 +75,23 @@ impl super::MachineConfig {
     ///
     /// # Errors
     /// Why the machine cannot have it.
-    pub fn build_interface(&self, chosen: &Attached) -> Result<Interface, String> {
+    pub fn build_interface(&self, chosen: &Attached) -> Result<Box<dyn Device>, String> {
+        self.build(chosen, interface::build)
+    }
+
+    /// The same of an interface that is made of halves.
+    ///
+    /// # Errors
+    /// Why the machine cannot have it, or that it has no halves.
+    pub fn build_halves(&self, chosen: &Attached) -> Result<Interface, String> {
+        self.build(chosen, Interface::build)
+    }
+
+    fn build<T>(
+        &self,
+        chosen: &Attached,
+        build: impl FnOnce(Name, &Surroundings<'_>) -> Result<T, InterfaceError>,
+    ) -> Result<T, String> {
         let attachment = chosen.attachment;
         let (processors, processes) = (self.machine.processors_per_node, self.processes_per_node() as u8);
         if processors > 1 && self.private_path(attachment).is_some() {
@@ -82,6 +100,7 @@ impl super::MachineConfig {
                  could not reach: machine.processors_per_node is {processors}; expected 1"
             ));
         }
+        let local_memory = self.local_memory(chosen);
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             processes,
@@ -91,8 +110,9 @@ impl super::MachineConfig {
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
+            local_memory: local_memory.as_ref(),
         };
-        let interface = Interface::build(chosen.name, &node).map_err(|error| error.to_string())?;
+        let interface = build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
         match lack
             .or_else(|| self.lacks_block_buffers(&chosen.name))
@@ -102,6 +122,13 @@ impl super::MachineConfig {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
         }
+    }
+
+    /// The local memory on the interconnect of an interface's last seat.
+    fn local_memory(&self, chosen: &Attached) -> Option<Range<u64>> {
+        let place = self.node.place(chosen)?;
+        let last = place.last()?;
+        self.node.memories.values().filter(|memory| memory.is_on(last)).find_map(|memory| memory.range())
     }
 
     fn lacks_plain_header(&self, interface: &Name) -> Option<String> {

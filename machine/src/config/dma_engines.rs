@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::dma_engine::DmaDevice;
-use narthex_interfaces::dma_engine::transfer::Build;
-use narthex_interfaces::registers::{DEVICE_REGION, NODE_MEMORY};
+use narthex_interfaces::dma_engine::transfer::{Build, Port};
+use narthex_interfaces::dma_engine::{DmaDevice, NO_REGISTERS};
+use narthex_interfaces::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::protocols;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ use super::node::{Broken, InterconnectPart, LAST_ADDRESS, LOCAL_MEMORY, PROGRAM,
 pub struct DmaEnginePart {
     /// The interconnects of its ports: one or two.
     pub on: Places,
-    /// Where its registers are on each of them.
+    /// Where its registers are on each of them; 0 where they cannot be reached.
     pub registers: Vec<u64>,
 }
 
@@ -78,11 +78,11 @@ impl MachineConfig {
             let Some(&start) = registers.get(port) else { continue };
             let of_program = self.node.processors.values().any(|own| own.runs == PROGRAM && own.on == *name);
             let allowed = if of_program { LOCAL_MEMORY } else { 0..LAST_ADDRESS };
-            if !start.is_multiple_of(PAGE_BYTES) || !allowed.contains(&start) {
+            if start != NO_REGISTERS && (!start.is_multiple_of(PAGE_BYTES) || !allowed.contains(&start)) {
                 let Range { start: first, end } = allowed;
                 let message = format!(
                     "{start:#x} is not allowed on {name:?}; expected a multiple of {PAGE_BYTES} from {first:#x} \
-                     to {end:#x}"
+                     to {end:#x}, or 0 for none"
                 );
                 problems.push(broken(&registers_key, message));
             }
@@ -94,7 +94,11 @@ impl MachineConfig {
     pub(crate) fn build_dma_engines(&self) -> impl Iterator<Item = (Vec<String>, DmaDevice)> {
         self.node.dma_engines.iter().map(|(name, part)| {
             let config = &self.dma_engines[name];
-            let port = |on: &String| (on.replace('_', " "), self.reach(on));
+            let port = |on: &String| Port {
+                name: on.replace('_', " "),
+                reach: self.reach(on),
+                has_byte_enables: self.node.processors.values().any(|own| own.on == *on && !own.has_caches()),
+            };
             let build = Build {
                 name: name.clone(),
                 start_time: config.start_time,
@@ -118,7 +122,7 @@ impl MachineConfig {
     fn reach(&self, interconnect: &str) -> Vec<Range<u64>> {
         let here = || self.node.memories.values().filter(|part| part.is_on(interconnect));
         let local = here().filter_map(|part| part.range());
-        let all = [0..DEVICE_REGION.start, NODE_MEMORY, DEVICE_REGION.end..LAST_ADDRESS];
+        let all = [0..DEVICE_REGION.start, NODE_MEMORY, KERNEL_MEMORY, DEVICE_REGION.end..LAST_ADDRESS];
         let of_all = here().any(|part| part.range().is_none()).then_some(all);
         local.chain(of_all.into_iter().flatten()).collect()
     }

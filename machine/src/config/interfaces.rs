@@ -5,7 +5,8 @@
 //! section `[interfaces.MODEL]` is only joined to the machine's schema, so that
 //! it is checked like everything else, and tried out before the run begins.
 
-use narthex_interfaces::models::{MODELS, Model, Setup};
+use narthex_interfaces::interface;
+use narthex_interfaces::models::{MODELS, Makes, Model, Problem, Setup};
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::{Attachment, Name};
 use narthex_memory::AgentId;
@@ -75,7 +76,7 @@ pub(super) struct Surroundings {
 }
 
 /// The parameters in `table` that a model refuses, as (dotted key, what is
-/// wrong) pairs: the halves of its examples are built, and thrown away.
+/// wrong) pairs: its examples are built, and thrown away.
 pub(super) fn problems(
     table: &str,
     sections: &Interfaces,
@@ -115,6 +116,22 @@ fn try_out(
     surroundings: &Surroundings,
 ) -> Vec<(String, String)> {
     let &Surroundings { attachment, protocol, block_bytes, packet_bytes } = surroundings;
+    let (send, receive) = match model.makes {
+        Makes::Halves { send, receive } => (send, receive),
+        Makes::Device(build) => {
+            let node = interface::Surroundings {
+                sections: &Interfaces::new(),
+                processes: 1,
+                first_agent: AgentId(1),
+                attachment,
+                protocol,
+                block_bytes,
+                packet_bytes,
+                local_memory: None,
+            };
+            return refused(key, build(name.send, config, &node).err());
+        }
+    };
     let setup = Setup {
         name: name.send,
         config,
@@ -125,8 +142,12 @@ fn try_out(
         block_bytes,
         packet_bytes,
     };
-    let halves = [(model.send)(&setup).err(), (model.receive)(&setup).err()];
-    // A problem without a key is about the name: a run that chooses it is told.
-    let refused = halves.into_iter().flatten().filter(|problem| !problem.key.is_empty());
+    refused(key, [send(&setup).err(), receive(&setup).err()].into_iter().flatten())
+}
+
+/// What was refused of the section at `key`. A problem without a key is about the name: a
+/// run that chooses it is told.
+fn refused(key: &str, problems: impl IntoIterator<Item = Problem>) -> Vec<(String, String)> {
+    let refused = problems.into_iter().filter(|problem| !problem.key.is_empty());
     refused.map(|refused| (format!("{key}.{}", refused.key), refused.problem)).collect()
 }

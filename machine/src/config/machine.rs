@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use narthex_cores as cores;
+use narthex_cores::{self as cores, FETCH_BLOCK_BYTES};
 use narthex_fabrics::{faults, flow_control, networks};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
-use narthex_memory::processor_memory::{self, block_buffers, second_level};
+use narthex_memory::processor_memory::{self, block_buffers, second_level, write_combining};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols, third_level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,9 @@ pub struct MachineConfig {
     pub third_level_cache: Option<third_level::Config>,
     /// The processor's store buffer.
     pub store_buffer: processor_memory::StoreBufferConfig,
+    /// The write-combining buffers of the program's processors, where they have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_combining: Option<write_combining::Config>,
     /// The processor's block buffers.
     pub block_buffers: block_buffers::Config,
     /// The node's memory bus.
@@ -171,12 +174,38 @@ impl MachineConfig {
         self.second_level_cache.as_ref().map_or(self.data_cache.block, |second| second.block)
     }
 
+    /// Bytes in the lines of code that its processors fetch: the smallest block of an
+    /// instruction cache, so that each of them is asked for.
+    pub fn fetch_line_bytes(&self) -> u64 {
+        match &self.instruction_cache {
+            InstructionCache::Ideal {} => FETCH_BLOCK_BYTES,
+            InstructionCache::Cache(cache) => cache.block.as_u64().min(FETCH_BLOCK_BYTES),
+        }
+    }
+
     /// The key of the coherence block.
     pub(super) fn block_key(&self) -> &'static str {
         match self.second_level_cache {
             Some(_) => "second_level_cache.block",
             None => "data_cache.block",
         }
+    }
+
+    /// The rules that write-combining buffers break. What a block store takes on the bus is
+    /// said by one of the two kinds of buffers.
+    fn write_combining_problems(&self) -> Vec<(&'static str, String)> {
+        let Some(config) = &self.write_combining else { return Vec::new() };
+        let mut problems = config.problems();
+        let has_block_buffers = matches!(self.block_buffers, block_buffers::Config::Pair { .. });
+        if has_block_buffers && config.block != self.block() {
+            let (own, block) = (config.block, self.block());
+            let message = format!(
+                "{own} is not the block of {block} of the block buffers; expected equal blocks, or \
+                 block_buffers.kind = \"none\""
+            );
+            problems.push(("block", message));
+        }
+        problems
     }
 
     fn third_level_problems(&self) -> Vec<(&'static str, String)> {
@@ -214,6 +243,12 @@ impl MachineConfig {
         self.messages.packet.as_u64() - self.messages.header.as_u64()
     }
 
+    /// What the network is in.
+    fn around_network(&self) -> networks::Surroundings {
+        let General { nodes, seed, .. } = self.machine;
+        networks::Surroundings { nodes, seed, packet_bytes: self.messages.packet.as_u64() }
+    }
+
     fn component_problems(&self) -> Vec<Broken> {
         let instruction_cache = match &self.instruction_cache {
             InstructionCache::Ideal {} => Vec::new(),
@@ -225,6 +260,7 @@ impl MachineConfig {
             ("instruction_cache", instruction_cache),
             ("second_level_cache", self.second_level_problems()),
             ("third_level_cache", self.third_level_problems()),
+            ("write_combining", self.write_combining_problems()),
             ("store_buffer", self.store_buffer.problems()),
             ("bus", self.bus.problems()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
@@ -282,6 +318,8 @@ impl MachineConfig {
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));
+        let of_network = self.network.problems(&self.around_network()).into_iter();
+        problems.extend(of_network.map(|(key, message)| (format!("network.{key}"), message)));
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
                 "machine.time_without_progress",

@@ -22,6 +22,7 @@
 //! | `problem` | what is wrong, where, what is allowed, what was probably meant |
 //! | `machine` | [`MachineConfig`], and the rules between components |
 //! | `node` | the shape of a node: its parts, and what sits where |
+//! | `left_out` | the parts of a node that a run with another interface has not |
 //! | `operating_system` | what system calls take, and the frames of pages |
 //! | `attachments` | the places of interfaces that not every machine has |
 //! | `differences` | what distinguishes two machines |
@@ -40,6 +41,7 @@ mod differences;
 mod dma_engines;
 mod document;
 mod interfaces;
+mod left_out;
 mod machine;
 mod node;
 pub mod operating_system;

@@ -30,8 +30,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use narthex_cores as cores;
-use narthex_interfaces::Attachment;
+use narthex_interfaces::models::MODELS;
+use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::quantity::Bytes;
+use narthex_memory::home_memory::Ports;
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{bus, main_memory};
 use schemars::JsonSchema;
@@ -62,7 +64,7 @@ pub struct NodeShape {
     pub devices: BTreeMap<String, DevicePart>,
 }
 
-/// A device beside the network interface.
+/// Where the seats of a device are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePart {
@@ -80,7 +82,8 @@ pub struct ProcessorPart {
     /// The table of its core.
     pub core: String,
     /// The tables of its data cache, of its instruction cache and, where it has one, of
-    /// its second-level cache.
+    /// its second-level cache. None: it runs firmware from the memory with a range on its
+    /// interconnect, of which it has a port.
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
@@ -161,6 +164,10 @@ impl MemoryPart {
 pub struct InterfacePart {
     /// The interconnects of its seats; one for all of them, or one for each.
     pub on: Vec<String>,
+    /// Where the seats of interfaces are that are whole devices, by the name of their section
+    /// in [interfaces].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seats: BTreeMap<String, DevicePart>,
 }
 
 /// The table of a cache in front of a memory.
@@ -191,6 +198,7 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
+        problems.extend(self.seat_problems());
         problems.extend(self.device_problems(machine));
         if problems.is_empty() {
             problems.extend(self.reach_problems());
@@ -228,6 +236,23 @@ impl NodeShape {
         problems
     }
 
+    /// The rules that the places of whole devices break.
+    fn seat_problems(&self) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        for (section, DevicePart { on }) in &self.interface.seats {
+            let key = format!("node.interface.seats.{section}");
+            let whole =
+                || MODELS.iter().filter(|model| model.makes_devices()).map(|model| model.section.to_owned());
+            if !whole().any(|known| known == *section) {
+                let known: Vec<String> = whole().collect();
+                problems
+                    .push(broken(&key, unknown(section, "interface with seats of its own", known.iter())));
+            }
+            problems.extend(on.iter().filter_map(|on| self.unknown_interconnect(&format!("{key}.on"), on)));
+        }
+        problems
+    }
+
     /// A program reaches an interface on its processors' bus, or behind the bridge
     /// on that.
     fn reach_problems(&self) -> Vec<Broken> {
@@ -240,6 +265,14 @@ impl NodeShape {
                  another place itself, as in \"NI2w on io-bus\""
             );
             problems.push(broken("node.interface.on", message));
+        }
+        for (section, DevicePart { on }) in &self.interface.seats {
+            if on.first() != Some(bus) {
+                let message = format!(
+                    "{on:?} is not allowed; its first seat is on {bus:?}, the bus of the program's processors"
+                );
+                problems.push(broken(&format!("node.interface.seats.{section}.on"), message));
+            }
         }
         for (name, part) in &self.interconnects {
             if let InterconnectPart::BridgedBus { behind } = part
@@ -418,7 +451,9 @@ impl NodeShape {
                     unknown(&part.core, "table of a processor", tables.collect::<Vec<_>>().iter()),
                 ));
             }
-            problems.extend(part.cache_problem(machine).map(|message| broken(&key("caches"), message)));
+            let caches =
+                part.cache_problem(machine).or_else(|| self.local_memory_problem(name, part, machine));
+            problems.extend(caches.map(|message| broken(&key("caches"), message)));
             if part.runs != PROGRAM && part.runs.strip_prefix(FIRMWARE).is_none_or(str::is_empty) {
                 let message =
                     format!("{:?} is not allowed; expected \"program\" or \"firmware/NAME\"", part.runs);
@@ -446,11 +481,49 @@ impl NodeShape {
         problems
     }
 
-    /// The interconnects of the interface's seats when it is attached there; none
-    /// if the node has no such place.
-    pub fn place(&self, attachment: Attachment) -> Option<Vec<&str>> {
-        let table = match attachment {
-            Attachment::MemoryBus => return Some(self.interface.on.iter().map(String::as_str).collect()),
+    /// What is wrong with the memory of a processor without caches.
+    fn local_memory_problem(
+        &self,
+        name: &str,
+        part: &ProcessorPart,
+        machine: &MachineConfig,
+    ) -> Option<String> {
+        if part.has_caches() {
+            return None;
+        }
+        let here = || self.memories.iter().filter(|(_, memory)| memory.is_on(&part.on));
+        if let Some((other, _)) = here().find(|(_, memory)| memory.range().is_none()) {
+            return Some(format!(
+                "[] is not allowed on {:?}, whose memory {other} has no start and size: a processor without \
+                 caches runs from a memory with a range",
+                part.on
+            ));
+        }
+        if let Some((other, _)) =
+            self.processors.iter().find(|(other, own)| *other != name && own.on == part.on)
+        {
+            return Some(format!(
+                "[] is not allowed: {other} is on {:?}, too, and would not see what a processor without caches \
+                 writes",
+                part.on
+            ));
+        }
+        let (memory, _) = here().next()?;
+        let ports = machine.memories.get(memory).and_then(|memory| memory.ports);
+        (ports == Some(Ports::Single)).then(|| {
+            format!("[] is not allowed: the processor has a port of {memory}, and memories.{memory}.ports is \"single\"")
+        })
+    }
+
+    /// The interconnects of an interface's seats when it is attached where the run says;
+    /// none if the node has no such place.
+    pub fn place(&self, interface: &Attached) -> Option<Vec<&str>> {
+        let InterfacePart { on, seats } = &self.interface;
+        let own = seats.get(interface.name.send.model.section);
+        let table = match interface.attachment {
+            Attachment::MemoryBus => {
+                return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect());
+            }
             Attachment::IoBus => "io_bus",
             Attachment::CacheBus => "cache_bus",
             Attachment::Register => "register_file",
@@ -473,6 +546,11 @@ impl NodeShape {
 }
 
 impl ProcessorPart {
+    /// Whether it has caches.
+    pub fn has_caches(&self) -> bool {
+        !self.caches.is_empty()
+    }
+
     /// Whether it has a second-level cache.
     pub fn has_second_level(&self) -> bool {
         self.caches.iter().any(|table| table == SECOND_LEVEL)
@@ -494,6 +572,7 @@ impl ProcessorPart {
                 second.block
             )),
             (own, _) if *own == first => None,
+            ([], _) if self.runs != PROGRAM => None,
             _ => Some(format!(
                 "{caches:?} is not allowed; expected {first:?}, or the same with {SECOND_LEVEL:?} behind"
             )),

@@ -17,6 +17,8 @@
 //! that stands on nothing describes a machine for all interfaces; of it, nothing
 //! is said.
 
+use std::borrow::Cow;
+
 use narthex_interfaces::dma_engine::DmaDevice;
 use narthex_interfaces::{Attached, Attachment, without_effect};
 use narthex_memory::traffic::Traffic;
@@ -69,6 +71,11 @@ impl MachineConfig {
     /// # Errors
     /// Why the machine cannot have the interface.
     pub fn without_effect(&self, interface: &Attached) -> Result<Vec<Idle>, String> {
+        if let Cow::Owned(run) = self.of_run(interface) {
+            let why = format!("{} has no seat beside it, and it is left out", interface.name);
+            let left_out = self.left_out_keys(interface).into_iter().map(|key| (key, why.clone()));
+            return Ok(run.without_effect(interface)?.into_iter().chain(left_out).collect());
+        }
         let attachment = interface.attachment;
         let issued = self.transactions_of(interface)?;
         let memory_bus = self.memory_bus_traffic(attachment, &issued);

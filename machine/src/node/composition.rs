@@ -85,12 +85,12 @@ impl Node {
         }
     }
 
-    /// What the processor adds to an access for which it has waited. A store
-    /// buffer that has drained brings it nothing, and its own path is no bus.
-    fn processors_part(&self, index: usize, on: InterconnectId) -> Duration {
+    /// What the processor adds to an access for which it has waited, and why it has. A
+    /// store buffer that has drained brings it nothing, and its own path is no bus.
+    fn processors_part(&self, index: usize, on: InterconnectId, waited: Option<WaitReason>) -> Duration {
         let processor = &self.processors[index];
         let is_private = processor.seats.traffic(on) == Traffic::Uncached;
-        match processor.memory.wait_reason() {
+        match waited {
             Some(WaitReason::StoreBuffer) => Duration::ZERO,
             _ if is_private => Duration::ZERO,
             Some(WaitReason::DataMiss | WaitReason::InstructionMiss) => {
@@ -244,13 +244,13 @@ impl Composition for Node {
             });
         }
         let index = usize::from(agent.0);
-        let own_time = self.processors_part(index, on);
         let processor = &mut self.processors[index];
-        let load_time = processor.blocking_access_time + processor.look_up_time;
+        let waited = processor.memory.wait_reason();
         if processor.memory.complete(transaction, response) && processor.state == State::Waiting {
-            self.wake(index, now + own_time);
+            self.wake(index, now + self.processors_part(index, on, waited));
         }
-        self.deliver_loads(index, now + load_time);
+        let NodeProcessor { blocking_access_time, look_up_time, .. } = self.processors[index];
+        self.deliver_loads(index, now + blocking_access_time + look_up_time);
         self.ask_for_processor(index, now);
     }
 

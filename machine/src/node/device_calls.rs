@@ -5,6 +5,7 @@ use narthex_cores::linux::{AddressSpace, GuestMemory, Protection};
 use narthex_interfaces::device_call::{CallError, DeviceCall, OperatingSystem};
 use narthex_interfaces::half::Context;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::MemoryId;
 
 use super::memory::NodeMemory;
 use super::process::Process;
@@ -53,6 +54,10 @@ impl OperatingSystem for SystemOfProcess<'_> {
         Ok(())
     }
 
+    fn write_kernel(&mut self, address: u64, bytes: &[u8]) {
+        self.memory.main.write(address, bytes);
+    }
+
     fn take_time(&mut self, time: Duration) {
         self.time += time;
     }
@@ -77,8 +82,16 @@ impl Node {
         self.stop_watching_buses();
         let Node { processors, processes, memories, devices, interconnects, network, timers, faults, .. } =
             self;
+        let home = usize::from(processors[index].seats.memory.0);
+        let (home, local_memory) = match self.local_memories[device] {
+            None => (&mut memories[home], None),
+            Some(MemoryId(local)) => {
+                let both = memories.get_disjoint_mut([home, local.into()]);
+                let [home, local] = both.expect("no local memory is a program's");
+                (home, Some(&mut local.bytes))
+            }
+        };
         let Process { pages, calls, .. } = &mut processes[usize::from(process)];
-        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
         let (before, rest) = devices.split_at_mut(device);
         let (called, behind) = rest.split_first_mut().expect("it is one of the devices");
         let mut system = SystemOfProcess {
@@ -96,7 +109,7 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = Context { now, network: network.of_process(process), timers, faults };
+        let mut context = Context { now, network: network.of_process(process), local_memory, timers, faults };
         let call = DeviceCall { process, request, argument };
         let answer = called.call(seat, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;

@@ -7,7 +7,9 @@
 use narthex_interfaces::Device;
 use narthex_interfaces::half::Context;
 use narthex_kernel::Time;
-use narthex_memory::interconnects;
+use narthex_memory::home_memory::HomeMemory;
+use narthex_memory::interconnects::{self, MemoryId};
+use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::{Kind, Response, Transaction};
 
@@ -62,9 +64,10 @@ impl Node {
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
         self.stop_watching_buses();
-        let Node { devices, network, timers, faults, .. } = self;
+        let Node { devices, network, timers, faults, memories, local_memories, .. } = self;
         let network = network.of_process(place.process);
-        let mut context = Context { now, network, timers, faults };
+        let local_memory = bytes_of(memories, local_memories[place.device]);
+        let mut context = Context { now, network, local_memory, timers, faults };
         let result = call(&mut *devices[place.device], &mut context);
         self.carry_out_for_seat(now, place);
         result
@@ -94,8 +97,10 @@ impl Node {
         response: &mut Response,
     ) {
         let SeatPlace { device, seat, process, .. } = place;
-        let Node { devices, network, timers, faults, .. } = self;
-        let mut context = Context { now, network: network.of_process(process), timers, faults };
+        let Node { devices, network, timers, faults, memories, local_memories, .. } = self;
+        let network = network.of_process(process);
+        let local_memory = bytes_of(memories, local_memories[device]);
+        let mut context = Context { now, network, local_memory, timers, faults };
         let accessed = devices[device].access(seat, &mut context, transaction, response);
         // Which seat asked for the instant is not known here: all of them are called.
         let beside = self.devices[device].seats_beside(seat);
@@ -150,4 +155,9 @@ impl Node {
             transaction.address
         ))
     }
+}
+
+/// The bytes of a device's local memory, if it has one.
+fn bytes_of(memories: &mut [HomeMemory], memory: Option<MemoryId>) -> Option<&mut MainMemory> {
+    memory.map(|memory| &mut memories[usize::from(memory.0)].bytes)
 }

@@ -24,7 +24,7 @@ pub struct NodeMemory<'a, C> {
     pub pages: &'a mut PageTable,
     pub block_bytes: u64,
     /// The node's devices, in two parts, which may hold newer bytes of their queues.
-    pub devices: [&'a [Box<dyn Device>]; 2],
+    pub devices: [&'a mut [Box<dyn Device>]; 2],
     /// Its interconnects: a bridge may hold yet newer ones.
     pub interconnects: &'a mut [Interconnect],
 }
@@ -82,7 +82,7 @@ impl<C: HasCaches> NodeMemory<'_, C> {
         while done < length {
             let here = address.checked_add(done as u64).ok_or(AccessFault::Unmapped)?;
             let page = self.pages.lookup(here).ok_or(AccessFault::Unmapped)?;
-            if matches!(page.kind, PageKind::Device | PageKind::BlockBuffers) {
+            if matches!(page.kind, PageKind::Device | PageKind::Combining | PageKind::BlockBuffers) {
                 return Err(AccessFault::Device);
             }
             let room = (self.block_bytes - here % self.block_bytes) as usize;
@@ -124,9 +124,9 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
                 return Ok(());
             }
             let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));
-            match crossing
-                .or_else(|| node.devices.iter().copied().flatten().find_map(|device| device.peek(block)))
-            {
+            match crossing.or_else(|| {
+                node.devices.iter().flat_map(|devices| devices.iter()).find_map(|device| device.peek(block))
+            }) {
                 Some(held) => target.copy_from_slice(&held[start..start + target.len()]),
                 None => node.main.read(here, target),
             }
@@ -139,6 +139,8 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
             node.main.write(here, &bytes[range.clone()]);
             node.caches().for_each(|memory| memory.poke(here, &bytes[range.clone()]));
             node.interconnects.iter_mut().for_each(|on| on.poke(here, &bytes[range.clone()]));
+            let devices = node.devices.iter_mut().flat_map(|devices| devices.iter_mut());
+            devices.for_each(|device| device.poke(here, &bytes[range.clone()]));
             Ok(())
         })
     }
@@ -148,7 +150,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
             self.flush(address, length, protection.execute);
         }
         let attributes = PageAttributes {
-            kind: PageKind::Cachable,
+            kind: self.caches[self.own].memory().page_kind(),
             readable: protection.read,
             writable: protection.write,
             executable: protection.execute,

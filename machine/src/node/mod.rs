@@ -60,15 +60,15 @@ mod work;
 use std::collections::VecDeque;
 
 use narthex_cores::Stop;
-use narthex_fabrics::port::Departure;
-use narthex_fabrics::{Frame, NetworkPort, NodeId};
+use narthex_fabrics::terminal::Terminal;
+use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Sending};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
 use narthex_memory::home_memory::HomeMemory;
-use narthex_memory::interconnects::{self, Interconnect, InterconnectId, Step};
+use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::processor_memory::misses::Arrival;
 
 use crate::activity::{Activity, Marker, Occupation};
@@ -105,6 +105,14 @@ enum Event {
     Lines(usize, u64),
     /// Packets have come to or gone from the network port's relay.
     Relayed,
+    /// The next parcel arrives from the node's switch.
+    Parcel,
+    /// There is room behind the node's link to its switch.
+    Credit(Credit),
+    /// The node's link to its switch is free.
+    LinkFree,
+    /// There is room for sending that there was not before.
+    Room,
 }
 
 /// One node of the machine.
@@ -116,6 +124,8 @@ pub struct Node {
     pub processes: Vec<Process>,
     interconnects: Vec<Interconnect>,
     memories: Vec<HomeMemory>,
+    /// The local memory of each device that has one.
+    local_memories: Vec<Option<MemoryId>>,
     /// The network interface, and what else there is.
     devices: Vec<Box<dyn Device>>,
     /// The seats of all devices, which follow the processors among the agents.
@@ -127,8 +137,8 @@ pub struct Node {
     network: NetworkPort,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
-    /// Frames that leave for other nodes, until the outbox takes them.
-    departures: Vec<Departure>,
+    /// What leaves for other partitions, until the outbox takes it.
+    departures: Vec<Sending<Frame>>,
     /// How many frames it has sent to itself: their order among equals.
     sent_to_itself: u64,
     timers: Vec<Time>,
@@ -143,6 +153,8 @@ pub struct Node {
     operating_system: operating_system::Config,
     /// Wait loops are executed too.
     executes_wait_loops: bool,
+    /// How many of its processors sleep in wait loops.
+    sleepers: usize,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
     /// Everything before has happened, but for turns that can be computed.
@@ -165,6 +177,8 @@ pub struct Parts {
     pub interconnects: Vec<Interconnect>,
     /// Its memories, by their numbers.
     pub memories: Vec<HomeMemory>,
+    /// For each device the memory of which it has a port of its own, if any.
+    pub local_memories: Vec<Option<MemoryId>>,
     /// Its devices, and on which interconnect each of their seats is. The network
     /// interface comes first. Their agents follow the processors'.
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
@@ -203,6 +217,7 @@ impl Node {
             processes,
             interconnects: parts.interconnects,
             memories: parts.memories,
+            local_memories: parts.local_memories,
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
             seats,
             first_seats,
@@ -218,6 +233,7 @@ impl Node {
             progress: 0,
             progressed_at: Time::ZERO,
             executes_wait_loops: false,
+            sleepers: 0,
             skipped_instructions: 0,
             reached: Time::ZERO,
             instant: endless::Instant::default(),
@@ -262,11 +278,11 @@ impl Node {
     /// nothing if that is an event.
     fn next_stop(&self, until: Time) -> (Time, Option<usize>) {
         let event = self.events.next_time();
+        // A processor alone calls the system at once.
         let call = if self.is_shared() { self.next_call() } else { None };
-        match (event, call) {
-            (Some(event), Some((call, _))) if event <= call => (event, None),
-            (_, Some((call, index))) => (call, Some(index)),
-            (event, None) => (event.unwrap_or(until), None),
+        match call {
+            Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
+            _ => (event.unwrap_or(until), None),
         }
     }
 
@@ -311,7 +327,7 @@ impl Node {
             return self.run_watched(index, until);
         }
         unit.state = State::Running;
-        let main = &self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
         let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
         let stop = unit.processor.run(&mut port, until);
         self.detect_loop(index, stop);
@@ -443,6 +459,17 @@ impl Node {
             Event::Lines(index, lines) => self.assert_lines(now, index, lines),
             Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
+            Event::Parcel => {
+                let Node { network, departures, .. } = self;
+                let frame = network.receive(now, &mut |sending| departures.push(sending));
+                self.frame(now, frame);
+            }
+            Event::Credit(credit) => {
+                self.network.credit(credit);
+                self.depart(now);
+            }
+            Event::LinkFree => self.depart(now),
+            Event::Room => self.offer_room(now),
             Event::Retry => {
                 self.network.retry(now);
                 self.depart(now);
@@ -476,23 +503,37 @@ impl Node {
     /// Sends off the frames that leave after a step.
     fn depart(&mut self, now: Time) {
         let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
-        let depart = |departure: Departure| {
-            probe.report(now, || probe::Event::Departure(departure.2.summary(), departure.1));
-            let (arrival, destination, payload) = departure;
-            if destination != *id {
-                return departures.push((arrival, destination, payload));
-            }
-            let (node, sequence) = (usize::from(id.0), *sent_to_itself);
-            *sent_to_itself += 1;
-            let envelope = Envelope { arrival, source: node, sequence, destination: node, payload };
-            events.receive(envelope, Event::Frame);
+        let show = |frame: &Frame, destination| {
+            probe.report(now, || probe::Event::Departure(frame.summary(), destination));
         };
-        if let Some(at) = network.departures(now, depart) {
+        let node = usize::from(id.0);
+        let send = |(arrival, destination, mail)| match mail {
+            Mail::Direct(payload) if destination == node => {
+                let sequence = *sent_to_itself;
+                *sent_to_itself += 1;
+                let envelope = Envelope { arrival, source: node, sequence, destination, payload };
+                events.receive(envelope, Event::Frame);
+            }
+            mail => departures.push((arrival, destination, mail)),
+        };
+        let calls = network.departures(now, show, send);
+        if let Some(at) = calls.retry_at {
             self.events.schedule(at, Event::Retry);
+        }
+        if let Some(at) = calls.depart_at {
+            self.events.schedule(at, Event::LinkFree);
+        }
+        if calls.room {
+            self.events.schedule(now, Event::Room);
         }
         if self.network.take_relay_news() {
             self.events.schedule(now, Event::Relayed);
         }
+    }
+
+    /// Its end of a network of switches, if that is what it is on.
+    pub fn terminal(&self) -> Option<&Terminal<Frame>> {
+        self.network.terminal()
     }
 
     /// Instructions that its processors have retired.
@@ -525,7 +566,7 @@ fn after(time: Time) -> Time {
 }
 
 impl Partition for Node {
-    type Payload = Frame;
+    type Payload = Mail<Frame>;
 
     fn next_time(&self) -> Option<Time> {
         let events = self.events.next_time().unwrap_or(Time::NEVER);
@@ -533,17 +574,25 @@ impl Partition for Node {
         (next < Time::NEVER).then_some(next)
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Frame>) {
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
         self.work(until);
         if !self.departures.is_empty() {
-            for (arrival, destination, frame) in self.departures.drain(..) {
-                outbox.send(arrival, usize::from(destination.0), frame);
+            for (arrival, destination, mail) in self.departures.drain(..) {
+                outbox.send(arrival, destination, mail);
             }
         }
     }
 
-    fn deliver(&mut self, envelope: Envelope<Frame>) {
-        self.events.receive(envelope, Event::Frame);
+    fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {
+        let Node { events, network, .. } = self;
+        events.receive(envelope, |mail| match mail {
+            Mail::Direct(frame) => Event::Frame(frame),
+            Mail::Parcel { parcel, .. } => {
+                network.expect(parcel);
+                Event::Parcel
+            }
+            Mail::Credit(credit) => Event::Credit(credit),
+        });
     }
 
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
@@ -551,7 +600,15 @@ impl Partition for Node {
         let is_awaited = |event: &Event| {
             matches!(
                 event,
-                Event::Frame(_) | Event::Retry | Event::Timer(..) | Event::Lines(..) | Event::SleepOver(..)
+                Event::Frame(_)
+                    | Event::Retry
+                    | Event::Timer(..)
+                    | Event::Lines(..)
+                    | Event::SleepOver(..)
+                    | Event::Parcel
+                    | Event::Credit(_)
+                    | Event::LinkFree
+                    | Event::Room
             )
         };
         self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()

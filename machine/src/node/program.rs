@@ -50,7 +50,7 @@ impl Node {
             main: &mut home.bytes,
             pages,
             block_bytes: home.block_bytes,
-            devices: [devices, &[]],
+            devices: [devices, &mut []],
             interconnects,
         };
         let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
@@ -283,7 +283,7 @@ impl Node {
             main: &mut home.bytes,
             pages: &mut processes[process].pages,
             block_bytes: home.block_bytes,
-            devices: [devices, &[]],
+            devices: [devices, &mut []],
             interconnects,
         };
         memory.read(address, &mut bytes).ok()?;

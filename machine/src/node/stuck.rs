@@ -3,7 +3,9 @@
 
 use narthex_fabrics::faults::Lost;
 use narthex_fabrics::flow_control::State as FlowState;
-use narthex_fabrics::{FrameKind, FrameSummary, Rank};
+use narthex_fabrics::switch::StuckParcel;
+use narthex_fabrics::terminal::Terminal;
+use narthex_fabrics::{Frame, FrameKind, FrameSummary, Parcel, Rank};
 use narthex_interfaces::QueueState;
 use narthex_kernel::Time;
 use narthex_memory::AgentId;
@@ -89,6 +91,38 @@ pub struct UnderWay {
     pub destination: Rank,
 }
 
+/// A frame that waits in a network of switches.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HeldFrame {
+    /// What it is, and the ends of its packet.
+    #[serde(flatten)]
+    pub frame: UnderWay,
+    /// Where it waits: "switch (1, 0)".
+    pub at: String,
+    /// The end of the link that it needs: "node 1".
+    pub needs: String,
+    /// The lane of that link.
+    pub lane: u8,
+    /// There is no room behind the link; otherwise others are before it.
+    pub lacks_room: bool,
+    /// Since when, in picoseconds.
+    pub since_ps: u64,
+}
+
+impl HeldFrame {
+    /// A frame that waits in a switch.
+    pub fn in_switch(stuck: &StuckParcel<'_, Frame>) -> Self {
+        HeldFrame {
+            frame: UnderWay::from(&stuck.parcel.cargo),
+            at: stuck.at.clone(),
+            needs: stuck.needs.clone(),
+            lane: stuck.lane,
+            lacks_room: stuck.lacks_room,
+            since_ps: stuck.since.as_ps(),
+        }
+    }
+}
+
 /// A transaction that was refused and that no interconnect has carried yet.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct StuckTransaction {
@@ -118,6 +152,8 @@ pub struct StuckNode {
     pub flow: FlowState,
     /// What is to arrive here.
     pub under_way: Vec<UnderWay>,
+    /// Frames from here that wait in the network's switches, or for the node's own link.
+    pub held: Vec<HeldFrame>,
     /// Frames that its end of the network has lost on purpose.
     pub lost: Vec<Lost>,
     /// The bridge to its I/O bus, in words.
@@ -137,12 +173,36 @@ impl Node {
             firmware: firmware.collect(),
             processes,
             flow: self.network.state(),
-            under_way: self.events.iter().filter_map(|(_, event)| under_way(event)).collect(),
+            under_way: self.frames_to_arrive().map(UnderWay::from).collect(),
+            held: self.held_frames(),
             lost: self.network.lost().to_vec(),
             bridge: self.interconnects.iter().find_map(Interconnect::describe),
             refused: self.interconnects.iter().flat_map(|bus| self.stuck_transactions(bus)).collect(),
             progressed_at: self.progressed_at,
         }
+    }
+
+    /// Frames that wait for the node's own link.
+    fn held_frames(&self) -> Vec<HeldFrame> {
+        let held = |parcel: &Parcel<Frame>| HeldFrame {
+            frame: UnderWay::from(&parcel.cargo),
+            at: format!("node {}", self.id.0),
+            needs: self.terminal().map(Terminal::switch_name).unwrap_or_default(),
+            lane: parcel.lane,
+            lacks_room: true,
+            since_ps: parcel.handed_over.as_ps(),
+        };
+        self.terminal().into_iter().flat_map(Terminal::waiting).map(held).collect()
+    }
+
+    /// Frames that come without a further stop.
+    fn frames_to_arrive(&self) -> impl Iterator<Item = &Frame> {
+        let direct = self.events.iter().filter_map(|(_, event)| match event {
+            Event::Frame(frame) => Some(frame),
+            _ => None,
+        });
+        let parcels = self.terminal().into_iter().flat_map(Terminal::arriving);
+        direct.chain(parcels.map(|parcel| &parcel.cargo))
     }
 
     fn stuck_transactions(&self, bus: &Interconnect) -> Vec<StuckTransaction> {
@@ -288,9 +348,9 @@ fn interrupts(asserted: u64) -> String {
     }
 }
 
-/// The frame that an event brings.
-fn under_way(event: &Event) -> Option<UnderWay> {
-    let Event::Frame(frame) = event else { return None };
-    let FrameSummary { kind, source, destination, .. } = frame.summary();
-    Some(UnderWay { kind, source, destination })
+impl From<&Frame> for UnderWay {
+    fn from(frame: &Frame) -> Self {
+        let FrameSummary { kind, source, destination, .. } = frame.summary();
+        UnderWay { kind, source, destination }
+    }
 }

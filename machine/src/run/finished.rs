@@ -1,11 +1,13 @@
 //! A run at its end, and its result as a document.
 
-use narthex_fabrics::MessageSizes;
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, MessageSizes};
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::network;
 use super::number::number;
 use super::written::Written;
 use crate::config::Machine;
@@ -27,7 +29,7 @@ pub struct Effort {
     pub instructions: u64,
     /// Those among them that were computed, in wait loops, instead of executed.
     pub skipped_instructions: u64,
-    /// Events that happened at all nodes: grants and releases of buses, frames, timers.
+    /// Events that happened at all nodes and switches: grants and releases of buses, frames, timers.
     pub events: u64,
     /// Checkpoints that were written.
     pub checkpoints: u64,
@@ -43,6 +45,8 @@ pub struct Finished {
     pub interface: Attached,
     /// Its nodes, their ledgers closed.
     pub nodes: Vec<Node>,
+    /// The switches of its network.
+    pub switches: Vec<Switch<Frame>>,
     /// What it cost the host.
     pub effort: Effort,
     /// The instant of its end.
@@ -53,7 +57,7 @@ pub struct Finished {
 impl Finished {
     /// The result document: everything that is needed to run it again, and all that was counted.
     pub fn document(&self, request: &RunRequest, elf: &[u8]) -> Value {
-        let Finished { machine, interface, nodes, end, written, effort: _ } = self;
+        let Finished { machine, interface, nodes, switches, end, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
         let mut document = json!({
@@ -74,6 +78,9 @@ impl Finished {
             "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
             "output": written.to_json(),
         });
+        if let Some(network) = network::document(nodes, switches, *end) {
+            document["network"] = network;
+        }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());
         }

@@ -1,5 +1,7 @@
 //! What watches a run from outside: a timeline, the life of a message, the explanation of a hang.
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::Time;
 use serde_json::Value;
 
@@ -34,8 +36,14 @@ pub trait Monitor {
     /// its user should know.
     fn end(&mut self, _end: Time, _nodes: &mut [Node], _report: &mut dyn FnMut(Progress<'_>) -> bool) {}
 
-    /// Why the nodes, which rest at the instant `at`, make no progress.
-    fn no_progress(&mut self, _at: Time, _nodes: &mut [Node]) -> Option<Explanation> {
+    /// Why the nodes and the switches between them, which rest at the instant `at`, make
+    /// no progress.
+    fn no_progress(
+        &mut self,
+        _at: Time,
+        _nodes: &mut [Node],
+        _switches: &[Switch<Frame>],
+    ) -> Option<Explanation> {
         None
     }
 }

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::{Duration as HostDuration, Instant};
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
@@ -12,15 +14,28 @@ use super::work::any_program_works;
 use super::written::Written;
 use crate::checkpoint::Keeper;
 use crate::node::Node;
+use crate::partition::{Part, apart};
 
 /// How often a run reports to its caller, and looks for a shortage of memory.
 const REPORT_EVERY: HostDuration = HostDuration::from_millis(100);
 /// It does so earlier when programs have touched this many more pages: 16 MiB.
 const REPORT_PAGES: usize = 4_096;
 
+/// A run that is over.
+pub(super) struct Closed {
+    /// Its nodes, their ledgers closed.
+    pub nodes: Vec<Node>,
+    /// The switches of its network.
+    pub switches: Vec<Switch<Frame>>,
+    /// When it ended.
+    pub end: Time,
+    /// What was written.
+    pub written: Written,
+}
+
 /// A run that goes on: all that a checkpoint holds.
 pub struct Running {
-    simulation: Simulation<Node>,
+    simulation: Simulation<Part>,
     written: Written,
 }
 
@@ -34,7 +49,7 @@ impl Archived for Running {
 
 impl Running {
     /// A run whose programs have written nothing yet.
-    pub fn new(simulation: Simulation<Node>) -> Self {
+    pub fn new(simulation: Simulation<Part>) -> Self {
         Running { simulation, written: Written::default() }
     }
 
@@ -53,7 +68,8 @@ impl Running {
         loop {
             let mut goes_on = true;
             let Running { simulation, written } = self;
-            let mut look = |now, nodes: &mut [&mut Node]| {
+            let mut look = |now, parts: &mut [&mut Part]| {
+                let mut nodes: Vec<&mut Node> = parts.iter_mut().filter_map(|part| part.node_mut()).collect();
                 written.collect(nodes.iter_mut().map(|node| &mut **node), observer);
                 let pages = nodes.iter().map(|node| node.touched_pages()).sum::<usize>();
                 if last.elapsed() >= REPORT_EVERY || pages >= touched + REPORT_PAGES {
@@ -75,8 +91,8 @@ impl Running {
             }
             if works || ending == Ending::TimeLimit {
                 let now = simulation.now();
-                let mut nodes: Vec<&mut Node> = simulation.partitions_mut().collect();
-                let interrupted = look(now, &mut nodes).is_break();
+                let mut parts: Vec<&mut Part> = simulation.partitions_mut().collect();
+                let interrupted = look(now, &mut parts).is_break();
                 if ending == Ending::TimeLimit {
                     self.stop(monitor);
                 }
@@ -102,7 +118,7 @@ impl Running {
     /// The monitor looks at the nodes.
     fn stop(&mut self, monitor: &mut dyn Monitor) {
         let now = self.simulation.now();
-        let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().collect();
+        let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().filter_map(Part::node_mut).collect();
         monitor.stop(now, &mut nodes);
     }
 
@@ -111,16 +127,12 @@ impl Running {
         self.simulation.windows()
     }
 
-    /// The run is over: its nodes, their ledgers closed, its end, and what was written.
-    pub(super) fn close(
-        self,
-        ending: &Ending,
-        observer: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) -> (Vec<Node>, Time, Written) {
+    /// The run is over.
+    pub(super) fn close(self, ending: &Ending, observer: &mut dyn FnMut(Progress<'_>) -> bool) -> Closed {
         let Running { simulation, mut written } = self;
         let stopped_at = simulation.now();
         let is_stuck = matches!(ending, Ending::NoProgress(_));
-        let mut nodes = simulation.into_partitions();
+        let (mut nodes, switches) = apart(simulation.into_partitions());
         if is_stuck {
             nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
         }
@@ -128,6 +140,6 @@ impl Running {
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
         let end = if is_stuck { stopped_at } else { latest() };
         nodes.iter_mut().for_each(|node| node.close(end));
-        (nodes, end, written)
+        Closed { nodes, switches, end, written }
     }
 }

@@ -23,6 +23,7 @@ use narthex_kernel::partition::Partition;
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 
 use crate::node::Node;
+use crate::partition::Part;
 
 /// Time from one look to the next: some turns of a short loop, and a number with
 /// many divisors, so that looks at a loop soon meet the same instruction.
@@ -69,7 +70,7 @@ impl Suspect {
 
 /// Lets a run without progress go on for a short time, to see whether a program
 /// works that is in no wait of the messaging library.
-pub fn any_program_works(simulation: &mut Simulation<Node>) -> bool {
+pub fn any_program_works(simulation: &mut Simulation<Part>) -> bool {
     let mut suspects = suspects(simulation);
     let progress = progress(simulation);
     for _ in 0..LOOKS {
@@ -90,10 +91,10 @@ pub fn any_program_works(simulation: &mut Simulation<Node>) -> bool {
     true
 }
 
-fn suspects(simulation: &mut Simulation<Node>) -> Vec<Suspect> {
+fn suspects(simulation: &mut Simulation<Part>) -> Vec<Suspect> {
     let now = simulation.now();
     let mut suspects = Vec::new();
-    for (number, node) in simulation.partitions_mut().enumerate() {
+    for (number, node) in simulation.partitions_mut().filter_map(Part::node_mut).enumerate() {
         node.rest_at(now);
         let of_node = node.at_own_work().into_iter();
         suspects.extend(of_node.map(|processor| Suspect {
@@ -107,10 +108,10 @@ fn suspects(simulation: &mut Simulation<Node>) -> Vec<Suspect> {
 }
 
 /// Looks at all suspects; true if one of them works. Those that turn are none any more.
-fn look(simulation: &mut Simulation<Node>, suspects: &mut Vec<Suspect>) -> bool {
+fn look(simulation: &mut Simulation<Part>, suspects: &mut Vec<Suspect>) -> bool {
     let now = simulation.now();
     let mut works = false;
-    for (number, node) in simulation.partitions_mut().enumerate() {
+    for (number, node) in simulation.partitions_mut().filter_map(Part::node_mut).enumerate() {
         if !suspects.iter().any(|suspect| suspect.node == number) {
             continue;
         }
@@ -124,6 +125,6 @@ fn look(simulation: &mut Simulation<Node>, suspects: &mut Vec<Suspect>) -> bool 
     works
 }
 
-fn progress(simulation: &mut Simulation<Node>) -> u64 {
+fn progress(simulation: &mut Simulation<Part>) -> u64 {
     simulation.partitions().fold(0, |total, node| total.wrapping_add(node.progress()))
 }

@@ -38,7 +38,7 @@ fn machine(request: &RunRequest, elf: &[u8]) -> Simulation<Node> {
     if request.execute_wait_loops {
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
-    Simulation::new(nodes, config.network.build().smallest_latency())
+    Simulation::new(nodes, config.network.lookahead())
 }
 
 /// Goes on for so many windows; whether that was the end.

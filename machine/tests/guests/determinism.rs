@@ -51,7 +51,7 @@ fn nodes_of(machine: &str, interface: &str, order: [u32; 2]) -> Vec<String> {
     let mut built = order.map(|number| (number, blueprint.node(number).expect("a node")));
     built.sort_by_key(|&(number, _)| number);
     let nodes = built.into_iter().map(|(_, node)| node).collect();
-    let mut simulation = Simulation::new(nodes, machine.config.network.build().smallest_latency());
+    let mut simulation = Simulation::new(nodes, machine.config.network.lookahead());
     let ending = simulation.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(()));
     assert_eq!(ending, Ending::AllFinished);
     let mut nodes = simulation.into_partitions();

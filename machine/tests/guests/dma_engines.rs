@@ -291,3 +291,38 @@ fn an_engine_that_cannot_be_wired_is_refused_with_file_key_and_reason() {
         assert!(text.contains(key) && text.contains(reason), "{text}");
     }
 }
+
+/// The host loads from the memory while the engine writes it: with one port for both, one
+/// waits until the other's 8 ns are over.
+#[test]
+fn an_engine_waits_for_the_port_of_its_memory_where_both_buses_share_one() {
+    let loads =
+        format!("li s2, {SRAM}\n li t2, 30\n load: ld t3, 256(s2)\n addi t2, t2, -1\n bnez t2, load\n");
+    let start = registers(&[(0, SRAM), (8, SRAM + 0x1000), (16, 3 << 32 | 256)]);
+    let source = format!("{start}{loads}{REST}{}exit 0", wait(1));
+    let lengths = |ports: &str| {
+        let node = run(node(&machine(&[&format!("memories.sram.ports={ports}")]), &source));
+        let mut node = node;
+        let listener = node.detach::<Listener>().expect("it is attached");
+        copied(&listener, "nic bus").iter().map(|(_, begin, end)| end - begin).collect::<Vec<_>>()
+    };
+    // Four cycles of 4 ns and the memory's 8 ns.
+    assert_eq!(lengths("dual"), [24; 8]);
+    // A load of the host has taken the port 4 ns before the last one.
+    assert_eq!(lengths("single"), [24, 24, 24, 24, 24, 24, 24, 28]);
+}
+
+#[test]
+fn a_list_in_a_circle_ends_the_run_and_is_named() {
+    let list = DATA + 0x400;
+    let words = [(0, DATA), (8, DATA + 0x800), (16, 8), (24, list)];
+    let store = |(offset, value): &(u64, u64)| format!("li t0, {value}\n sd t0, {offset}(s2)\n");
+    let words: String = words.iter().map(store).collect();
+    let source = format!("li s2, {list}\n{words}{}wait: j wait", registers(&[(24, list)]));
+    let node = run(node(&machine(&[]), &source));
+    let text = format!("{:?}", node.failure().expect("it fails").2);
+    assert!(
+        text.contains("its list goes in a circle: descriptor 1 at 0x100400 is descriptor 0 again"),
+        "{text}"
+    );
+}

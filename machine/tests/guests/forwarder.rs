@@ -103,6 +103,23 @@ fn every_packet_of_every_interface_goes_through_the_firmware() {
     }
 }
 
+/// A memory of 8 ns takes two cycles of the service processor.
+#[test]
+fn firmware_forwards_without_caches_and_takes_the_same_time_however_it_is_run() {
+    let settings = ["node.processors.service.caches=[]", "memories.service_memory.access_time=8ns"];
+    for otherwise in [POLLS, WAITS] {
+        let request = request_over("CNI32Qm", otherwise, &settings);
+        let one = result(&request, &both_ways(12, 100, 6));
+        assert_eq!(counted(&one, "forwarded_to_network"), counted(&one, "messages_sent"));
+        assert_eq!(counted(&one, "service_bus_reads"), 0);
+        let others = [
+            RunRequest { threads: 2, ..request.clone() },
+            RunRequest { execute_wait_loops: true, ..request },
+        ];
+        assert!(others.iter().all(|other| result(other, &both_ways(12, 100, 6)) == one));
+    }
+}
+
 #[test]
 fn processes_of_a_node_share_the_firmware_and_get_each_its_own_packets() {
     for settings in

@@ -127,6 +127,48 @@ fn a_fetch_that_hits_the_second_level_delays_the_front_end() {
     assert_eq!(cycles(&INSTRUCTION_CACHE, near, &far), 10 + cycles(&[], near, &far));
 }
 
+/// Small blocks of instructions above large ones, as a host of 1 GHz may have them.
+const LARGE_BLOCKS: [&str; 13] = [
+    "data_cache.size=32KiB",
+    "data_cache.protocol=MESI",
+    "instruction_cache.kind=cache",
+    "instruction_cache.size=32KiB",
+    "instruction_cache.associativity=2",
+    "instruction_cache.block=32B",
+    "instruction_cache.protocol=MESI",
+    "instruction_cache.snarfing=false",
+    "second_level_cache.size=1MiB",
+    "machine.nodes=2",
+    "bus.clock=100MHz",
+    "bus.width=16B",
+    "second_level_cache.latency_cycles=10",
+];
+
+/// 256 bytes of code more: eight blocks of the first level, two of the second.
+#[test]
+fn each_small_block_of_instructions_is_fetched_once() {
+    let counts = |instructions: usize| {
+        let document = result(&alone(&LARGE_BLOCKS), &format!("{} exit 0", "nop\n".repeat(instructions)));
+        ["fetch_misses", "second_level_hits", "second_level_misses"].map(|name| statistic(&document, 0, name))
+    };
+    let (short, long) = (counts(64), counts(128));
+    assert_eq!([0, 1, 2].map(|place| long[place] - short[place]), [8, 6, 2]);
+}
+
+#[test]
+fn programs_run_on_small_blocks_above_large_ones_however_they_are_computed() {
+    for interface in ["NI2w", "CNI32Qm"] {
+        let request =
+            LARGE_BLOCKS.iter().fold(two_levels(interface), |request, setting| with(request, setting));
+        let one = run_guest(&request, &ping_pong(4, 200)).expect("it runs");
+        let others = [
+            RunRequest { threads: 2, ..request.clone() },
+            RunRequest { execute_wait_loops: true, ..request },
+        ];
+        assert!(others.iter().all(|other| run_guest(other, &ping_pong(4, 200)).expect("it runs") == one));
+    }
+}
+
 #[test]
 fn statistics_tell_what_each_level_served() {
     let source =

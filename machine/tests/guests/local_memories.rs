@@ -11,6 +11,7 @@ use narthex_memory::Kind;
 use std::ops::ControlFlow;
 
 use crate::listener::Listener;
+use crate::shapes::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters};
 use crate::support::{program, request};
 
 /// The 1998 machine with a second processor on a bus of its own, and a memory on both
@@ -77,12 +78,30 @@ fn machine(text: &str, settings: &[&str]) -> Machine {
 }
 
 fn node(machine: &Machine, host: &str, firmware: &str) -> Node {
+    node_with(machine, host, firmware, |blueprint| blueprint)
+}
+
+fn node_with(
+    machine: &Machine,
+    host: &str,
+    firmware: &str,
+    change: impl Fn(Blueprint<'_>) -> Blueprint<'_>,
+) -> Node {
     let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
     let request = request("hpca98", "NI2w");
     let interface = request.interface.parse().expect("an interface");
     let blueprint = Blueprint::new(&machine.config, interface, parse(host), &request)
         .with_firmware("service", parse(firmware));
-    blueprint.node(0).unwrap_or_else(|failure| panic!("{failure}"))
+    change(blueprint).node(0).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Runs a node until its program has ended.
+fn finish(node: Node) -> Node {
+    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
+    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
+    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
+    assert_eq!(ending, Ending::AllFinished);
+    simulation.into_partitions().remove(0)
 }
 
 /// Both write a word to the memory and read it back; the firmware's is the host's twice.
@@ -97,11 +116,7 @@ fn run(machine: &Machine) -> Node {
     let mut node =
         node(machine, &access(0, "ld t2, 8(s0)\n report both, t2\n exit 0"), &access(8, "rest: j rest"));
     node.attach(Box::<Listener>::default());
-    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    assert_eq!(ending, Ending::AllFinished);
-    simulation.into_partitions().remove(0)
+    finish(node)
 }
 
 /// The uncached accesses of a bus: kind, begin and end in nanoseconds.
@@ -187,4 +202,28 @@ fn two_memories_at_the_same_addresses_are_refused() {
         .with_firmware("service", guest);
     let text = blueprint.node(0).map(drop).expect_err("it is refused").to_string();
     assert!(text.contains("both answer for the addresses 0x5f008000 to 0x5f010000"), "{text}");
+}
+
+/// A device whose last seat is on the bus of the memory reads and writes its bytes, and
+/// no transaction crosses that bus.
+#[test]
+fn a_device_has_a_port_of_its_own_to_the_local_memory_beside_its_last_seat() {
+    let host = format!(
+        "li s0, {}\n li s1, 0x5f000100\n li t0, 41\n sd t0, 16(s0)\n ld t1, 16(s1)\n li t0, 7\n \
+         sd t0, 24(s1)\n ld t2, 24(s0)\n report written, t1\n report read, t2\n exit 0",
+        HOST_REGISTERS[0]
+    );
+    let mut node = node_with(&machine(SHARED, &[]), &host, "rest: j rest", |blueprint| {
+        let registers = || {
+            SharedRegisters::new(&[(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)])
+                .in_local_memory(0x5f00_0100)
+        };
+        blueprint.with_device(&["bus", "service_bus"], move || Box::new(registers()))
+    });
+    node.attach(Box::<Listener>::default());
+    let mut node = finish(node);
+    let reports: Vec<f64> = node.processes[0].reports.iter().map(|report| report.value).collect();
+    assert_eq!(reports, [41.0, 7.0]);
+    let listener = node.detach::<Listener>().expect("it is attached");
+    assert_eq!(accesses(&listener, "service bus"), []);
 }

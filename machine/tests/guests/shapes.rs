@@ -34,17 +34,44 @@ pub type SeatOf = (u8, u64);
 
 /// Sixteen registers that every seat of the device has at addresses of its own. Where
 /// it has lines, the last seat has two: asserted while registers 0 and 1 are not zero.
+/// The registers may be words of its local memory.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SharedRegisters {
     seats: Vec<SeatOf>,
     lines: u32,
     words: [u64; 16],
+    in_local_memory: Option<u64>,
+    is_coherent: bool,
+    are_combinable: bool,
     statistics: Statistics,
 }
 
 impl SharedRegisters {
     pub fn new(seats: &[SeatOf]) -> Self {
-        SharedRegisters { seats: seats.to_vec(), lines: 0, words: [0; 16], statistics: Statistics::default() }
+        SharedRegisters {
+            seats: seats.to_vec(),
+            lines: 0,
+            words: [0; 16],
+            in_local_memory: None,
+            is_coherent: false,
+            are_combinable: false,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The same that says that it takes part in coherence.
+    pub fn coherent(seats: &[SeatOf]) -> Self {
+        SharedRegisters { is_coherent: true, ..SharedRegisters::new(seats) }
+    }
+
+    /// The same to which stores may be combined.
+    pub fn combinable(seats: &[SeatOf]) -> Self {
+        SharedRegisters { are_combinable: true, ..SharedRegisters::new(seats) }
+    }
+
+    /// The same whose registers are words of its local memory, from `start` on.
+    pub fn in_local_memory(self, start: u64) -> Self {
+        SharedRegisters { in_local_memory: Some(start), ..self }
     }
 
     pub fn with_lines(self) -> Self {
@@ -60,11 +87,27 @@ impl Device for SharedRegisters {
     fn access(
         &mut self,
         seat: usize,
-        _context: &mut Context<'_>,
+        context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<(), RegisterFault> {
         let offset = transaction.address - self.seats[seat].1;
+        if let Some(start) = self.in_local_memory {
+            let memory = context.local_memory.as_mut().expect("the device has a local memory");
+            let mut bytes = transaction.value.to_le_bytes();
+            match transaction.kind {
+                Kind::UncachedLoad => memory.read(start + offset, &mut bytes),
+                _ => memory.write(start + offset, &bytes),
+            }
+            response.value = u64::from_le_bytes(bytes);
+            return Ok(());
+        }
+        if let Some(data) = &transaction.data {
+            self.statistics.stores.increment();
+            let words = self.words[offset as usize / 8..].iter_mut().enumerate();
+            words.take(data.len() / 8).for_each(|(place, word)| *word = data.word(8 * place));
+            return Ok(());
+        }
         let word = self.words.get_mut(offset as usize / 8);
         let word = word.ok_or_else(|| RegisterFault(format!("there is no register {offset:#x}")))?;
         match transaction.kind {
@@ -88,9 +131,10 @@ impl DeviceDescription for SharedRegisters {
             process,
             name: format!("the shared registers at {start:#x}"),
             registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
+            combinable: Vec::from_iter(self.are_combinable.then_some(start..start + 0x1000)),
             homes: Vec::new(),
             concern: 0..0,
-            is_coherent: false,
+            is_coherent: self.is_coherent,
             lines: if last == Some(start) { self.lines } else { 0 },
             ..DeviceSeat::default()
         };

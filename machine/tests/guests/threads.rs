@@ -41,7 +41,7 @@ fn nodes(request: &RunRequest, elf: &[u8]) -> (Vec<Node>, Duration) {
     let program = Program::parse("guest", elf).expect("a program");
     let blueprint = Blueprint::new(&machine.config, name, program, request);
     let nodes = (0..NODES).map(|number| blueprint.node(number).expect("a node")).collect();
-    (nodes, machine.config.network.build().smallest_latency())
+    (nodes, machine.config.network.lookahead())
 }
 
 fn everything(request: &RunRequest, elf: &[u8], threads: usize, probes: bool) -> Everything {

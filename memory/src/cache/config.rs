@@ -4,7 +4,7 @@ use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::front::FRONT_WORDS;
+use super::front::Row;
 use crate::protocols;
 use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::LARGEST_BLOCK_BYTES;
@@ -74,8 +74,6 @@ impl Config {
         let sets = lines / u64::from(self.associativity);
         let (word, state_and_allowed) = (8, 2);
         let lost = if self.snarfing { word } else { 0 };
-        let recency = if self.associativity > 1 { word } else { 0 };
-        lines * (self.block.as_u64() + word + state_and_allowed + lost)
-            + sets * (FRONT_WORDS as u64 * word + recency)
+        lines * (self.block.as_u64() + word + state_and_allowed + lost) + sets * size_of::<Row>() as u64
     }
 }

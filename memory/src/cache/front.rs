@@ -10,18 +10,28 @@ use super::{Cache, Line, VALID};
 use crate::access_tags::Tag;
 use crate::protocols::State;
 
-/// Words in a front row: readable tag, writable tag, data offset, unused.
-pub(super) const FRONT_WORDS: usize = 4;
+/// What is kept of a set: the tag of its most recently used line, once where it may be
+/// read and once where it may be written; where the bytes of that line begin; and the
+/// set's ways from most to least recently used, four bits each.
+pub(super) type Row = [u64; 4];
+
+const PLACE: usize = 2;
+pub(super) const ORDER: usize = 3;
 
 impl Cache {
     /// The value at `address` if its line is the most recent of its set and
     /// readable, and the access is aligned.
     #[inline(always)]
     pub fn load_hit<const SIZE: usize>(&self, address: u64) -> Option<u64> {
-        let bytes = self.front_bytes::<SIZE>(address, 0)?;
+        Some(self.value_at::<SIZE>(self.front_bytes::<SIZE>(address, 0)?))
+    }
+
+    /// The value that begins at a place of `data`.
+    #[inline(always)]
+    pub(crate) fn value_at<const SIZE: usize>(&self, place: usize) -> u64 {
         let mut value = [0; 8];
-        value[..SIZE].copy_from_slice(&self.data[bytes..bytes + SIZE]);
-        Some(u64::from_le_bytes(value))
+        value[..SIZE].copy_from_slice(&self.data[place..place + SIZE]);
+        u64::from_le_bytes(value)
     }
 
     /// Stores `value` if the line of `address` is the most recent of its set
@@ -31,8 +41,14 @@ impl Cache {
         let Some(bytes) = self.front_bytes::<SIZE>(address, 1) else {
             return false;
         };
-        self.data[bytes..bytes + SIZE].copy_from_slice(&value.to_le_bytes()[..SIZE]);
+        self.set_value_at::<SIZE>(bytes, value);
         true
+    }
+
+    /// Replaces the value that begins at a place of `data`.
+    #[inline(always)]
+    pub(crate) fn set_value_at<const SIZE: usize>(&mut self, place: usize, value: u64) {
+        self.data[place..place + SIZE].copy_from_slice(&value.to_le_bytes()[..SIZE]);
     }
 
     /// Whether the line of `address` is the most recent of its set and readable.
@@ -46,38 +62,63 @@ impl Cache {
     /// that one compare refuses those too.
     #[inline(always)]
     pub(super) fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
-        let set = (address >> self.block_shift) & self.set_mask;
-        let row = set as usize * FRONT_WORDS;
-        let row = self.front.get(row..row + FRONT_WORDS)?;
+        let row = self.front.get(self.set_of(address))?;
         let tag = address & (!self.offset_mask | (SIZE as u64 - 1)) | VALID;
-        (row[column] == tag).then(|| row[2] as usize + (address & self.offset_mask) as usize)
-    }
-
-    /// Where the front row begins of the set of a line that holds a block.
-    fn front_row(&self, line: Line) -> usize {
-        self.set_of(self.tags[line]) * FRONT_WORDS
+        (row[column] == tag).then(|| row[PLACE] as usize + (address & self.offset_mask) as usize)
     }
 
     /// Writes the front row of the line's set anew if it describes this line,
     /// which holds a block.
     pub(super) fn refresh_front(&mut self, line: Line) {
-        if self.front[self.front_row(line) + 2] == (line * self.block_bytes) as u64 {
-            self.write_front(line);
+        let described = (self.tags[line], self.states[line], self.allowed[line]);
+        let set = self.set_of(described.0);
+        let row = &mut self.front[set];
+        if row[PLACE] == (line * self.block_bytes) as u64 {
+            row[..PLACE].copy_from_slice(&answers(described));
         }
     }
 
-    /// Makes the front row of the line's set describe this line, which holds a block.
-    pub(super) fn write_front(&mut self, line: Line) {
-        let (tag, state, allowed) = (self.tags[line], self.states[line], self.allowed[line]);
-        let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
-        let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
-        let answer = |is_fast| if is_fast { tag } else { 0 };
-        let row = self.front_row(line);
-        self.front[row..row + FRONT_WORDS].copy_from_slice(&[
-            answer(fast_loads),
-            answer(fast_stores),
-            (line * self.block_bytes) as u64,
-            0,
-        ]);
+    /// The front row of a set answers no more for a line with this tag.
+    #[inline(always)]
+    pub(super) fn forget_front(&mut self, set: usize, tag: u64) {
+        for answer in &mut self.front[set][..PLACE] {
+            *answer = if *answer == tag { 0 } else { *answer };
+        }
     }
+
+    /// Makes the front row of a set describe a line with this tag, in this state, and with
+    /// these rights, which is its most recent from now on.
+    #[inline(always)]
+    pub(super) fn write_row(&mut self, set: usize, line: Line, described: (u64, u8, u8)) {
+        let [readable, writable] = answers(described);
+        let (place, way) = ((line * self.block_bytes) as u64, (line - set * self.ways) as u64);
+        let row = &mut self.front[set];
+        *row = [readable, writable, place, moved_to_front(row[ORDER], way)];
+    }
+}
+
+/// The tags that loads and stores find of a line with this tag, in this state, and with
+/// these rights.
+#[inline(always)]
+fn answers((tag, state, allowed): (u64, u8, u8)) -> [u64; 2] {
+    let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
+    let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
+    [fast_loads, fast_stores].map(|is_fast| if is_fast { tag } else { 0 })
+}
+
+/// `order` (four bits an entry, most recent lowest) with `way`, which is in it, moved to
+/// the front.
+#[inline]
+pub(super) fn moved_to_front(order: u64, way: u64) -> u64 {
+    const ONES: u64 = 0x1111_1111_1111_1111;
+    if order & 15 == way {
+        return order;
+    }
+    // The entry that is equal is zero, and the lowest zero alone borrows for sure.
+    let differs = order ^ (way * ONES);
+    let zeros = differs.wrapping_sub(ONES) & !differs & (8 * ONES);
+    let place = zeros.trailing_zeros() - 3;
+    let newer = order & ((1 << place) - 1);
+    let older = order & (!15 << place);
+    older | newer << 4 | way
 }

@@ -1,7 +1,7 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::{Cache, FRONT_WORDS};
+use super::{Cache, ORDER, Row};
 use crate::protocols::State;
 
 /// Ways of a set for whose order a word has room.
@@ -39,20 +39,18 @@ impl Cache {
         let masks = (block_bytes.trailing_zeros(), (sets as u64).wrapping_sub(1), block_bytes as u64 - 1);
         let has_lengths = sets.is_power_of_two()
             && masks == (self.block_shift, self.set_mask, self.offset_mask)
-            && self.front.len() == sets * FRONT_WORDS
+            && self.front.len() == sets
             && [0, lines].contains(&self.lost.len())
             && [self.states.len(), self.allowed.len()] == [lines; 2]
-            && self.recency.len() == if ways == 1 { 0 } else { sets }
             && lines.checked_mul(block_bytes) == Some(self.data.len());
         let is_order =
-            |order: &u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
-        let is_front = |(set, row): (usize, &[u64])| {
+            |order: u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
+        let is_front = |(set, row): (usize, &Row)| {
             let mut places = self.lines_of(set).map(|line| (line * block_bytes) as u64);
-            row[..2] == [0, 0] || places.any(|place| place == row[2])
+            is_order(row[ORDER]) && (row[..2] == [0, 0] || places.any(|place| place == row[2]))
         };
         has_lengths
             && self.states.iter().all(|&state| (state as usize) < State::ALL.len())
-            && self.recency.iter().all(is_order)
-            && self.front.chunks(FRONT_WORDS).enumerate().all(is_front)
+            && self.front.iter().enumerate().all(is_front)
     }
 }

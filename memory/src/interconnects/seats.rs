@@ -36,17 +36,27 @@ impl Seat {
 
 /// The seats of an interconnect, in the order in which their agents snoop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Seats(Vec<Seat>);
+pub struct Seats {
+    seats: Vec<Seat>,
+    /// Agents whose block transactions nobody snoops.
+    hidden: Vec<AgentId>,
+}
 
 impl Seats {
     /// These seats, in this order.
     pub fn new(seats: Vec<Seat>) -> Self {
-        Seats(seats)
+        Seats { seats, hidden: Vec::new() }
+    }
+
+    /// The same seats, of which nobody snoops the transactions of these agents, nor
+    /// refuses them: they go to the block's home.
+    pub fn hiding(self, hidden: Vec<AgentId>) -> Self {
+        Seats { hidden, ..self }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Seat> {
-        self.0.iter()
+        self.seats.iter()
     }
 
     /// The first seat from place `next` on whose agent a transaction concerns,
@@ -71,12 +81,16 @@ impl Seats {
 
     /// Whether an agent may refuse transactions.
     pub(crate) fn refuses(&self, agent: AgentId) -> bool {
-        self.0.iter().any(|seat| seat.agent == agent && seat.refuses)
+        self.seats.iter().any(|seat| seat.agent == agent && seat.refuses)
     }
 
     #[inline]
     fn find(&self, next: usize, issuer: AgentId, is: impl Fn(&Seat) -> bool) -> Option<(usize, AgentId)> {
-        let place = next + self.0.get(next..)?.iter().position(|seat| seat.agent != issuer && is(seat))?;
-        Some((place, self.0[place].agent))
+        if self.hidden.contains(&issuer) {
+            return None;
+        }
+        let place =
+            next + self.seats.get(next..)?.iter().position(|seat| seat.agent != issuer && is(seat))?;
+        Some((place, self.seats[place].agent))
     }
 }

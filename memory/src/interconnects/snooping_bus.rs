@@ -132,11 +132,13 @@ impl SnoopingBus {
 
     /// The transaction on the bus is over.
     fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
-        let bus = Self::of(composition, on);
-        if bus.refusals.is_some() && Self::release_after_refusal(composition, now, on) {
-            return;
+        let mut bus = Self::of(composition, on);
+        if bus.refusals.is_some() {
+            if Self::release_after_refusal(composition, now, on) {
+                return;
+            }
+            bus = Self::of(composition, on);
         }
-        let bus = Self::of(composition, on);
         match bus.underway.take() {
             None => {
                 let behind = bus.behind();
@@ -187,21 +189,16 @@ impl Rules for SnoopingBus {
         {
             return BridgedBus::take_upper(composition, now, behind);
         }
-        let is_refusing = bus.refusals.is_some();
-        let kept = bus.refusals.as_mut().and_then(|refusals| refusals.take_kept(agent));
-        let Some(transaction) = kept.or_else(|| composition.issue(now, agent, on)) else {
-            if let Some(refusals) = &mut Self::of(composition, on).refusals {
-                refusals.carried(agent);
-            }
-            composition.observe(now, on, Observation::GrantedInVain(agent));
-            return Self::free(composition, now, on);
-        };
-        let transaction = match is_refusing {
-            true => match Self::carried_or_refused(composition, now, on, transaction) {
-                Some(transaction) => transaction,
+        let issued = match bus.refusals {
+            None => composition.issue(now, agent, on),
+            Some(_) => match Self::issue_or_repeat(composition, now, on, agent) {
+                Some(issued) => issued,
                 None => return,
             },
-            false => transaction,
+        };
+        let Some(transaction) = issued else {
+            composition.observe(now, on, Observation::GrantedInVain(agent));
+            return Self::free(composition, now, on);
         };
         let answer = match Self::of(composition, on).homes.home(transaction.address) {
             Home::Beyond(behind) => {
@@ -311,8 +308,24 @@ impl SnoopingBus {
         Self::of(composition, on).refusals.as_mut().expect("agents may refuse")
     }
 
-    /// A transaction that all agents let pass; none if one of them refuses it.
+    /// What an agent issues, or what it has issued before and was refused; none if an agent
+    /// refuses it now.
     #[inline(never)]
+    fn issue_or_repeat<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<Option<Transaction>> {
+        let kept = Self::refusals(composition, on).take_kept(agent);
+        let Some(transaction) = kept.or_else(|| composition.issue(now, agent, on)) else {
+            Self::refusals(composition, on).carried(agent);
+            return Some(None);
+        };
+        Self::carried_or_refused(composition, now, on, transaction).map(Some)
+    }
+
+    /// A transaction that all agents let pass; none if one of them refuses it.
     fn carried_or_refused<C: Composition>(
         composition: &mut C,
         now: Time,

@@ -14,8 +14,8 @@
 //!
 //! Losing bytes is for those who own the machine: the `cbo.inval` of a program is a
 //! `cbo.flush`, as Linux sets it up (`envcfg.CBIE`); that of firmware is what it says.
-//! Pages that no cache holds (registers, block buffers) have nothing to be written back
-//! or dropped, and `cbo.zero` on them is refused.
+//! Pages that no cache holds (registers, block buffers, a local memory) have nothing to be
+//! written back or dropped, and `cbo.zero` on those without memory is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl ProcessorMemory {
     }
 
     /// The transaction of a pending operation; none if it needs another one by now.
-    pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<(Issued, Transaction)> {
+    pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<Transaction> {
         let BlockOperation { address, operation } = pending;
         let state = self.block_state(address);
         let transaction = match operation {
@@ -59,7 +59,8 @@ impl ProcessorMemory {
                 Transaction::carrying(self.agent, Kind::WriteBack, address, self.clean(address))
             }
         };
-        Some((Issued::CacheBlock, transaction))
+        self.issued_block = Some(Issued::CacheBlock);
+        Some(transaction)
     }
 }
 
@@ -96,14 +97,14 @@ impl ProcessorPort<'_> {
                 Outcome::Done(())
             }
             (CacheBlockOperation::Invalidate, _) | (_, State::Modified) => self.wait(pending),
-            _ => self.wait(Pending::Data { address, access: Access::Store }),
+            _ => self.wait(Pending::Data { address, access: Access::Store, most: Tag::Read }),
         }
     }
 
     fn zero_block(&mut self, address: u64) -> Outcome<()> {
         let bytes = self.own.block_bytes();
         let page = match self.pages.check_store(address) {
-            Ok(page) if page.kind == PageKind::Cachable => page,
+            Ok(page) if page.kind.is_memory() => page,
             Ok(_) => return Outcome::Fault(AccessFault::Device),
             Err(fault) => return Outcome::Fault(fault),
         };
@@ -111,6 +112,9 @@ impl ProcessorPort<'_> {
             return Outcome::Fault(fault);
         }
         let zeros = BlockData::zeroed(self.own.data.block_bytes());
+        if page.kind == PageKind::Local {
+            return self.local_store(page, address, &zeros);
+        }
         let mut late = None;
         for part in (address..address + bytes as u64).step_by(zeros.len()) {
             match self.store_in_block(page, part, &zeros) {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Issued, ProcessorMemory};
+use super::{Issued, Pending, ProcessorMemory};
+use crate::access_tags::Tag;
 use crate::protocols::Request;
 
 impl ProcessorMemory {
@@ -61,6 +62,10 @@ impl ProcessorMemory {
     /// the node, older bytes first. A block whose upgrade is under way stays: its bytes do
     /// not come with it.
     pub fn flush(&mut self, range: Range<u64>, mut write_back: impl FnMut(u64, &[u8])) {
+        // The page of a store that waits may be another one by the time it is made.
+        if let Some(Pending::Data { most, .. }) = &mut self.pending {
+            *most = Tag::Read;
+        }
         let block_bytes = self.block_bytes() as u64;
         let upgraded = match self.issued_block {
             Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {

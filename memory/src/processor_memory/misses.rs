@@ -268,7 +268,7 @@ impl ProcessorMemory {
     /// The data cache takes the block of a load that is over, if it is only below.
     fn bring_for_load(&mut self, address: u64) {
         if !self.data.holds(address) {
-            self.bring(address, Access::Load);
+            self.bring(address, Access::Load, Tag::Read);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::protocols::Access;
 
 use super::block_buffers::transfer_at;
 use super::second_level::Obtained;
+use super::write_combining::Posted;
 use super::{Pending, ProcessorMemory, Uncached};
 
 /// A processor's view of its node's memory while it runs.
@@ -16,7 +17,7 @@ use super::{Pending, ProcessorMemory, Uncached};
 pub struct ProcessorPort<'a> {
     pub(super) own: &'a mut ProcessorMemory,
     pub(super) pages: &'a PageTable,
-    pub(super) memory: &'a MainMemory,
+    pub(super) memory: &'a mut MainMemory,
 }
 
 impl ProcessorPort<'_> {
@@ -33,7 +34,7 @@ impl ProcessorPort<'_> {
         let last = address.wrapping_add(size as u64 - 1);
         for part in [address, last] {
             if self.own.data.access(part, access).is_err() {
-                late = Late::join(late, self.obtain(part, access)?);
+                late = Late::join(late, self.obtain(part, access, Tag::Read)?);
             }
             if self.own.data.block_of(address) == self.own.data.block_of(last) {
                 break;
@@ -43,9 +44,13 @@ impl ProcessorPort<'_> {
     }
 
     /// The data cache does not allow an access: it gets the block from the second
-    /// level, or the access becomes pending.
-    fn obtain<T>(&mut self, address: u64, access: Access) -> Result<Option<Late>, Outcome<T>> {
-        let obtained = self.own.obtain(address, access);
+    /// level, or the access becomes pending, after which the next ones may be fast up to
+    /// `most` by their page.
+    fn obtain<T>(&mut self, address: u64, access: Access, most: Tag) -> Result<Option<Late>, Outcome<T>> {
+        let obtained = match self.own.second {
+            None => Obtained::Missing,
+            Some(_) => self.own.obtain(address, access),
+        };
         if obtained == Obtained::AtOnce {
             return Ok(None);
         }
@@ -55,7 +60,7 @@ impl ProcessorPort<'_> {
         }
         match obtained {
             Obtained::Late(late) => Ok(Some(late)),
-            _ => Err(self.wait(Pending::Data { address, access })),
+            _ => Err(self.wait(Pending::Data { address, access, most })),
         }
     }
 
@@ -120,22 +125,24 @@ impl ProcessorPort<'_> {
             return Outcome::Done(value);
         }
         self.own.statistics.uncached_loads.increment();
+        self.own.close_buffers();
         self.wait(pending)
     }
 
-    fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+    pub(super) fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
         let store = Uncached { address, size: size as u8, value };
         let pending = Pending::UncachedStore(store);
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
         }
+        self.own.close_buffers();
         if self.own.posted_limit > 0 {
-            if self.own.store_buffer.len() == self.own.posted_limit {
+            if self.own.store_buffer.len() >= self.own.posted_limit {
                 self.own.statistics.store_buffer_stalls.increment();
                 return self.wait(Pending::Drain { below: self.own.posted_limit });
             }
             self.own.statistics.uncached_stores.increment();
-            self.own.store_buffer.push_back(store);
+            self.own.store_buffer.push_back(Posted::word(store));
             // The processor stops for no time, so that the node asks for the bus
             // at this instant, and finds the store done when it repeats it.
             self.own.finished = Some((pending, 0));
@@ -186,6 +193,7 @@ impl ProcessorPort<'_> {
             Some(buffers) if is_device && self.own.data.block_of(address) == address => {
                 buffers.moving = true;
                 self.own.statistics.block_transfers.increment();
+                self.own.close_buffers();
                 self.wait(pending)
             }
             _ => Outcome::Fault(AccessFault::Device),
@@ -199,7 +207,7 @@ impl ProcessorPort<'_> {
         let page = self.check_page(address, needed)?;
         if !address.is_multiple_of(size as u64) {
             let last = self.check_page(address.wrapping_add(size as u64 - 1), needed)?;
-            if page.kind != PageKind::Cachable || last.kind != PageKind::Cachable {
+            if !page.kind.is_memory() || page.kind != last.kind {
                 return Err(AccessFault::Misaligned);
             }
         }
@@ -248,11 +256,12 @@ impl ProcessorPort<'_> {
         };
         let mut late = None;
         if self.own.data.store(address, bytes, most).is_err() {
-            late = match self.store_below(address, bytes, most) {
+            late = match self.store_below(page, address, bytes, most) {
                 Ok(late) => late,
                 Err(outcome) => return outcome,
             };
         }
+        self.own.allow_below(address, most);
         self.own.code_version += u64::from(page.executable);
         match filling {
             Some(register) if late.is_none() => Outcome::Filling((), register),
@@ -261,12 +270,21 @@ impl ProcessorPort<'_> {
     }
 
     /// The same where the data cache does not allow it.
-    fn store_below<T>(&mut self, address: u64, bytes: &[u8], most: Tag) -> Result<Option<Late>, Outcome<T>> {
+    fn store_below<T>(
+        &mut self,
+        page: PageAttributes,
+        address: u64,
+        bytes: &[u8],
+        most: Tag,
+    ) -> Result<Option<Late>, Outcome<T>> {
+        // A block that is filling stays slow.
+        let by_page = if most == Tag::None { Tag::Read } else { Self::most_fast(page) };
         if self.own.is_written_through() {
             let late = self.own.store_through(address, bytes);
-            return late.map(Some).ok_or_else(|| self.wait(Pending::Data { address, access: Access::Store }));
+            let pending = Pending::Data { address, access: Access::Store, most: by_page };
+            return late.map(Some).ok_or_else(|| self.wait(pending));
         }
-        let late = self.obtain(address, Access::Store)?;
+        let late = self.obtain(address, Access::Store, by_page)?;
         self.own.data.store(address, bytes, most).expect("the data cache has got the right");
         Ok(late)
     }
@@ -291,7 +309,10 @@ impl ProcessorPort<'_> {
         let page = self.pages.check_store(address)?;
         match page.kind {
             PageKind::Cachable => self.check_tags(address, size, needed).map(|()| page),
-            PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers => Err(AccessFault::Device),
+            PageKind::Local => Ok(page),
+            PageKind::Uncached | PageKind::Device | PageKind::BlockBuffers | PageKind::Combining => {
+                Err(AccessFault::Device)
+            }
         }
     }
 }
@@ -308,6 +329,21 @@ impl Port for ProcessorPort<'_> {
     }
 
     #[inline(always)]
+    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, Late)> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Load)?;
+        self.own.statistics.load_misses.increment();
+        Some((self.own.data.value_at::<SIZE>(place), late))
+    }
+
+    #[inline(always)]
+    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<Late> {
+        let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Store)?;
+        self.own.statistics.store_misses.increment();
+        self.own.data.set_value_at::<SIZE>(place, value);
+        Some(late)
+    }
+
+    #[inline(always)]
     fn fetch_hit(&mut self, address: u64) -> bool {
         match &self.own.instructions {
             None => true,
@@ -320,6 +356,7 @@ impl Port for ProcessorPort<'_> {
         match self.page(address, size, Tag::Read) {
             Err(fault) => Outcome::Fault(fault),
             Ok(page) if page.kind == PageKind::Cachable => self.cachable_load(address, size, Access::Load),
+            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
             Ok(page) if page.kind == PageKind::BlockBuffers => self.block_buffer_load(address, size),
             Ok(_) => self.uncached_load(address, size),
         }
@@ -333,7 +370,9 @@ impl Port for ProcessorPort<'_> {
         };
         match page.kind {
             PageKind::Cachable => {}
+            PageKind::Local => return self.local_store(page, address, &value.to_le_bytes()[..size]),
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
+            PageKind::Combining => return self.combine_store(address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
         }
         if self.split(address, size).0 == size {
@@ -358,6 +397,9 @@ impl Port for ProcessorPort<'_> {
         };
         if cache.access(address, Access::Load).is_ok() {
             return Outcome::Done(());
+        }
+        if self.own.local.is_some() {
+            return self.local_fetch(address);
         }
         self.own.statistics.fetch_misses.increment();
         match self.own.obtain_instructions(address) {
@@ -385,15 +427,19 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_reserved(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        if let Err(fault) = self.atomic(address, size, Tag::Read) {
-            return Outcome::Fault(fault);
-        }
+        let page = match self.atomic(address, size, Tag::Read) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
         }
-        let outcome = match self.acquire(address, size, Access::Load) {
-            Ok(late) => Outcome::finished(self.gather(address, size), late),
-            Err(outcome) => outcome,
+        let outcome = match page.kind {
+            PageKind::Local => self.local_load(address, size),
+            _ => match self.acquire(address, size, Access::Load) {
+                Ok(late) => Outcome::finished(self.gather(address, size), late),
+                Err(outcome) => outcome,
+            },
         };
         if let Outcome::Done(_) | Outcome::Late(..) = outcome {
             self.own.reservation = Some(self.own.data.block_of(address));
@@ -414,6 +460,10 @@ impl Port for ProcessorPort<'_> {
             self.own.reservation = None;
             return Outcome::Done(false);
         }
+        if page.kind == PageKind::Local {
+            self.own.reservation = None;
+            return self.local_store(page, address, &value.to_le_bytes()[..size]).map(|()| true);
+        }
         match self.acquire(address, size, Access::Store) {
             Err(Outcome::<()>::Fault(fault)) => Outcome::Fault(fault),
             Err(_) => self.wait(Pending::Conditional { address }),
@@ -430,6 +480,7 @@ impl Port for ProcessorPort<'_> {
         match self.atomic(address, size, Tag::Write) {
             Err(fault) => Outcome::Fault(fault),
             Ok(_) if self.own.has_loads_under_way() => self.wait(Pending::Loads),
+            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
             Ok(_) => self.cachable_load(address, size, Access::Store),
         }
     }
@@ -448,6 +499,7 @@ impl Port for ProcessorPort<'_> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
         }
+        self.own.close_buffers();
         if self.own.store_buffer.is_empty() {
             return Outcome::Done(());
         }

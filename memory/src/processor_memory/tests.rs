@@ -1,6 +1,7 @@
 //! A processor's memory with a bus that carries one transaction at a time.
 
 mod accesses;
+mod at_once;
 mod instructions;
 mod parameters;
 mod paths;
@@ -47,7 +48,7 @@ fn bench(uncached_stores: UncachedStores) -> Bench {
 
 impl Bench {
     fn port(&mut self) -> ProcessorPort<'_> {
-        self.own.port(&self.pages, &self.memory)
+        self.own.port(&self.pages, &mut self.memory)
     }
 
     /// The byte at an address of the node, if the caches of data have it.

@@ -2,7 +2,7 @@
 //! answers others.
 
 use crate::access_tags::Tag;
-use crate::cache::Cache;
+use crate::cache::{Cache, Miss};
 use crate::kind::Kind;
 use crate::port::Late;
 use crate::protocols::{Access, Request, State};
@@ -28,37 +28,38 @@ impl ProcessorMemory {
         }
         // Loads under way are older than what the processor waits for.
         let load = self.misses.as_ref().and_then(|misses| misses.oldest()).filter(|_| blocks_go);
-        let (issued, mut transaction) = match self.pending {
-            _ if load.is_some() => self.issue_load(load?)?,
-            Some(Pending::Data { address, access }) if blocks_go => self.issue_block(address, access)?,
-            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address)?,
-            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address)?,
-            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending)?,
+        let mut transaction = match self.pending {
+            _ if load.is_some() => self.issue_load(load?),
+            Some(Pending::Data { address, access, .. }) if blocks_go => self.issue_block(address, access),
+            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address),
+            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address),
+            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending),
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
-                (Issued::UncachedLoad, self.uncached(Kind::UncachedLoad, load))
+                self.issued_uncached = Some(Issued::UncachedLoad);
+                Some(self.uncached(Kind::UncachedLoad, load))
             }
             Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
-                (Issued::UncachedStore, self.uncached(Kind::UncachedStore, store))
+                self.issued_uncached = Some(Issued::UncachedStore);
+                Some(self.uncached(Kind::UncachedStore, store))
             }
             Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
-                (Issued::BlockTransfer, self.block_transfer(kind, address)?)
+                let transfer = self.block_transfer(kind, address);
+                self.issued_uncached = transfer.is_some().then_some(Issued::BlockTransfer);
+                transfer
             }
             _ => {
-                let store = *self.store_buffer.front()?;
-                (Issued::PostedStore, self.uncached(Kind::UncachedStore, store))
+                let store = self.store_buffer.front()?.transaction(self.agent);
+                self.issued_uncached = Some(Issued::PostedStore);
+                Some(store)
             }
         };
-        self.overtaking = match issued {
-            Issued::WriteBack | Issued::Block { .. } | Issued::CacheBlock
-                if traffic == Traffic::All && !self.store_buffer.is_empty() =>
-            {
-                self.overtaking + 1
-            }
-            _ => 0,
-        };
-        *self.issued(transaction.kind) = Some(issued);
-        transaction.address = self.translation.to_node(transaction.address);
-        Some(transaction)
+        if let Some(transaction) = &mut transaction {
+            let overtakes = traffic == Traffic::All && !self.store_buffer.is_empty();
+            self.overtaking =
+                if overtakes && !transaction.kind.is_uncached() { self.overtaking + 1 } else { 0 };
+            transaction.address = self.translation.to_node(transaction.address);
+        }
+        transaction
     }
 
     /// Whether the oldest posted store goes before blocks that want the same
@@ -105,12 +106,12 @@ impl ProcessorMemory {
     }
 
     /// The transaction for a load under way.
-    fn issue_load(&mut self, address: u64) -> Option<(Issued, Transaction)> {
-        let (mut issued, transaction) = self.issue_block(address, Access::Load)?;
-        if let Issued::Block { is_load_under_way, .. } = &mut issued {
+    fn issue_load(&mut self, address: u64) -> Option<Transaction> {
+        let transaction = self.issue_block(address, Access::Load)?;
+        if let Some(Issued::Block { is_load_under_way, .. }) = &mut self.issued_block {
             *is_load_under_way = true;
         }
-        Some((issued, transaction))
+        Some(transaction)
     }
 
     /// A load under way is over: whether the processor repeats the access for which it
@@ -119,8 +120,9 @@ impl ProcessorMemory {
         let is_served = match self.pending {
             Some(Pending::MissRegister) => self.free_register().is_some(),
             Some(Pending::Loads) => !self.has_loads_under_way(),
-            Some(Pending::Data { address, access }) => {
-                self.data.access(address, access).is_ok() || self.bring(address, access) != Obtained::Missing
+            Some(Pending::Data { address, access, most }) => {
+                self.data.access(address, access).is_ok()
+                    || self.bring(address, access, most) != Obtained::Missing
             }
             _ => false,
         };
@@ -136,14 +138,12 @@ impl ProcessorMemory {
         let data = response.data.as_ref();
         match (&mut self.second, &mut self.instructions) {
             (Some(second), _) if !second.is_only_above(&self.data, address) => {
-                second.cache.fill(address, request, response.shared, data);
+                second.cache.fill_allowing(address, request, response.shared, data, Tag::None);
                 self.refill_above();
             }
             (None, Some(cache)) if instructions => cache.fill(address, request, response.shared, data),
             _ => {
-                // The first store to the block looks at its page, which decides
-                // whether the next ones may be fast.
-                let most = self.most_allowed(address, Tag::Read);
+                let most = self.most_allowed(address, self.allowed_by_page(address));
                 self.data.fill_allowing(address, request, response.shared, data, most);
             }
         }
@@ -155,11 +155,11 @@ impl ProcessorMemory {
         match self.pending {
             // A store goes through the data cache and takes no block in.
             Some(Pending::Data { access: Access::Store, .. }) if self.is_written_through() => {}
-            Some(Pending::Data { address, access }) => {
-                self.bring(address, access);
+            Some(Pending::Data { address, access, most }) => {
+                self.bring(address, access, most);
             }
             Some(Pending::Conditional { address }) => {
-                self.bring(address, Access::Store);
+                self.bring(address, Access::Store, Tag::Read);
             }
             Some(Pending::Instructions { address }) => {
                 self.bring_instructions(address);
@@ -168,19 +168,61 @@ impl ProcessorMemory {
         }
     }
 
-    /// What the data cache lacks for an access comes from the second level, if that
-    /// has it.
-    pub(super) fn bring(&mut self, address: u64, access: Access) -> Obtained {
-        let most = self.most_allowed(address, Tag::Read);
+    /// Which accesses to the block of `address`, which the processor waits for, may be fast
+    /// by their page. Where it waits for another one, the first store looks at the page.
+    fn allowed_by_page(&self, address: u64) -> Tag {
+        match self.pending {
+            Some(Pending::Data { address: own, most, .. })
+                if self.data.block_of(own) == self.data.block_of(address) =>
+            {
+                most
+            }
+            _ => Tag::Read,
+        }
+    }
+
+    /// What the data cache lacks for an access, whose page lets the next ones be fast up to
+    /// `by_page`, comes from the second level, if that has it.
+    pub(super) fn bring(&mut self, address: u64, access: Access, by_page: Tag) -> Obtained {
+        if self.second.is_none() {
+            return Obtained::Missing;
+        }
+        let most = self.most_allowed(address, by_page);
         let Some(second) = &mut self.second else { return Obtained::Missing };
         let obtained = second.bring(&mut self.data, address, access, most);
         self.keep_reservation();
+        self.allow_below(address, by_page);
         obtained
+    }
+
+    /// As [`ProcessorMemory::obtain`] for an aligned access, where nothing has to be looked
+    /// at but the front of the second level: where the bytes are in the data cache then.
+    #[inline(always)]
+    pub(super) fn obtain_at_once<const SIZE: usize>(
+        &mut self,
+        address: u64,
+        access: Access,
+    ) -> Option<(usize, Late)> {
+        let second = self.second.as_mut()?;
+        if self.misses.is_some() {
+            return None;
+        }
+        let obtained = second.bring_at_once::<SIZE>(&mut self.data, address, access)?;
+        self.keep_reservation();
+        Some(obtained)
+    }
+
+    /// The page of `address` lets accesses up to `least` be made: the second level may give
+    /// its block to them from now on. Not where there are tags, which forbid parts of pages.
+    pub(super) fn allow_below(&mut self, address: u64, least: Tag) {
+        if let (Some(second), None) = (&mut self.second, &self.tags) {
+            second.cache.allow_at_least(address, least);
+        }
     }
 
     /// The same for an access that the processor makes, which is counted.
     pub(super) fn obtain(&mut self, address: u64, access: Access) -> Obtained {
-        let obtained = self.bring(address, access);
+        let obtained = self.bring(address, access, Tag::Read);
         if let Some(second) = &mut self.second {
             second.count(obtained);
         }
@@ -230,6 +272,7 @@ impl ProcessorMemory {
     }
 
     /// A reservation ends with its block.
+    #[inline(always)]
     fn keep_reservation(&mut self) {
         if let Some(reserved) = self.reservation
             && !self.data.holds(reserved)
@@ -307,6 +350,7 @@ impl ProcessorMemory {
         };
         if let Some(second) = &mut self.second {
             let takes = second.cache.snarf(snoop, address, data);
+            second.cache.allow(address, Tag::None);
             self.statistics.snarfed.add(takes.into());
             return takes;
         }
@@ -331,45 +375,56 @@ impl ProcessorMemory {
     /// victim, then the block, as the line's state asks for by now. None: the
     /// access needs nothing any more.
     #[inline(always)]
-    fn issue_block(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
+    fn issue_block(&mut self, address: u64, access: Access) -> Option<Transaction> {
         if self.second.is_some() {
             return self.issue_from_second_level(address, access);
         }
-        let block = self.data.block_of(address);
-        if let Some(write_back) = self.make_room(block) {
-            return Some(write_back);
-        }
-        let Err(request) = self.data.access(address, access) else {
+        let Err(Miss { request, left }) = self.data.access_or_make_room(address, access) else {
             // The block was snarfed while the access waited.
             self.pending = None;
             return None;
         };
-        Some(self.request(block, request))
+        if let Some((victim, data)) = left {
+            self.keep_reservation();
+            if let Some(data) = data {
+                return Some(self.write_back(victim, data));
+            }
+        }
+        Some(self.request(self.data.block_of(address), request))
     }
 
     /// The transaction for a block of the cache that the interconnect sees.
     #[inline(always)]
-    fn request(&self, block: u64, request: Request) -> (Issued, Transaction) {
+    fn request(&mut self, block: u64, request: Request) -> Transaction {
         let kind = match request {
             Request::Read => Kind::Read,
             Request::ReadExclusive => Kind::ReadExclusive,
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
-        let issued = Issued::Block { address: block, request, instructions: false, is_load_under_way: false };
-        (issued, Transaction::block(self.agent, kind, block))
+        self.issued_block =
+            Some(Issued::Block { address: block, request, instructions: false, is_load_under_way: false });
+        Transaction::block(self.agent, kind, block)
+    }
+
+    /// The write-back of a block that has left to make room.
+    #[inline(always)]
+    fn write_back(&mut self, block: u64, data: BlockData) -> Transaction {
+        self.issued_block = Some(Issued::WriteBack);
+        Transaction::carrying(self.agent, Kind::WriteBack, block, data)
     }
 
     /// As [`ProcessorMemory::issue_block`], for data and instructions, below which
     /// there is a second level.
-    fn issue_from_second_level(&mut self, address: u64, access: Access) -> Option<(Issued, Transaction)> {
+    #[inline(never)]
+    fn issue_from_second_level(&mut self, address: u64, access: Access) -> Option<Transaction> {
         let second = self.second.as_mut()?;
         let block = second.cache.block_of(address);
         let Err(request) = second.look(&mut self.data, address, access) else {
             // The block is there by now. A dirty one may have to leave the data cache
             // for it that has no place in the second level.
             if matches!(self.pending, Some(Pending::Data { .. }))
-                && self.bring(address, access) == Obtained::Missing
+                && self.bring(address, access, Tag::Read) == Obtained::Missing
             {
                 return self.make_room(address);
             }
@@ -381,7 +436,7 @@ impl ProcessorMemory {
             let victim = second.make_room(&mut self.data, self.instructions.as_mut(), block);
             self.keep_reservation();
             if let Some((victim, data)) = victim {
-                return Some((Issued::WriteBack, self.given_up(victim, Some(data))?));
+                return Some(self.write_back(victim, data));
             }
         }
         Some(self.request(block, request))
@@ -390,7 +445,7 @@ impl ProcessorMemory {
     /// The same for a store that is made only while its block is reserved. Once it is
     /// not, the block is left to others, of whom one can then make such a store:
     /// otherwise several could take it from each other for ever.
-    fn issue_conditional(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+    fn issue_conditional(&mut self, address: u64) -> Option<Transaction> {
         if self.reservation == Some(self.data.block_of(address)) {
             return self.issue_block(address, Access::Store);
         }
@@ -442,13 +497,13 @@ impl ProcessorMemory {
     }
 
     /// Empties a line for `block`; the write-back that it takes, if any.
-    #[inline(always)]
-    fn make_room(&mut self, block: u64) -> Option<(Issued, Transaction)> {
+    fn make_room(&mut self, block: u64) -> Option<Transaction> {
         let (victim, data) = self.data.make_room(block)?;
-        Some((Issued::WriteBack, self.given_up(victim, data)?))
+        self.keep_reservation();
+        Some(self.write_back(victim, data?))
     }
 
-    fn issue_fetch(&mut self, address: u64) -> Option<(Issued, Transaction)> {
+    fn issue_fetch(&mut self, address: u64) -> Option<Transaction> {
         if self.second.is_some() {
             return self.issue_from_second_level(address, Access::Load);
         }
@@ -456,13 +511,13 @@ impl ProcessorMemory {
         let block = cache.block_of(address);
         // Instructions are never dirty: a victim just goes.
         cache.make_room(block);
-        let issued = Issued::Block {
+        self.issued_block = Some(Issued::Block {
             address: block,
             request: Request::Read,
             instructions: true,
             is_load_under_way: false,
-        };
-        Some((issued, Transaction::block(self.agent, Kind::Read, block)))
+        });
+        Some(Transaction::block(self.agent, Kind::Read, block))
     }
 
     /// The access is over, and its instruction will be repeated.

@@ -55,6 +55,8 @@ mod rows;
 
 use std::collections::BTreeMap;
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
@@ -186,8 +188,13 @@ impl Monitor for Journals {
         Ok(())
     }
 
-    fn no_progress(&mut self, at: Time, nodes: &mut [Node]) -> Option<Explanation> {
-        Some(Hang::of(nodes, at).explanation())
+    fn no_progress(
+        &mut self,
+        at: Time,
+        nodes: &mut [Node],
+        switches: &[Switch<Frame>],
+    ) -> Option<Explanation> {
+        Some(Hang::of(nodes, switches, at).explanation())
     }
 }
 

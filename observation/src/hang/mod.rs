@@ -24,11 +24,12 @@ mod packets;
 mod text;
 mod waits;
 
-use narthex_fabrics::Rank;
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, Rank};
 use narthex_kernel::Time;
 use narthex_machine::Explanation;
 use narthex_machine::node::Node;
-use narthex_machine::node::stuck::{StuckNode, StuckProcess, StuckThread};
+use narthex_machine::node::stuck::{HeldFrame, StuckNode, StuckProcess, StuckThread, UnderWay};
 use serde_json::{Value, json};
 
 use chains::Chains;
@@ -66,9 +67,18 @@ impl Kind {
 }
 
 impl Hang {
-    /// Why these nodes, which rest at the instant `at`, make no progress.
-    pub fn of(nodes: &mut [Node], at: Time) -> Self {
-        let nodes: Vec<StuckNode> = nodes.iter_mut().map(Node::stuck).collect();
+    /// Why these nodes and the switches between them, which rest at the instant `at`,
+    /// make no progress.
+    pub fn of(nodes: &mut [Node], switches: &[Switch<Frame>], at: Time) -> Self {
+        let mut nodes: Vec<StuckNode> = nodes.iter_mut().map(Node::stuck).collect();
+        for switch in switches {
+            for stuck in switch.stuck() {
+                nodes[usize::from(stuck.parcel.source.0)].held.push(HeldFrame::in_switch(&stuck));
+            }
+            for parcel in switch.under_way() {
+                nodes[usize::from(parcel.destination.0)].under_way.push(UnderWay::from(&parcel.cargo));
+            }
+        }
         let waits = waits::of(&nodes);
         let chains = Chains::of(&waits);
         let since = nodes.iter().map(|node| node.progressed_at).max().unwrap_or(Time::ZERO);
@@ -165,6 +175,9 @@ fn node_json((number, node): (usize, &StuckNode)) -> Value {
         "bridge": node.bridge,
         "refused": node.refused,
     });
+    if !node.held.is_empty() {
+        document["held"] = json!(node.held);
+    }
     if !node.firmware.is_empty() {
         document["firmware"] = json!(node.firmware);
     }

@@ -37,14 +37,15 @@ impl Account {
             .find(|one| (one.source, one.destination) == (source, destination));
         let Some(sent) = sent else { return Account::default() };
         let frames = |kind| {
-            let all = nodes.iter().flat_map(|node| &node.under_way);
+            let held = nodes.iter().flat_map(|node| node.held.iter().map(|held| &held.frame));
+            let all = nodes.iter().flat_map(|node| &node.under_way).chain(held);
             all.filter(|frame| (frame.kind, frame.source, frame.destination) == (kind, source, destination))
                 .count() as u32
         };
         // Return to sender acknowledges what arrives, a window what is taken.
         let arrived = flow(destination).arrived.iter();
         let untaken = match flow(destination).limit {
-            Limit::Buffers(_) => 0,
+            Limit::Buffers(_) | Limit::None => 0,
             Limit::Window(_) => arrived
                 .filter(|one| (one.source, one.destination) == (source, destination))
                 .map(|one| one.packets)

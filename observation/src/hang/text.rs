@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use narthex_machine::node::stuck::{
-    Call, StuckFirmware, StuckNode, StuckProcess, StuckThread, StuckTransaction,
+    Call, HeldFrame, StuckFirmware, StuckNode, StuckProcess, StuckThread, StuckTransaction,
 };
 
 use super::waits::{Wait, What};
@@ -15,6 +15,9 @@ use super::{Hang, Kind};
 
 /// Nodes that are described in full; the documents of `--json` have all.
 const MOST_NODES: usize = 16;
+
+/// Frames of a node that are listed where they wait in the network.
+const MOST_HELD: usize = 4;
 
 /// Folders of the guest's library: a call from elsewhere is the program's own.
 const LIBRARY: [&str; 3] = ["messaging", "runtime", "shared_memory"];
@@ -141,6 +144,24 @@ impl Hang {
             let StuckTransaction { agent, what, by, times, since_ps, .. } = refused;
             let since = Time::from_ps(*since_ps);
             writeln!(f, "  node {number}: {agent} {what}: refused by {by} {times} times since {since}")?;
+        }
+        for held in node.held.iter().take(MOST_HELD) {
+            let HeldFrame { frame, at, needs, lane, lacks_room, since_ps } = held;
+            let why = if *lacks_room { "room behind" } else { "its turn on" };
+            let (what, from, to) = (
+                frame.kind.name(),
+                node.flow.placement.name(frame.source),
+                node.flow.placement.name(frame.destination),
+            );
+            let since = Time::from_ps(*since_ps);
+            writeln!(
+                f,
+                "  {at}: the {what} from {from} to {to} waits since {since} for {why} lane {lane} of the link to {needs}"
+            )?;
+        }
+        match node.held.len().saturating_sub(MOST_HELD) {
+            0 => {}
+            more => writeln!(f, "  and {more} more frames of node {number} wait in the network")?,
         }
         for lost in &node.lost {
             writeln!(f, "  node {number}: lost on purpose (faults.lose): {lost}")?;

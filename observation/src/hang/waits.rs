@@ -99,7 +99,12 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
     match thread.activity {
         Activity::WaitToSend | Activity::Buffering => What::Room,
         Activity::Application | Activity::Send if !process.has_room => What::Room,
-        Activity::Application | Activity::Send | Activity::Exited | Activity::Idle => What::Own,
+        Activity::Application
+        | Activity::Send
+        | Activity::DmaSetup
+        | Activity::DmaInterrupt
+        | Activity::Exited
+        | Activity::Idle => What::Own,
         Activity::Poll | Activity::Receive | Activity::Synchronisation | Activity::SharedMemory => {
             What::Message
         }
@@ -146,12 +151,29 @@ fn room(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> (Strin
         // Buffers are shared: another process of the node may hold them all.
         all.clone_from(&node.flow.outstanding);
     }
-    let links: Vec<Link> = all.iter().map(|one| room_link(nodes, node, one)).collect();
+    let mut links: Vec<Link> = all.iter().map(|one| room_link(nodes, node, one)).collect();
+    if node.flow.limit == Limit::None {
+        links = held_links(node);
+    }
     let detail = match process.send.is_full() {
         true => format!("all {} entries of its {} are in use", process.send.used, process.send.name),
         false => String::new(),
     };
     (detail, links)
+}
+
+/// For whom the packets are that fill the link of a node without flow control.
+fn held_links(node: &StuckNode) -> Vec<Link> {
+    let mut destinations: Vec<Rank> = node.held.iter().map(|held| held.frame.destination).collect();
+    destinations.sort_unstable();
+    destinations.dedup();
+    let link = |to: Rank| {
+        let count = node.held.iter().filter(|held| held.frame.destination == to).count();
+        let packets =
+            if count == 1 { "1 packet to it waits".into() } else { format!("{count} packets to it wait") };
+        Link { to, why: format!("{packets} in the network") }
+    };
+    destinations.into_iter().map(link).collect()
 }
 
 fn room_link(nodes: &[StuckNode], node: &StuckNode, one: &Outstanding) -> Link {
@@ -164,6 +186,7 @@ fn room_link(nodes: &[StuckNode], node: &StuckNode, one: &Outstanding) -> Link {
             format!("{packets} of {buffers} outgoing buffers hold packets to it")
         }
         Limit::Window(window) => format!("{packets} of {window} packets of its window are unacknowledged"),
+        Limit::None => unreachable!("nothing is unacknowledged where nothing is acknowledged"),
     };
     let account = Account::of(nodes, source, destination);
     let why = [held].into_iter().chain(whereabouts(&account, &to)).collect::<Vec<_>>().join("; ");

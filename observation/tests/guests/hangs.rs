@@ -371,7 +371,7 @@ fn refused_for_ever(settings: &[&str]) -> Result<Vec<Node>, String> {
 #[test]
 fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_named() {
     let mut nodes = refused_for_ever(&["bus.retry_cycles=3"]).expect("it is wired");
-    let text = Hang::of(&mut nodes, Time::from_ps(20_000_000)).explanation();
+    let text = Hang::of(&mut nodes, &[], Time::from_ps(20_000_000)).explanation();
     assert_says(
         &text.text,
         &[
@@ -385,4 +385,26 @@ fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_nam
     assert!(text.document["nodes"][0]["refused"][0]["times"].as_u64() > Some(1_000));
     let refused = refused_for_ever(&[]).map(drop).expect_err("it does not say what a refusal takes");
     assert_says(&refused, &["the serviced space may refuse", "does not state retry_cycles"]);
+}
+
+#[test]
+fn a_packet_that_is_stuck_in_a_switch_is_named_with_the_link_that_it_needs() {
+    let request = with(request("cluster", "NI2w"), "flow_control={kind=\"none\"}");
+    let Failure { message, document, .. } = stuck(request, &absent_receiver());
+    assert_says(
+        &message,
+        &[
+            "no progress: node 0 waits for node 1, which takes no messages (deadlock)\n",
+            "packets to it wait in the network\n",
+            "  switch 0 of level 0: the packet from node 0 to node 1 waits since ",
+            " for room behind lane 0 of the link to node 1\n",
+            "  node 1: flow control: none; ",
+        ],
+    );
+    let document = document.expect("a document");
+    let held = document["hang"]["nodes"][0]["held"].as_array().expect("packets are held");
+    let place = |entry: &Value| entry["at"].as_str().expect("a text").to_owned();
+    let in_switch = held.iter().filter(|entry| place(entry) == "switch 0 of level 0").count();
+    assert!(in_switch > 0 && in_switch < held.len(), "in the switch, and before the node's link: {held:?}");
+    assert_eq!(held[0]["lacks_room"], true);
 }

@@ -23,6 +23,7 @@ from narthex.cli import (
     explaining,
     fitting,
     machines,
+    networks,
     reporting,
     runs,
     streams,
@@ -50,12 +51,13 @@ app = typer.Typer(
         "narthex experiment hpca98/roundtrip",
         "narthex sweep queue-size.toml --jobs 4",
         "narthex fit logp --interface CNI32Qm",
+        "narthex network cluster --pattern transpose",
         "narthex report result.json",
     ),
 )
 for module in (
-    catalogue, runs, explaining, experiments, sweeping, fitting, compiling, checking, machines,
-    reporting, doctor,
+    catalogue, runs, explaining, experiments, sweeping, fitting, networks, compiling, checking,
+    machines, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

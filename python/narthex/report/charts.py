@@ -9,6 +9,7 @@ its number of columns from the page's script, which knows the width.
     bars        values beside each other, with error bars and published points
     curves      values over sizes, with error bars and published points
     pairs       measured and published points of derived rows
+    heat_map    values of pairs, the darker the larger
     tornado     how far parameters at other values move a row, a panel each
 """
 
@@ -216,6 +217,28 @@ def sizes(rows: Rows) -> Spec:
             tooltip=["bytes:N", alt.Tooltip("messages:Q", format=",")],
         )
         .properties(height=_height(labels))
+    )
+    return _finish(chart)
+
+
+def heat_map(rows: Rows, unit: str) -> Spec:
+    """Draw a field for each `row` and `column`, the darker the larger its `value`."""
+    import altair as alt
+
+    names = [row["row"] for row in rows]
+    across = alt.X("column:N", title=None, sort=None, axis=alt.Axis(domain=False, ticks=False))
+    largest = max((row["value"] for row in rows), default=0) or 1
+    shade = alt.Scale(domain=[0, largest], range=[0.04, 1.0])
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_rect(color="var(--measured)")
+        .encode(
+            x=across,
+            y=_names_axis("row"),
+            opacity=alt.Opacity("value:Q", title=unit, scale=shade, legend=_legend()),
+            tooltip=["row:N", "column:N", alt.Tooltip("value:Q", title=unit, format=",.3~f")],
+        )
+        .properties(height=_height(names))
     )
     return _finish(chart)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
 from narthex import notation
-from narthex.report import charts
+from narthex.report import charts, networks
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
     LARGEST_NODES,
@@ -43,6 +43,8 @@ def section(document: Document) -> Section:
     ]
     if document["message_sizes"]:
         sections.append(Section("Messages by size", [message_sizes(document)]))
+    if "network" in document:
+        sections.append(networks.section(document))
     sections.append(Section("Statistics", [statistics(document)]))
     if document["output"]:
         sections.append(Section("Output", [_output(document)]))

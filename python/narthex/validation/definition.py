@@ -231,8 +231,17 @@ class Experiment:
     occupations, in the region; in percent it is their share of it; or else:"""
     message_sizes: bool = False
     """The values are percentages: of the messages of the region by size."""
+    load: Literal["", "latency", "throughput"] = ""
+    """The value is what the machine's network does alone, without programs: the mean
+    latency of its packets in ns, or what each node receives in MB/s (of a permutation,
+    the node that receives least). A workload's arguments are the pattern and the offered
+    load. Each of `interfaces` is a name for a network; or else:"""
+    load_cycles: int = 20_000
+    """Cycles of the links for which a load is measured."""
     region: str = "main"
     """The region of the program that statistic, ledger, sizes and plots look at."""
+    whole_run: bool = False
+    """Whether the whole run takes the region's place; the time of firmware is part of it."""
     normalise: str = ""
     """The interface that plots are normalised to; the first one if missing."""
     published: str = ""
@@ -290,7 +299,7 @@ class Experiment:
     @property
     def programs(self) -> list[str]:
         """Every program, once."""
-        return list(dict.fromkeys(map(self.program_of, self.workload)))
+        return [] if self.load else list(dict.fromkeys(map(self.program_of, self.workload)))
 
     @property
     def larger_is_better(self) -> bool:

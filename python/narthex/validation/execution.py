@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from narthex import _native, arguments
+from narthex import _native, arguments, loads
 from narthex.arguments import Settings
 from narthex.batch import Batch, Progress
 from narthex.errors import NarthexError
@@ -178,6 +178,8 @@ class _Runs:
 
     def _make(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
         """Make a run; returns the seconds that it took, if it was not made before."""
+        if self._definition.load:
+            return self._measure(cell)
         program = self._programs[self._definition.program_of(cell.workload)]
         start = time.monotonic()
         try:
@@ -185,6 +187,27 @@ class _Runs:
             return sample(self._definition, result), taken_s
         except NarthexError as error:
             names = self._definition.name, cell.interface.name, cell.workload.name, cell.seed
+            return Failure(*names, str(error), error.exit_code), time.monotonic() - start
+
+    def _measure(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
+        """Measure the machine's network under the workload's load."""
+        start = time.monotonic()
+        definition, change = self._definition, [cell.change] if cell.change else []
+        pattern, load = cell.workload.args
+        try:
+            found = loads.network(
+                definition.machine,
+                pattern=pattern,
+                loads=[float(load)],
+                nodes=definition.nodes,
+                set=[*definition.set, *cell.interface.set, *self._settings, *change],
+                measured_cycles=definition.load_cycles,
+                seed=cell.seed,
+            )
+            value = found.latency_ns() if definition.load == "latency" else found.received_mb_s()
+            return Sample(value), time.monotonic() - start
+        except NarthexError as error:
+            names = definition.name, cell.interface.name, cell.workload.name, cell.seed
             return Failure(*names, str(error), error.exit_code), time.monotonic() - start
 
     def machine(self) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from narthex import arguments, assets, strict
+from narthex import arguments, assets, loads, strict
 from narthex.assets import experiment_names as names
 from narthex.errors import NarthexError, unknown
 from narthex.validation import claims
 from narthex.validation.definition import BreakEven, Comparison, Derived, Experiment
 
-VALUES = ("report", "statistic", "ledger", "message_sizes")
+VALUES = ("report", "statistic", "ledger", "message_sizes", "load")
 """The keys that say what is measured: one of them."""
 
 
@@ -141,7 +141,9 @@ def _check_value(experiment: Experiment, file: Path) -> None:
     if experiment.share_of and not (experiment.statistic and experiment.unit == "percent"):
         raise NarthexError(f"{file}: 'share_of' needs 'statistic' and the unit percent")
     for workload in experiment.workload:
-        if not experiment.program_of(workload):
+        if experiment.load:
+            loads.check_workload(workload.args, f"{file}: workload '{workload.name}'")
+        elif not experiment.program_of(workload):
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
             )

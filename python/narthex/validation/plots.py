@@ -48,6 +48,8 @@ ACTIVITIES = {
     "wait to send": "#E69F00",
     "buffering": "#D55E00",
     "synchronisation": "#009E73",
+    "DMA set-up": "#8C564B",
+    "DMA interrupt": "#C49C94",
     "exited": "#000000",
 }
 """In the order of the stack, from below: the program's own work, what messages

@@ -6,7 +6,9 @@
     message_sizes = true               the messages of a region, by size
 
 The region is the program's main part (guest/programs/measure.h), so that making
-the input and checking the result count for nothing.
+the input and checking the result count for nothing. Firmware has no regions: with
+`whole_run = true` the run takes the region's place, and what two lengths of a run
+differ by is the time that a message takes.
 """
 
 from collections import Counter
@@ -95,6 +97,12 @@ def _reported(experiment: Experiment, report: str, result: Result) -> float:
 
 def _regions(experiment: Experiment, result: Result) -> list[dict[str, Any]]:
     """Return the experiment's region of every process, as far as it has ended."""
+    if experiment.whole_run:
+        return [
+            {**node, "process": index, "ledger_ps": processor["ledger_ps"]}
+            for node in result.document["nodes"]
+            for index, processor in enumerate(node["processors"])
+        ]
     return [
         region
         for region in result.document["regions"]

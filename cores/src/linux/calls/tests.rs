@@ -1,5 +1,6 @@
 use super::super::address_space::{MMAP_START, Use};
 use super::super::test_memory::TestMemory;
+use super::answer::{EBADF, ENODEV, ENOTTY};
 use super::*;
 use proptest::prelude::*;
 

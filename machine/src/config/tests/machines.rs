@@ -143,7 +143,7 @@ fn a_file_states_only_its_difference_from_its_base() {
     assert!(error("circle.toml").contains("stands on itself"), "{}", error("circle.toml"));
     assert!(
         error("wrong.toml")
-            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are hpca98, isca96")
+            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are edt, hpca98, isca96")
     );
     assert!(error("number.toml").contains("base: is not a text"));
     assert!(error("binary.toml").contains("binary.toml:1:"), "{}", error("binary.toml"));
@@ -159,7 +159,7 @@ fn an_unknown_machine_is_told_which_there_are() {
     let error = load("hpca97").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown machine \"hpca97\"; there are hpca98, isca96, smp, and files by their path, \
+        "unknown machine \"hpca97\"; there are cluster, edt, hpca98, isca96, smp, and files by their path, \
          such as ./hpca97.toml; did you mean `hpca98`?"
     );
 }

@@ -69,7 +69,7 @@ fn node(machine: &str, interface: &str) -> Node {
     let request: RunRequest = serde_json::from_value(request).expect("a sound request");
     let blueprint = Blueprint::new(&machine.config, interface, program, &request);
     let mut node = blueprint.node(1).expect("a node");
-    let mut interface = blueprint.build_interface().expect("an interface");
+    let mut interface = blueprint.build_halves().expect("an interface");
     interface.halves[0] = Box::new(Greedy::default());
     node.devices[0] = Box::new(interface);
     node

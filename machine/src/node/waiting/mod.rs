@@ -144,8 +144,16 @@ impl Node {
 
     /// Wakes the sleepers that do something before `until`: `next` is when the node
     /// does something next, or `until`.
+    #[inline]
     pub(super) fn wake_sleepers(&mut self, next: Time, until: Time) {
-        // Most nodes have one processor, which does not sleep.
+        if self.sleepers > 0 {
+            self.wake_those_due(next, until);
+        }
+    }
+
+    /// The same where a processor sleeps.
+    #[inline(never)]
+    fn wake_those_due(&mut self, next: Time, until: Time) {
         let Some(due) = self.sleepers_due(next) else { return };
         let others_run = self.processors.iter().any(|unit| {
             let is_runnable = matches!(unit.state, State::Running | State::Woken | State::Calling);
@@ -219,6 +227,7 @@ impl Node {
             return;
         }
         let Stage::Asleep(sleep) = std::mem::take(&mut unit.waiting.stage) else { return };
+        self.sleepers -= 1;
         let Sleep { turn, ledger, sums, .. } = *sleep;
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());

@@ -61,6 +61,7 @@ impl Watch {
 
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
+    #[inline(always)]
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
         let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_));
         if self.executes_wait_loops || is_call {
@@ -139,7 +140,7 @@ impl Node {
         let NodeProcessor { processor, memory, waiting, seats, process, .. } = &mut self.processors[index];
         let Stage::Watching(watch) = &mut waiting.stage else { return (None, Verdict::Open) };
         watch.steps += 1;
-        let main = &self.memories[usize::from(seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(seats.memory.0)].bytes;
         let mut port = memory.port(&self.processes[*process].pages, main);
         match &mut watch.begun {
             Some(begun) => begun.observation.step(processor, &mut port, until),
@@ -204,6 +205,7 @@ impl Node {
                 let mut blocks: Vec<u64> = observation.used().map(block_of).collect();
                 blocks.sort_unstable();
                 blocks.dedup();
+                self.sleepers += 1;
                 Stage::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))
             }
             _ => {

@@ -165,3 +165,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_way_that_moves_to_the_front_leaves_the_others_in_their_order() {
+    let order = |ways: &[u64]| ways.iter().rev().fold(0, |order, way| order << 4 | way);
+    for count in [1, 2, 4, 8, 16] {
+        let ways: Vec<u64> = (0..count).map(|way| (way * 5 + 3) % count).collect();
+        for place in 0..ways.len() {
+            let mut moved = ways.clone();
+            moved[..=place].rotate_right(1);
+            assert_eq!(super::super::front::moved_to_front(order(&ways), ways[place]), order(&moved));
+        }
+    }
+}

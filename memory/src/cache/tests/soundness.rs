@@ -22,11 +22,10 @@ fn reshape(cache: &mut Cache, sets: usize, ways: usize, lines: usize, block_byte
         block_shift: block_bytes.trailing_zeros(),
         set_mask: sets as u64 - 1,
         offset_mask: block_bytes as u64 - 1,
-        front: vec![0; sets * FRONT_WORDS],
+        front: vec![[0, 0, 0, cache.front[0][ORDER]]; sets],
         tags: vec![0; lines],
         states: vec![0; lines],
         allowed: vec![0; lines],
-        recency: vec![cache.recency[0]; sets],
         data: vec![0; lines * block_bytes],
         ..cache.clone()
     };
@@ -43,23 +42,22 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 20] = [
+    let damages: [fn(&mut Cache); 19] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
         |cache| cache.set_mask = 7,
         |cache| cache.block_bytes = 48,
-        |cache| cache.front.push(0),
+        |cache| cache.front.push([0, 0, 0, 0x10]),
         |cache| cache.lost = vec![0; 3],
         |cache| cache.states.push(0),
         |cache| cache.allowed.clear(),
-        |cache| cache.recency.push(0x10),
         |cache| cache.data.truncate(8),
         |cache| cache.states[3] = 5,
-        |cache| cache.recency[2] = 0x11,
-        |cache| cache.recency[2] = 0x22,
-        |cache| cache.front[FRONT_WORDS + 2] = 1 << 40,
-        |cache| cache.front[FRONT_WORDS + 2] = 0,
+        |cache| cache.front[2][ORDER] = 0x11,
+        |cache| cache.front[2][ORDER] = 0x22,
+        |cache| cache.front[1][2] = 1 << 40,
+        |cache| cache.front[1][2] = 0,
         // Tables that agree, of a geometry that no cache has.
         |cache| reshape(cache, 1, 32, 32, 64),
         |cache| reshape(cache, 2, 2, 5, 64),

@@ -66,7 +66,7 @@ impl Bus {
     /// Repeats an access until it does not wait any more.
     fn access<V>(&mut self, own: usize, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<V>) -> Outcome<V> {
         for _ in 0..6 {
-            match access(&mut self.caches[own].port(&self.pages, &self.memory)) {
+            match access(&mut self.caches[own].port(&self.pages, &mut self.memory)) {
                 Outcome::Wait => self.turn(own),
                 outcome => return outcome,
             }

@@ -210,3 +210,24 @@ fn a_block_transfer_waits_until_posted_stores_have_left() {
     assert_eq!(bench.bus_turn(), (Kind::UncachedStore, false));
     assert_eq!(bench.bus_turn(), (Kind::BlockStore, true));
 }
+
+#[test]
+fn a_store_that_has_waited_is_fast_unless_its_page_is_code() {
+    for (address, is_fast) in [(DATA, true), (CODE, false)] {
+        let mut bench = bench(UncachedStores::Blocking);
+        assert_eq!(bench.port().store(address, 8, 1), Outcome::Wait);
+        bench.bus_turn();
+        assert_eq!(bench.port().store_hit::<8>(address, 1), is_fast, "{address:#x}");
+    }
+}
+
+#[test]
+fn a_store_whose_page_changes_while_it_waits_looks_at_it_again() {
+    let mut bench = bench(UncachedStores::Blocking);
+    assert_eq!(bench.port().store(DATA, 8, 1), Outcome::Wait);
+    bench.own.flush(DATA..DATA + 0x1000, |_, _| {});
+    bench.pages.map(DATA, 0x1000, PageAttributes::READ_ONLY);
+    bench.bus_turn();
+    assert!(!bench.port().store_hit::<8>(DATA, 1));
+    assert_eq!(bench.port().store(DATA, 8, 1), Outcome::Fault(AccessFault::Protected));
+}

@@ -9,7 +9,7 @@ use crate::processor_memory::second_level::{CachePort, Config, Inclusion, Stores
 
 const LATENCY: u32 = 10;
 
-fn second_config() -> Config {
+pub(super) fn second_config() -> Config {
     Config {
         size: "2KiB".parse().unwrap(),
         associativity: 1,
@@ -22,22 +22,22 @@ fn second_config() -> Config {
 }
 
 /// A direct-mapped data cache of four blocks of 32 bytes above 2 KiB in blocks of 128.
-fn first_config() -> cache::Config {
+pub(super) fn first_config() -> cache::Config {
     cache::Config { size: "128B".parse().unwrap(), block: "32B".parse().unwrap(), ..data_config() }
 }
 
-fn levels(first: &cache::Config, second: &Config) -> Bench {
+pub(super) fn levels(first: &cache::Config, second: &Config) -> Bench {
     let plain = bench(UncachedStores::Blocking);
     let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 2 };
     let own = ProcessorMemory::new(AgentId(0), first, Some(first), &store_buffer, Duration::from_ns(12));
     Bench { own: own.with_second_level(second, first), ..plain }
 }
 
-fn two_levels() -> Bench {
+pub(super) fn two_levels() -> Bench {
     levels(&first_config(), &second_config())
 }
 
-fn late(port_cycles: u32) -> Late {
+pub(super) fn late(port_cycles: u32) -> Late {
     Late { cycles: LATENCY, port_cycles, register: None }
 }
 
@@ -55,12 +55,15 @@ impl Bench {
         Some(transaction.kind)
     }
 
-    fn second(&self) -> &second_level::SecondLevel {
+    pub(super) fn second(&self) -> &second_level::SecondLevel {
         self.own.second.as_ref().expect("there is one")
     }
 
     /// Repeats an access until it does not wait any more; what went over the bus.
-    fn kinds<T>(&mut self, access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>) -> (Outcome<T>, Vec<Kind>) {
+    pub(super) fn kinds<T>(
+        &mut self,
+        access: impl Fn(&mut ProcessorPort<'_>) -> Outcome<T>,
+    ) -> (Outcome<T>, Vec<Kind>) {
         let mut kinds = Vec::new();
         loop {
             match access(&mut self.port()) {
@@ -73,7 +76,7 @@ impl Bench {
 
     /// Another agent's transaction on the block at `address`; its bytes, if the
     /// processor's caches supply them.
-    fn snooped(&mut self, kind: Kind, address: u64) -> Option<BlockData> {
+    pub(super) fn snooped(&mut self, kind: Kind, address: u64) -> Option<BlockData> {
         let data = BlockData::from_bytes(&[0; 128]);
         let transaction = match kind {
             Kind::WriteBlock => Transaction::carrying(AgentId(1), kind, address, data),

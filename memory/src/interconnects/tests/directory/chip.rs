@@ -277,7 +277,7 @@ impl Chip {
     fn attempt(&mut self, index: usize, now: Time) {
         let Unit { memory, doing, is_waiting } = &mut self.processors[index];
         let Some(what) = *doing else { return };
-        let mut port = memory.port(&self.pages, &self.behind);
+        let mut port = memory.port(&self.pages, &mut self.behind);
         let outcome = Self::perform(&mut port, what);
         match outcome {
             Outcome::Wait => *is_waiting = true,

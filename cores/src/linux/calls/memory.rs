@@ -1,0 +1,56 @@
+//! Calls about the process's address space.
+
+use super::answer::{CallResult, ENODEV};
+use super::{Answer, Call, done};
+use crate::linux::address_space::Wanted;
+use crate::linux::{GuestMemory, Protection};
+
+impl<M: GuestMemory> Call<'_, M> {
+    pub(super) fn set_break(&mut self) -> CallResult {
+        let before = self.calls.space.program_break();
+        let after = self.calls.space.set_break(self.memory, self.a[0]);
+        CallResult::from(after as i64).over(before.abs_diff(after))
+    }
+
+    pub(super) fn unmap(&mut self) -> Answer {
+        self.calls.space.unmap(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
+    }
+
+    pub(super) fn map(&mut self) -> Answer {
+        const FIXED: u64 = 0x10;
+        const ANONYMOUS: u64 = 0x20;
+        const FIXED_IF_FREE: u64 = 0x10_0000;
+        let [address, length, protection, flags, ..] = self.a;
+        if flags & ANONYMOUS == 0 {
+            return Err(ENODEV);
+        }
+        let wanted = match (flags & FIXED != 0, flags & FIXED_IF_FREE != 0) {
+            (_, true) => Wanted::ExactlyIfFree(address),
+            (true, false) => Wanted::Exactly(address),
+            (false, false) => Wanted::Anywhere,
+        };
+        let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
+        Ok(CallResult::from(address as i64).over(length))
+    }
+
+    pub(super) fn protect(&mut self) -> Answer {
+        let protection = protection_of(self.a[2]);
+        self.calls.space.protect(self.memory, self.a[0], self.a[1], protection)?;
+        Ok(CallResult::from(0).over(self.a[1]))
+    }
+
+    pub(super) fn advise(&mut self) -> Answer {
+        const DONT_NEED: u64 = 4;
+        if self.a[2] != DONT_NEED {
+            return done(());
+        }
+        self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
+        Ok(CallResult::from(0).over(self.a[1]))
+    }
+}
+
+/// Pages that may be written may be read too, as on Linux.
+fn protection_of(bits: u64) -> Protection {
+    Protection { read: bits & 3 != 0, write: bits & 2 != 0, execute: bits & 4 != 0 }
+}

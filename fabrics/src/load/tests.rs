@@ -1,0 +1,156 @@
+//! Networks under load against Dally and Towles, Principles and Practices of
+//! Interconnection Networks (2004): latency without load and throughput at
+//! saturation follow from topology and routes alone, so nothing here can be tuned.
+//!
+//! The formulas take flow control to be perfect. So switches here have a queue for
+//! each output and large buffers, and the oldest packet goes first; what smaller
+//! switches lose is shown by the experiment.
+
+use narthex_kernel::{Bytes, Duration};
+
+use super::*;
+use crate::switch::{self, Arbitration, QueueKind, Switching};
+use crate::topologies::{self, fat_tree, mesh, torus};
+
+const SIDE: u32 = 8;
+const NODES: u32 = SIDE * SIDE;
+const PACKET_BYTES: u32 = 64;
+
+fn network(topology: topologies::Config, lanes: u32) -> switched::Config {
+    switched::Config {
+        topology,
+        links: link::Config {
+            width: Bytes::new(4),
+            clock: "250MHz".parse().expect("a frequency"),
+            latency: Duration::from_ns(4),
+            lanes,
+        },
+        switches: switch::Config {
+            switching: Switching::VirtualCutThrough,
+            delay: Duration::from_ns(8),
+            buffer: Bytes::new(2048),
+            queues: QueueKind::ByOutput,
+            arbitration: Arbitration::Age,
+        },
+        priorities: switched::Priorities { packets: 0, acknowledgements: 0, returned_packets: 0 },
+    }
+}
+
+fn mesh() -> switched::Config {
+    network(topologies::Config::Mesh(mesh::Config { columns: SIDE, rows: SIDE }), 1)
+}
+
+fn torus() -> switched::Config {
+    network(topologies::Config::Torus(torus::Config { columns: SIDE, rows: SIDE }), 2)
+}
+
+fn tree() -> switched::Config {
+    let ascent = fat_tree::Ascent::Random;
+    network(topologies::Config::FatTree(fat_tree::Config { arity: 4, levels: 3, ascent }), 1)
+}
+
+fn measured(
+    network: &switched::Config,
+    pattern: Pattern,
+    permille: u32,
+    measured_cycles: u64,
+) -> Measurement {
+    let load = Load {
+        pattern,
+        permille,
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 3_000,
+        measured_cycles,
+        seed: 1,
+    };
+    assert_eq!(load.problems(NODES, 2048), []);
+    load.measure(network, NODES, Threads::UpTo(1), &mut |_| true).expect("nobody ends it")
+}
+
+fn assert_within_a_tenth(measured: f64, expected: f64, what: &str) {
+    assert!((measured / expected - 1.0).abs() < 0.1, "{what}: measured {measured}, expected {expected}");
+}
+
+/// Zero-load latency: T0 = H tr + D / v + L / b (Section 3.3.2), where the links to the
+/// first switch and from the last count too.
+fn zero_load_ns(average_hops: f64) -> f64 {
+    let routers = average_hops + 1.0;
+    routers * 8.0 + (routers + 1.0) * 4.0 + 64.0
+}
+
+#[test]
+fn latency_without_load_is_that_of_the_average_distance() {
+    // Section 5.2.2: n k / 3 hops in a mesh and n k / 4 in a torus, of even k, on average; as
+    // many under transpose traffic, whose rows and columns are as far apart.
+    let side = f64::from(SIDE);
+    for (network, hops) in [(mesh(), 2.0 * side / 3.0), (torus(), 2.0 * side / 4.0)] {
+        for pattern in [Pattern::Uniform, Pattern::Transpose] {
+            let mean = measured(&network, pattern, 10, 6_000).latency.mean().expect("packets") / 1000.0;
+            assert_within_a_tenth(mean, zero_load_ns(hops), &format!("{pattern:?}"));
+        }
+    }
+}
+
+#[test]
+fn throughput_under_uniform_traffic_is_that_of_the_bisection() {
+    // Section 3.3.1: 2 b B / N, with B = 2 k links in the bisection of a k-ary 2-mesh and
+    // 4 k in that of a torus, both ways counted (Section 5.2.1): 4 b / k and 8 b / k.
+    let side = f64::from(SIDE);
+    for (network, ideal) in [(mesh(), 4.0 / side), (torus(), 8.0 / side)] {
+        let found = measured(&network, Pattern::Uniform, 1000, 6_000);
+        assert_within_a_tenth(found.accepted, ideal, "uniform");
+    }
+}
+
+#[test]
+fn throughput_under_transpose_traffic_is_that_of_the_busiest_link() {
+    // b / gamma (Section 3.3.1). Along row 0 all k - 1 other nodes send to the left; in a torus
+    // those of half a ring go each way, k / 2 with the one from opposite (Table 9.1: a quarter
+    // of the capacity 8 b / k).
+    let side = f64::from(SIDE);
+    for (network, load) in [(mesh(), side - 1.0), (torus(), side / 2.0)] {
+        let found = measured(&network, Pattern::Transpose, 500, 60_000);
+        assert_within_a_tenth(found.accepted_least, 1.0 / load, "transpose");
+    }
+}
+
+#[test]
+fn a_fat_tree_has_full_bisection_whatever_the_permutation() {
+    for pattern in [Pattern::Uniform, Pattern::Transpose, Pattern::Neighbour] {
+        let found = measured(&tree(), pattern, 1000, 6_000);
+        assert_within_a_tenth(found.accepted, 1.0, &format!("{pattern:?}"));
+    }
+}
+
+#[test]
+fn a_measurement_is_the_same_on_any_number_of_threads() {
+    let load = Load {
+        pattern: Pattern::HotSpot,
+        permille: 300,
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 500,
+        measured_cycles: 1_000,
+        seed: 3,
+    };
+    let [alone, two, three] = [1, 2, 3].map(|threads| {
+        let measured = load.measure(&torus(), NODES, Threads::Exactly(threads), &mut |_| true);
+        let Measurement { latency, accepted, end, events, .. } = measured.expect("nobody ends it");
+        (latency, accepted.to_bits(), end, events)
+    });
+    assert_eq!(alone, two);
+    assert_eq!(alone, three);
+}
+
+#[test]
+fn a_load_that_cannot_be_is_refused_with_its_key() {
+    let load = Load {
+        pattern: Pattern::Transpose,
+        permille: 1001,
+        packet_bytes: 4096,
+        warm_up_cycles: 0,
+        measured_cycles: 0,
+        seed: 1,
+    };
+    let keys: Vec<&str> = load.problems(63, 2048).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["pattern", "load", "packet_bytes", "cycles"]);
+}

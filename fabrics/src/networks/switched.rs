@@ -1,0 +1,233 @@
+//! A network of switches and links, in which frames meet and wait for each other.
+//!
+//! Its parts are [`crate::topologies`] (which links there are, and the routes),
+//! [`crate::link`], [`crate::switch`] and the node's end, [`crate::terminal`]. Here
+//! they become a network from a machine's file: what goes together is checked, and
+//! a frame becomes a parcel.
+//!
+//! A frame takes the bytes of its packet, an acknowledgement those of a header. The
+//! time of a frame ends with the arrival of its last byte, so a network without load
+//! takes as much longer than an ideal one of the same latency as the frame's bytes
+//! take on a link.
+
+use std::sync::Arc;
+
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Network, Parameters, Surroundings};
+use crate::link::{self, Timing};
+use crate::packet::{Frame, FrameKind, Header, NodeId};
+use crate::parcel::Sending;
+use crate::routes;
+use crate::switch::{self, Plan, Switch, Switching};
+use crate::terminal::Terminal;
+use crate::topologies::{self, Topology};
+
+/// Switches and links, in which frames meet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Which links there are, and the routes.
+    pub topology: topologies::Config,
+    /// The links.
+    pub links: link::Config,
+    /// The switches.
+    pub switches: switch::Config,
+    /// Which frames go first.
+    pub priorities: Priorities,
+}
+
+/// The priority of each kind of frame: of those that need a link, the one with the
+/// largest goes first. Each priority has lanes of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Priorities {
+    /// Of packets.
+    #[schemars(range(min = 0, max = 7))]
+    pub packets: u32,
+    /// Of acknowledgements.
+    #[schemars(range(min = 0, max = 7))]
+    pub acknowledgements: u32,
+    /// Of packets that come back because they found no buffer.
+    #[schemars(range(min = 0, max = 7))]
+    pub returned_packets: u32,
+}
+
+impl Priorities {
+    fn all(&self) -> [(&'static str, u32); 3] {
+        let Priorities { packets, acknowledgements, returned_packets } = *self;
+        [("packets", packets), ("acknowledgements", acknowledgements), ("returned_packets", returned_packets)]
+    }
+
+    /// How many priorities there are.
+    fn count(&self) -> u32 {
+        self.all().iter().map(|&(_, priority)| priority + 1).max().expect("there are kinds of frames")
+    }
+
+    fn of(&self, frame: &Frame) -> u8 {
+        let priority = match frame.kind() {
+            FrameKind::Packet => self.packets,
+            FrameKind::Acknowledgement => self.acknowledgements,
+            FrameKind::ReturnedPacket => self.returned_packets,
+        };
+        priority as u8
+    }
+}
+
+/// The bytes that a link carries for a frame.
+fn bytes_of(frame: &Frame) -> u32 {
+    match frame {
+        Frame::Data(packet) | Frame::Returned(packet) => (Header::BYTES + packet.payload.len()) as u32,
+        Frame::Acknowledgement { .. } => Header::BYTES as u32,
+    }
+}
+
+type Problems = Vec<(String, String)>;
+
+impl Config {
+    /// What the switches of a machine with this many nodes have in common.
+    pub fn plan(&self, nodes: u32) -> Plan {
+        let stores = self.switches.switching == Switching::StoreAndForward;
+        let lanes_per_priority = (self.links.lanes / self.priorities.count()) as u8;
+        Plan {
+            topology: self.topology.clone(),
+            nodes,
+            timing: self.timing(stores),
+            switches: self.switches.clone(),
+            lanes: self.links.lanes as u8,
+            lanes_per_priority,
+            route_lanes: self.topology.route_lanes().min(lanes_per_priority),
+        }
+    }
+
+    fn timing(&self, stores: bool) -> Timing {
+        Timing::new(&self.links, self.switches.delay, stores)
+    }
+
+    fn link_problems(&self) -> Problems {
+        let mut problems = Vec::new();
+        let link::Config { width, latency, lanes, .. } = &self.links;
+        if width.as_u64() == 0 {
+            problems.push(("links.width".into(), "0B would carry nothing; at least 1B is needed".into()));
+        }
+        if latency.is_zero() {
+            let message = "0ps leaves the partitions of the simulation no lookahead; expected a time such as 1ns";
+            problems.push(("links.latency".into(), message.into()));
+        }
+        let known = |&(_, priority): &(&str, u32)| priority > 7;
+        if let Some((key, priority)) = self.priorities.all().into_iter().find(known) {
+            problems.push((format!("priorities.{key}"), format!("{priority} is not from 0 to 7")));
+            return problems;
+        }
+        let priorities = self.priorities.count();
+        if *lanes < priorities {
+            let message = format!(
+                "{lanes} is fewer than the {priorities} priorities (network.priorities), which need a lane each"
+            );
+            problems.push(("links.lanes".into(), message));
+        } else if lanes % priorities != 0 || *lanes > 64 {
+            let message = format!("{lanes} is not a multiple, up to 64, of the {priorities} priorities (network.priorities)");
+            problems.push(("links.lanes".into(), message));
+        } else {
+            let (own, needed) = (lanes / priorities, u32::from(self.topology.route_lanes()));
+            if own > needed && own % needed != 0 {
+                let message = format!(
+                    "{lanes} gives each of {priorities} priorities {own} lanes; expected a multiple of the {needed} that its \
+                     routes need"
+                );
+                problems.push(("links.lanes".into(), message));
+            }
+        }
+        problems
+    }
+
+    fn size_problem(&self, around: &Surroundings) -> Option<(String, String)> {
+        let (places, nodes) = (self.topology.places(), around.nodes);
+        (places < nodes.into()).then(|| {
+            let message = format!("leaves room for {places} nodes, and the machine has {nodes} (machine.nodes)");
+            (format!("topology.{}", self.topology.size_key()), message)
+        })
+    }
+
+    fn circle_problem(&self, around: &Surroundings) -> Option<(String, String)> {
+        let lanes = self.plan(around.nodes).route_lanes;
+        let circle = routes::circle(&self.topology, around.nodes, lanes)?;
+        let (priorities, needed) = (self.priorities.count(), self.topology.route_lanes());
+        let message = format!(
+            "{} for {priorities} priorities is too few: packets would wait for each other in a circle; expected at \
+             least {}, as the routes need {needed} lanes of each priority. The circle: {}",
+            self.links.lanes,
+            priorities * u32::from(needed),
+            routes::in_words(&self.topology, &circle)
+        );
+        Some(("links.lanes".into(), message))
+    }
+}
+
+impl Parameters for Config {
+    fn problems(&self, around: &Surroundings) -> Problems {
+        let of_topology = self.topology.problems().into_iter();
+        let mut problems: Problems =
+            of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
+        problems.extend(self.link_problems());
+        let (buffer, packet) = (self.switches.buffer, around.packet_bytes);
+        if buffer.as_u64() < packet {
+            let message = format!("{buffer} is smaller than a packet of {packet}B (messages.packet), which must fit");
+            problems.push(("switches.buffer".into(), message));
+        }
+        if buffer.as_u64() > u64::from(u32::MAX / 2) {
+            problems.push(("switches.buffer".into(), format!("{buffer} is more than 2GB")));
+        }
+        if problems.is_empty() {
+            problems.extend(self.size_problem(around));
+        }
+        if problems.is_empty() {
+            problems.extend(self.circle_problem(around));
+        }
+        problems
+    }
+
+    fn lookahead(&self) -> Duration {
+        self.timing(false).lookahead(Header::BYTES as u32)
+    }
+
+    fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+        let plan = Arc::new(self.plan(around.nodes));
+        Box::new(Switched { terminal: Terminal::new(own, &plan, around.seed), priorities: self.priorities })
+    }
+
+    fn switches(&self, around: &Surroundings) -> Vec<Switch<Frame>> {
+        let plan = Arc::new(self.plan(around.nodes));
+        (0..plan.topology.switches()).map(|number| Switch::new(number, &plan)).collect()
+    }
+}
+
+/// One node's end of a network of switches.
+struct Switched {
+    terminal: Terminal<Frame>,
+    priorities: Priorities,
+}
+
+impl Network for Switched {
+    fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
+        self.terminal.hand_over(now, destination, bytes_of(&frame), self.priorities.of(&frame), frame);
+        None
+    }
+
+    fn terminal(&self) -> Option<&Terminal<Frame>> {
+        Some(&self.terminal)
+    }
+
+    fn terminal_mut(&mut self) -> Option<&mut Terminal<Frame>> {
+        Some(&mut self.terminal)
+    }
+}
+
+impl Archived for Switched {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Switched { terminal, priorities: _ } = self;
+        terminal.archive(archive)
+    }
+}

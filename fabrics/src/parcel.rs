@@ -1,0 +1,77 @@
+//! What switches carry: parcels of any owner.
+//!
+//! A switch looks at a parcel's label and never at its cargo. The cargo is a frame
+//! of the network interfaces today; a coherence message or a piece of firmware's
+//! traffic is another type, and a generator of traffic carries nothing at all.
+
+use narthex_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::packet::NodeId;
+
+/// Something on its way through switches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parcel<C> {
+    /// The node that it comes from.
+    pub source: NodeId,
+    /// The node that it goes to.
+    pub destination: NodeId,
+    /// All the bytes that a link carries for it.
+    pub bytes: u32,
+    /// Its priority; a larger number goes first. Each has lanes of its own.
+    pub priority: u8,
+    /// Which of its priority's groups of lanes it uses, if links have several.
+    pub group: u8,
+    /// The lane in which it is, or in which it comes to the next buffer.
+    pub lane: u8,
+    /// When its owner handed it over: its age.
+    pub handed_over: Time,
+    /// Random bits that choose between routes of equal length.
+    pub choice: u64,
+    /// What it carries.
+    pub cargo: C,
+}
+
+impl<C> Parcel<C> {
+    /// A number below `alternatives` that is drawn anew at each switch.
+    #[inline]
+    pub(crate) fn pick(&mut self, alternatives: u32) -> u32 {
+        if alternatives == 1 {
+            return 0;
+        }
+        // Knuth's linear congruential generator (MMIX): its high bits are good ones.
+        self.choice =
+            self.choice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.choice >> 32) * u64::from(alternatives) >> 32) as u32
+    }
+}
+
+/// What partitions of a machine send to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mail<C> {
+    /// A cargo that arrives over a network without switches.
+    Direct(C),
+    /// A parcel comes to a port.
+    Parcel {
+        /// The port of the receiver.
+        port: u16,
+        /// The parcel, in the lane that it names.
+        parcel: Parcel<C>,
+    },
+    /// There is room again in the buffer behind a port.
+    Credit(Credit),
+}
+
+/// Room in the buffer at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credit {
+    /// The port of the sender, which learns of it.
+    pub port: u16,
+    /// The lane.
+    pub lane: u8,
+    /// How many bytes more.
+    pub bytes: u32,
+}
+
+/// Something for another partition: when it arrives, where, and what it is.
+pub type Sending<C> = (Time, usize, Mail<C>);

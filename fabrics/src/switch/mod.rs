@@ -1,0 +1,377 @@
+//! The switch element: a partition of the simulation of its own.
+//!
+//! ```text
+//!   input 0 ─► lane 0 ▤▤▤ ─┐            ┌─ output 0 ─► credits, link
+//!              lane 1 ▤   ─┼─ arbiters ─┤
+//!   input 1 ─► lane 0 ▤▤  ─┤            └─ output 1 ─► credits, link
+//!              lane 1     ─┘
+//! ```
+//!
+//! A parcel waits in a queue of its input's lane. Each output has an arbiter that
+//! gives its link to one of the parcels at the heads of queues for which there is
+//! room behind the link: of the highest priority, then in turns or by age. While a
+//! link is busy with a parcel, its arbiter rests; other outputs do not notice.
+//!
+//! **Time.** Mail says when a parcel may leave, not when it arrives
+//! ([`Timing::at_switch`]): after the link, the switch's delay and, where parcels are
+//! stored, all its bytes. So an uncontended hop is one event for the parcel and one
+//! for the arbiter. All that happens at an instant happens before arbiters decide.
+//! The buffer is free again when the parcel's last byte has left it.
+//!
+//! **Queues.** With `single` queues a lane has one, and the parcel at its head blocks
+//! those behind it, whatever their outputs; with queues `by-output` it has one for
+//! each output (virtual output queues), in the same buffer.
+
+mod arbitration;
+mod queues;
+mod stuck;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
+use narthex_kernel::{Archive, Archived, Damage, Duration, EventQueue, Time};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::link::{Sender, Timing};
+use crate::parcel::{Credit, Mail, Parcel};
+use crate::topologies::{self, Peer, Topology};
+
+pub use queues::{InputStatistics, Queues};
+pub use stuck::StuckParcel;
+
+use arbitration::{Arbiter, Decision};
+use queues::Slot;
+
+/// The switches of a network, which are all alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// When a switch passes a parcel on.
+    pub switching: Switching,
+    /// Time from the arrival of a parcel (its head, or the whole where parcels are
+    /// stored) to the instant at which it may leave.
+    pub delay: Duration,
+    /// The buffer of each lane of an input, and of a node: at least one parcel.
+    pub buffer: narthex_kernel::Bytes,
+    /// How parcels wait in a buffer.
+    pub queues: QueueKind,
+    /// Which parcel of those with the same priority goes first.
+    pub arbitration: Arbitration,
+}
+
+/// When a switch passes a parcel on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// As soon as its head has arrived, if there is room for all of it behind the next link.
+    VirtualCutThrough,
+    /// When all of it has arrived.
+    StoreAndForward,
+}
+
+/// How parcels wait in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKind {
+    /// In one queue for each lane of an input.
+    Single,
+    /// In a queue for each output, of each lane of an input.
+    ByOutput,
+}
+
+/// Which parcel of those with the same priority goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// Inputs and their lanes take turns.
+    RoundRobin,
+    /// The parcel that was handed over to the network first; of several, the one at the
+    /// lowest input.
+    Age,
+}
+
+/// What all switches of a network have in common.
+#[derive(Debug)]
+pub struct Plan {
+    /// Which links and routes there are.
+    pub topology: topologies::Config,
+    /// How many nodes are attached.
+    pub nodes: u32,
+    /// How long things take.
+    pub timing: Timing,
+    /// The switches.
+    pub switches: Config,
+    /// Lanes of a link.
+    pub lanes: u8,
+    /// Lanes of each priority.
+    pub lanes_per_priority: u8,
+    /// Lanes of each priority that a parcel of one group uses.
+    pub route_lanes: u8,
+}
+
+impl Plan {
+    /// The buffer of a lane.
+    pub fn buffer_bytes(&self) -> u32 {
+        self.switches.buffer.as_u64() as u32
+    }
+
+    /// How many groups of lanes a priority has.
+    pub fn groups(&self) -> u8 {
+        self.lanes_per_priority / self.route_lanes
+    }
+
+    /// The lane of a parcel behind a hop.
+    #[inline]
+    pub(crate) fn lane<C>(&self, parcel: &Parcel<C>, route_lane: u8) -> u8 {
+        let within = parcel.group * self.route_lanes + route_lane.min(self.route_lanes - 1);
+        parcel.priority * self.lanes_per_priority + within
+    }
+
+    /// The partition and the port at the other end of a switch's port.
+    fn other_end(&self, switch: u32, port: u16) -> Option<(usize, u16, bool)> {
+        match self.topology.peer(switch, port) {
+            Peer::Node(node) => (u32::from(node.0) < self.nodes).then_some((usize::from(node.0), 0, true)),
+            Peer::Switch { switch, port } => Some((self.partition(switch), port, false)),
+            Peer::Nothing => None,
+        }
+    }
+
+    /// The partition of a switch: they follow the nodes.
+    pub fn partition(&self, switch: u32) -> usize {
+        (self.nodes + switch) as usize
+    }
+}
+
+/// What can happen at a switch.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Event<C> {
+    /// A parcel that has come through this port may leave.
+    Parcel(u16, Parcel<C>),
+    /// There is room behind a link.
+    Credit(Credit),
+    /// The arbiter of this output was to decide now.
+    Arbitrate(u16),
+}
+
+/// An output: its link, and who gets it.
+#[derive(Debug)]
+struct Output {
+    /// The partition behind it, the port there, and whether it is a node.
+    end: Option<(usize, u16, bool)>,
+    sender: Sender,
+    arbiter: Arbiter,
+}
+
+/// A switch.
+pub struct Switch<C> {
+    number: u32,
+    plan: Arc<Plan>,
+    events: EventQueue<Event<C>>,
+    outputs: Vec<Output>,
+    queues: Queues<C>,
+}
+
+impl<C> Switch<C> {
+    /// A switch of a network, without parcels.
+    pub fn new(number: u32, plan: &Arc<Plan>) -> Self {
+        let ports = plan.topology.ports();
+        let slots = usize::from(ports) * usize::from(plan.lanes);
+        let output = |port| Output {
+            end: plan.other_end(number, port),
+            sender: Sender::new(plan.lanes, plan.buffer_bytes()),
+            arbiter: Arbiter::new(slots),
+        };
+        Switch {
+            number,
+            plan: plan.clone(),
+            events: EventQueue::new(),
+            outputs: (0..ports).map(output).collect(),
+            queues: Queues::new(ports, plan.lanes, plan.switches.queues),
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> String {
+        self.plan.topology.name(self.number)
+    }
+
+    /// Events that have happened here.
+    pub fn events(&self) -> u64 {
+        self.events.taken()
+    }
+
+    /// Its links with their names, and what each carried.
+    pub fn links(&self) -> impl Iterator<Item = (String, &crate::link::Statistics)> {
+        let with_end = self.outputs.iter().enumerate().filter(|(_, output)| output.end.is_some());
+        with_end.map(|(port, output)| (self.end_name(port as u16), &output.sender.statistics))
+    }
+
+    /// What is at the other end of a port.
+    fn end_name(&self, port: u16) -> String {
+        match self.plan.topology.peer(self.number, port) {
+            Peer::Node(node) => format!("node {}", node.0),
+            Peer::Switch { switch, .. } => self.plan.topology.name(switch),
+            Peer::Nothing => "nothing".into(),
+        }
+    }
+
+    /// Its inputs by the name of what sends to them, and what waited in their buffers until `end`.
+    pub fn inputs(&self, end: Time) -> impl Iterator<Item = (String, InputStatistics)> {
+        let with_end = self.outputs.iter().enumerate().filter(|(_, output)| output.end.is_some());
+        with_end.map(move |(port, _)| (self.end_name(port as u16), self.queues.statistics(port, end)))
+    }
+
+    /// A parcel comes into a queue.
+    fn take_in(&mut self, now: Time, port: u16, mut parcel: Parcel<C>) {
+        let Plan { topology, .. } = &*self.plan;
+        let pick = parcel.pick(topology.alternatives(self.number, parcel.destination));
+        let hop = topology.route(self.number, parcel.destination, pick);
+        let slot = Slot { input: port, lane: parcel.lane };
+        parcel.lane = self.plan.lane(&parcel, hop.lane);
+        if let Some(at) = self.queues.push(now, slot, hop.port, parcel) {
+            self.offer(at, slot, hop.port);
+        }
+    }
+
+    /// The parcel at the head of a queue asks for an output.
+    fn offer(&mut self, at: Time, slot: Slot, output: u16) {
+        let index = self.queues.index(slot);
+        self.outputs[usize::from(output)].arbiter.add(index);
+        self.ask(at, output);
+    }
+
+    /// Lets an output's arbiter decide as soon as its link is free, from `at` on.
+    fn ask(&mut self, at: Time, output: u16) {
+        let Output { sender, arbiter, .. } = &mut self.outputs[usize::from(output)];
+        let at = at.max(sender.free_at());
+        if arbiter.is_asked_at(at) {
+            self.events.schedule(at, Event::Arbitrate(output));
+        }
+    }
+
+    /// An output's arbiter decides.
+    fn arbitrate(&mut self, now: Time, number: u16, outbox: &mut Outbox<Mail<C>>) {
+        let output = &mut self.outputs[usize::from(number)];
+        if !output.arbiter.answers(now) {
+            return;
+        }
+        let arbitration = self.plan.switches.arbitration;
+        let slot = match output.arbiter.decide(now, number, &self.queues, &output.sender, arbitration) {
+            Decision::For(slot) => slot,
+            Decision::Again(later) => return self.ask(later, number),
+            Decision::NoRoom => return,
+        };
+        let timing = &self.plan.timing;
+        let waiting = self.queues.pop(slot, number);
+        let parcel = waiting.parcel;
+        let serialization = output.sender.start(now, timing, &parcel, now.saturating_since(waiting.since));
+        let left = output.sender.free_at();
+        output.arbiter.remove(self.queues.index(slot));
+        let bytes = parcel.bytes;
+        let (partition, port, is_node) = output.end.expect("routes lead over links");
+        let arrival =
+            if is_node { timing.at_node(now, serialization) } else { timing.at_switch(now, serialization) };
+        outbox.send(arrival, partition, Mail::Parcel { port, parcel });
+        let (sender, port, _) = self.outputs[usize::from(slot.input)].end.expect("it came over a link");
+        let credit = Credit { port, lane: slot.lane, bytes };
+        outbox.send(timing.credited(left), sender, Mail::Credit(credit));
+        if let Some((at, output)) = self.queues.leave((slot, number), bytes, now, left) {
+            self.offer(at, slot, output);
+        }
+        if self.outputs[usize::from(number)].arbiter.has_candidates() {
+            self.ask(left, number);
+        }
+    }
+}
+
+impl<C: Send> Partition for Switch<C> {
+    type Payload = Mail<C>;
+
+    fn next_time(&self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<C>>) {
+        while let Some((now, event)) = self.events.pop_before(until) {
+            match event {
+                Event::Parcel(port, parcel) => self.take_in(now, port, parcel),
+                Event::Credit(Credit { port, lane, bytes }) => {
+                    let output = &mut self.outputs[usize::from(port)];
+                    output.sender.credit(lane, bytes);
+                    if output.arbiter.has_candidates() {
+                        self.ask(now, port);
+                    }
+                }
+                Event::Arbitrate(output) => self.arbitrate(now, output, outbox),
+            }
+        }
+    }
+
+    fn deliver(&mut self, envelope: Envelope<Mail<C>>) {
+        self.events.receive(envelope, |mail| match mail {
+            Mail::Parcel { port, parcel } => Event::Parcel(port, parcel),
+            Mail::Credit(credit) => Event::Credit(credit),
+            Mail::Direct(_) => unreachable!("what goes through a switch has a label"),
+        });
+    }
+
+    /// A switch has no work of its own.
+    fn status(&self) -> Status {
+        Status::Finished { at: Time::ZERO }
+    }
+
+    /// That a parcel has come further is shown by its arrival at a node.
+    fn progress(&self) -> u64 {
+        0
+    }
+}
+
+impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Switch { number: _, plan, events, outputs, queues } = self;
+        events.archive(archive)?;
+        for Output { end: _, sender, arbiter } in outputs.iter_mut() {
+            let lanes = sender.lanes();
+            archive.value(sender)?;
+            archive.ensure(sender.lanes() == lanes, "a link has other lanes than the machine's")?;
+            arbiter.archive(archive)?;
+        }
+        queues.archive(archive)?;
+        for (index, output) in queues.heads() {
+            outputs[usize::from(output)].arbiter.add(index);
+        }
+        let ports = outputs.len();
+        let fits = |event: &Event<C>| match event {
+            Event::Parcel(port, parcel) => {
+                usize::from(*port) < ports && plan.fits(parcel) && outputs[usize::from(*port)].end.is_some()
+            }
+            Event::Credit(credit) => usize::from(credit.port) < ports && credit.lane < plan.lanes,
+            Event::Arbitrate(output) => usize::from(*output) < ports,
+        };
+        archive.ensure(
+            events.iter().all(|(_, event)| fits(event)),
+            "a switch has an event of another machine",
+        )?;
+        archive.ensure(
+            queues.parcels().all(|parcel| plan.fits(parcel)),
+            "a switch has a parcel of another machine",
+        )
+    }
+}
+
+impl Plan {
+    /// Whether a parcel that was read may be one of this network.
+    pub(crate) fn fits<C>(&self, parcel: &Parcel<C>) -> bool {
+        let known = |node: crate::packet::NodeId| u32::from(node.0) < self.nodes;
+        known(parcel.source)
+            && known(parcel.destination)
+            && parcel.lane < self.lanes
+            && parcel.group < self.groups()
+            && u32::from(parcel.priority) * u32::from(self.lanes_per_priority) < u32::from(self.lanes)
+    }
+}

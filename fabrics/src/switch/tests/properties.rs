@@ -1,0 +1,110 @@
+//! What holds whatever is sent: nothing is lost, doubled or out of order, and neither
+//! threads nor checkpoints change anything.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::topologies::{dragonfly, fat_tree, torus};
+
+fn topology(number: usize) -> topologies::Config {
+    match number {
+        0 => topologies::Config::Crossbar(crossbar::Config { ports: 6 }),
+        1 => topologies::Config::Mesh(mesh::Config { columns: 3, rows: 3 }),
+        2 => topologies::Config::Torus(torus::Config { columns: 4, rows: 3 }),
+        3 => tree(fat_tree::Ascent::Deterministic),
+        4 => tree(fat_tree::Ascent::Random),
+        _ => topologies::Config::Dragonfly(dragonfly::Config {
+            nodes_per_switch: 1,
+            switches_per_group: 2,
+            global_links_per_switch: 2,
+            groups: 5,
+        }),
+    }
+}
+
+fn tree(ascent: fat_tree::Ascent) -> topologies::Config {
+    topologies::Config::FatTree(fat_tree::Config { arity: 2, levels: 3, ascent })
+}
+
+fn bench(kind: usize, is_stored: bool, by_output: bool, by_age: bool) -> Bench {
+    let mut bench = Bench::new(topology(kind));
+    (bench.priorities, bench.lanes) = (2, 2 * u32::from(bench.topology.route_lanes()));
+    bench.switches.switching =
+        if is_stored { Switching::StoreAndForward } else { Switching::VirtualCutThrough };
+    bench.switches.queues = if by_output { QueueKind::ByOutput } else { QueueKind::Single };
+    bench.switches.arbitration = if by_age { Arbitration::Age } else { Arbitration::RoundRobin };
+    bench
+}
+
+type Sent = (u16, u16, u64, u32, u8);
+
+fn orders(nodes: u32, sent: &[Sent]) -> Vec<(u16, Order)> {
+    let place = |node: u16| node % nodes as u16;
+    let order = |(name, &(from, to, time, bytes, priority)): (u32, &Sent)| {
+        (place(from), Order { at: at(time), to: place(to), bytes, priority, name })
+    };
+    (0..).zip(sent).map(order).collect()
+}
+
+fn some_traffic() -> impl Strategy<Value = Vec<Sent>> {
+    // Two thirds of the parcels are for three nodes: queues become full.
+    let to = prop_oneof![0u16..3, 0u16..3, 0u16..16];
+    proptest::collection::vec((0u16..16, to, 0u64..400, 8u32..=128, 0u8..2), 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn nothing_is_lost_or_doubled_and_a_route_keeps_the_order_of_each_priority(
+        sent in some_traffic(), kind in 0usize..6, modes in any::<(bool, bool, bool)>(),
+    ) {
+        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let orders = orders(bench.nodes, &sent);
+        let arrived = bench.run(&orders, None);
+        let mut names: Vec<u32> = arrived.iter().flatten().map(|arrived| arrived.2).collect();
+        names.sort_unstable();
+        prop_assert_eq!(names, (0..sent.len() as u32).collect::<Vec<_>>());
+        for (node, all) in arrived.iter().enumerate() {
+            for &(when, from, name) in all {
+                let (source, order) = orders[name as usize];
+                prop_assert_eq!((source, usize::from(order.to)), (from, node));
+                let hops = crate::topologies::path(&bench.topology, NodeId(from), NodeId(order.to)).len();
+                prop_assert!(when >= order.at + bench.timing().zero_load(hops as u32, order.bytes));
+            }
+            if bench.topology.is_random() {
+                continue;
+            }
+            // Handed over earlier, or at the same instant and named before.
+            let key = |name: u32| (orders[name as usize].1.at, name);
+            for (position, later) in all.iter().enumerate() {
+                let one = |name: u32| (orders[name as usize].0, orders[name as usize].1.priority);
+                let before = all[..position].iter().filter(|earlier| one(earlier.2) == one(later.2));
+                prop_assert!(before.into_iter().all(|earlier| key(earlier.2) < key(later.2)));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_and_checkpoints_with_parcels_in_flight_change_nothing(
+        sent in some_traffic(), kind in 0usize..6, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
+    ) {
+        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let orders = orders(bench.nodes, &sent);
+        let expected = bench.run(&orders, None);
+        for threads in [2, 3] {
+            let mut simulation = bench.simulation(&orders, None).with_threads(Threads::Exactly(threads));
+            finish(&mut simulation);
+            prop_assert_eq!(&arrived(&mut simulation), &expected, "{} threads", threads);
+        }
+        let mut simulation = bench.simulation(&orders, None);
+        let until = Limits { until: at(pause), ..Limits::default() };
+        simulation.run(&until, &mut |_, _| std::ops::ControlFlow::Continue(()));
+        let saved = Archive::save(&mut simulation).expect("it can be saved");
+        let mut restored = bench.simulation(&[], None);
+        Archive::restore(&saved, &mut restored).expect("it is what was saved");
+        prop_assert_eq!(Archive::save(&mut restored).expect("it can be saved"), saved);
+        finish(&mut restored);
+        prop_assert_eq!(&arrived(&mut restored), &expected);
+    }
+}

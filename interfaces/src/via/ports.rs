@@ -1,0 +1,228 @@
+//! What is behind the device's addresses: doorbells and windows for programs, registers
+//! for firmware.
+
+use narthex_memory::main_memory::PAGE_BYTES;
+use narthex_memory::{Kind, Response, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::device::{Via, surroundings};
+use super::doorbells::Doorbell;
+use super::registers::{self as register, REGISTERS, VIA_DMA_ENGINE, VIA_REGISTERS, WINDOW_BYTES};
+use crate::address_names::AddressName;
+use crate::half::Context;
+use crate::registers::{Addresses, DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
+
+/// What the firmware has written and what is used by a later store.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Latches {
+    await_address: u64,
+    update_address: u64,
+    put_source: u64,
+    put_address: u64,
+    window: usize,
+}
+
+/// Whether an address of the device region is a doorbell's.
+pub fn is_doorbell(address: u64) -> bool {
+    Addresses::process_at(address).is_some_and(|process| {
+        let page = Addresses::of_process(process).register_page();
+        (page..page + PAGE_BYTES).contains(&address)
+    })
+}
+
+/// What an address of the device is called.
+pub fn name_of(address: u64) -> Option<AddressName> {
+    if let Some(offset) = address.checked_sub(VIA_REGISTERS).filter(|&offset| offset < PAGE_BYTES) {
+        let known = REGISTERS.iter().find(|(_, own, _)| *own == offset);
+        return Some(AddressName::whole(known.map_or("the interface's registers", |(name, ..)| name)));
+    }
+    let own = Addresses::of_process(Addresses::process_at(address)?);
+    if let Some(offset) = address.checked_sub(own.register_page()).filter(|&offset| offset < PAGE_BYTES) {
+        let queue = if offset % 16 == 0 { "send" } else { "receive" };
+        let part = Some(format!("VI {}", offset / 16));
+        return Some(AddressName { name: format!("{queue} doorbell"), part });
+    }
+    let offset = address.checked_sub(own.window()).filter(|&offset| offset < WINDOW_BYTES)?;
+    let part = Some(format!("byte {offset}"));
+    Some(AddressName { name: "window into the interface's memory".into(), part })
+}
+
+/// Refuses host addresses at which there is no memory.
+fn check_memory(address: u64, length: u64) -> Result<(), String> {
+    let end = address.checked_add(length).ok_or_else(|| "an address beyond all memory".to_owned())?;
+    let is_memory = end <= DEVICE_REGION.start
+        || address >= DEVICE_REGION.end
+        || [NODE_MEMORY, KERNEL_MEMORY].iter().any(|range| range.start <= address && end <= range.end);
+    match is_memory {
+        true => Ok(()),
+        false => Err(format!("{length} bytes for the host at {address:#x}, where it has no memory")),
+    }
+}
+
+impl Via {
+    /// A program accesses a doorbell or its window.
+    pub(super) fn access_by_host(
+        &mut self,
+        context: &mut Context<'_>,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), String> {
+        let &Transaction { kind, address, size, value, .. } = transaction;
+        let process = Addresses::process_at(address).expect("it is in a process's part");
+        if !is_doorbell(address) {
+            return self.access_window(context, process, transaction, response);
+        }
+        let offset = address - Addresses::of_process(process).register_page();
+        if kind != Kind::UncachedStore || size != 8 {
+            return Err(format!(
+                "an access to the doorbell at offset {offset:#x} that is no store of eight bytes"
+            ));
+        }
+        self.statistics.doorbells.increment();
+        self.state.doorbells.ring(Doorbell::at(process, offset, value)?);
+        Ok(())
+    }
+
+    fn access_window(
+        &mut self,
+        context: &mut Context<'_>,
+        process: u8,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), String> {
+        let &Transaction { kind, address, size, value, ref data, .. } = transaction;
+        let place = self.state.windows[usize::from(process)];
+        let place = place.ok_or("an access to the window before the interface has placed it")?;
+        let here = place + (address - Addresses::of_process(process).window());
+        let memory = context.local_memory.as_deref_mut().expect("checked with the machine");
+        match (kind, data) {
+            (Kind::UncachedLoad, _) => {
+                let mut bytes = [0; 8];
+                memory.read(here, &mut bytes[..size.into()]);
+                response.value = u64::from_le_bytes(bytes);
+            }
+            (Kind::BlockLoad, _) => {
+                response.data = Some(memory.read_block(here, self.build.block_bytes as usize));
+            }
+            (_, Some(block)) => memory.write(here, block),
+            _ => memory.write(here, &value.to_le_bytes()[..size.into()]),
+        }
+        Ok(())
+    }
+
+    /// Firmware accesses a register.
+    pub(super) fn access_by_firmware(
+        &mut self,
+        context: &mut Context<'_>,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), String> {
+        let &Transaction { kind, address, size, value, .. } = transaction;
+        let offset = address - VIA_REGISTERS;
+        if size != 8 {
+            return Err(format!("an access of {size} bytes to register {offset:#x}; registers have 8"));
+        }
+        match kind {
+            Kind::UncachedLoad => {
+                response.value = self.load(context, offset)?;
+                Ok(())
+            }
+            _ => self.store(context, offset, value),
+        }
+    }
+
+    fn load(&mut self, context: &Context<'_>, offset: u64) -> Result<u64, String> {
+        let both = |low: u64, high: u64| low | high << 32;
+        let config = &self.build.config;
+        let state = &mut self.state;
+        Ok(match offset {
+            register::STATUS => state.status,
+            register::SCHEME => self.build.scheme.number(),
+            register::NODE => {
+                let (node, nodes) = context.network.nodes();
+                both(node.into(), nodes.into())
+            }
+            register::LIMITS => both(config.vis.into(), config.tags.into()),
+            register::BLOCK => both(self.build.block_bytes, config.mtu.as_u64()),
+            register::DOORBELL_SOURCE => state.doorbells.source(),
+            register::DOORBELL => state.doorbells.take().ok_or("a load of DOORBELL while none waits")?,
+            register::COMMAND => state.agent.next_word().ok_or("a load of COMMAND while none waits")?,
+            register::RECEIVED_SLOT => state.network.received_slot(),
+            register::RECEIVED_PAYLOAD => {
+                state.network.take_received().ok_or("a load of RECEIVED_PAYLOAD while no packet waits")?
+            }
+            register::MEMORY => self.build.memory_end,
+            register::PLACES => config.places.into(),
+            register::DMA_ENGINE => VIA_DMA_ENGINE,
+            _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
+        })
+    }
+
+    fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), String> {
+        let network = &mut self.state.network;
+        match offset {
+            register::SEND_HEADER => network.set_header(value),
+            register::SEND_PAYLOAD => network.set_payload(value),
+            register::SEND_START => {
+                network.start(context, &self.build.config, value)?;
+                self.statistics.sent.increment();
+            }
+            register::RECEIVE_BUFFER => network.add_slot(value)?,
+            register::PLACE_SELECT => network.select_place(value)?,
+            register::PLACE_ADDRESS => network.set_place_address(value),
+            register::PLACE_LENGTH => network.set_place_length(value),
+            register::WINDOW_SELECT => {
+                self.state.registers.window = value as usize;
+                let processes = self.build.processes;
+                if value >= processes.into() {
+                    return Err(format!("the window of process {value}; the node has {processes}"));
+                }
+            }
+            register::WINDOW_ADDRESS => {
+                let window = self.state.registers.window;
+                self.state.windows[window] = Some(value);
+            }
+            _ => self.store_for_eager(context, offset, value)?,
+        }
+        Ok(())
+    }
+
+    /// Registers of the controller.
+    fn store_for_eager(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), String> {
+        let is_tag = (register::TAG_SELECT..=register::AWAIT_LENGTH).contains(&offset);
+        if is_tag && !self.build.scheme.is_eager() {
+            return Err(format!("a store to register {offset:#x}: this scheme has no tags"));
+        }
+        let eager = &mut self.state.eager;
+        let latches = &mut self.state.registers;
+        match offset {
+            register::TAG_SELECT => eager.select(value)?,
+            register::TAG_HOST_START => eager.fields_mut().host.start = value,
+            register::TAG_HOST_END => eager.fields_mut().host.end = value,
+            register::TAG_NI_START => eager.fields_mut().copy.start = value,
+            register::TAG_NI_END => eager.fields_mut().copy.end = value,
+            register::TAG_CONTROL => eager.control(value & 1 != 0)?,
+            register::AWAIT_ADDRESS => latches.await_address = value,
+            register::AWAIT_LENGTH => {
+                let start = latches.await_address;
+                eager.await_valid(start..start.saturating_add(value), &mut self.eager_statistics);
+            }
+            register::UPDATE_ADDRESS => latches.update_address = value,
+            register::UPDATE_VALUE => {
+                check_memory(latches.update_address, 8)?;
+                eager.put(&mut surroundings(context), latches.update_address, &value.to_le_bytes());
+            }
+            register::PUT_SOURCE => latches.put_source = value,
+            register::PUT_ADDRESS => latches.put_address = value,
+            register::PUT_LENGTH => {
+                check_memory(latches.put_address, value)?;
+                let mut at = surroundings(context);
+                let mut bytes = vec![0; value as usize];
+                at.memory.read(latches.put_source, &mut bytes);
+                eager.put(&mut at, latches.put_address, &bytes);
+            }
+            _ => return Err(format!("there is no register to store to at offset {offset:#x}")),
+        }
+        Ok(())
+    }
+}

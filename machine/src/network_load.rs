@@ -1,0 +1,117 @@
+//! `narthex network`: the network of a machine alone, under synthetic load.
+
+use narthex_fabrics::NodeId;
+use narthex_fabrics::load::{Load, Measurement, Pattern};
+use narthex_fabrics::networks;
+use narthex_fabrics::topologies::{Topology, path};
+use narthex_kernel::Time;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config;
+use crate::request::{Failure, threads};
+
+/// The loads of a network that are to be measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkRequest {
+    /// The machine: a preset or a file.
+    pub machine: String,
+    /// Its nodes, if not its own number.
+    pub nodes: Option<u32>,
+    /// Changes to it, as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// The shares of its link that each node wants to use, in thousandths.
+    pub loads_permille: Vec<u32>,
+    /// Bytes of each packet, all that links carry for it.
+    pub packet_bytes: u32,
+    /// Cycles of the links before measuring.
+    pub warm_up_cycles: u64,
+    /// Cycles that are measured.
+    pub measured_cycles: u64,
+    /// Where random streams start, if not where the machine's do.
+    pub seed: Option<u64>,
+    /// Host threads.
+    pub threads: u32,
+}
+
+/// Measures each load in turn. `observer` is told how many are done and the simulated
+/// time of the next one, and returns false to end.
+///
+/// # Errors
+/// If the machine or a load is wrong, its network is ideal, or the observer has ended it.
+pub fn network_load(
+    request: &NetworkRequest,
+    observer: &mut dyn FnMut(usize, Time) -> bool,
+) -> Result<Value, Failure> {
+    let mut settings = request.set.clone();
+    settings.extend(request.nodes.map(|nodes| format!("machine.nodes={nodes}")));
+    let machine = config::load(&request.machine).and_then(|machine| machine.with_settings(&settings));
+    let machine = machine.map_err(Failure::usage)?;
+    let networks::Config::Switched(network) = &machine.config.network else {
+        return Err(Failure::usage(format!(
+            "{}: network.kind is \"ideal\": nothing meets there, whatever the load; expected \"switched\", as the \
+             machine cluster has it",
+            request.machine
+        )));
+    };
+    let nodes = machine.config.machine.nodes;
+    let seed = request.seed.unwrap_or(machine.config.machine.seed);
+    let threads = threads(request.threads)?;
+    let mut points = Vec::new();
+    for &permille in &request.loads_permille {
+        let load = Load {
+            pattern: request.pattern,
+            permille,
+            packet_bytes: request.packet_bytes,
+            warm_up_cycles: request.warm_up_cycles,
+            measured_cycles: request.measured_cycles,
+            seed,
+        };
+        let problems = load.problems(nodes, network.switches.buffer.as_u64() as u32);
+        if let Some((key, problem)) = problems.into_iter().next() {
+            return Err(Failure::usage(format!("{key}: {problem}")));
+        }
+        let done = points.len();
+        let measured = load.measure(network, nodes, threads, &mut |now| observer(done, now));
+        let measured = measured.ok_or_else(|| Failure::guest("the measurement was interrupted"))?;
+        points.push(point(permille, &measured));
+    }
+    let plan = network.plan(nodes);
+    let from_first = |node: u32| path(&network.topology, NodeId(0), NodeId(node as u16)).len() as u32;
+    let farthest = (0..nodes).map(from_first).max().unwrap_or(1);
+    Ok(json!({
+        "machine": machine.resolved(),
+        "nodes": nodes,
+        "pattern": request.pattern,
+        "packet_bytes": request.packet_bytes,
+        "link_bytes_per_second": network.links.width.as_u64() * network.links.clock.as_hz(),
+        "switches": network.topology.switches(),
+        "farthest_from_node_0_ps": plan.timing.zero_load(farthest, request.packet_bytes).as_ps(),
+        "points": points,
+    }))
+}
+
+fn point(permille: u32, measured: &Measurement) -> Value {
+    let Measurement { offered, accepted, accepted_least, latency, is_saturated, links, end, events } =
+        measured;
+    let busiest = links.iter().map(|(_, _, link)| link.busy.get().as_ps()).max().unwrap_or(0);
+    json!({
+        "load": f64::from(permille) / 1000.0,
+        "offered": offered,
+        "accepted": accepted,
+        "accepted_least": accepted_least,
+        "saturated": is_saturated,
+        "latency_mean_ps": latency.mean(),
+        "latency_minimum_ps": latency.minimum(),
+        "latency_maximum_ps": latency.maximum(),
+        "latency_buckets": latency.buckets().collect::<Vec<_>>(),
+        "packets": latency.count(),
+        "busiest_link": busiest as f64 / end.as_ps().max(1) as f64,
+        "simulated_ps": end.as_ps(),
+        "events": events,
+    })
+}

@@ -1,0 +1,113 @@
+//! The partitions of a machine: its nodes, then the switches of its network.
+
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::{Frame, Mail};
+use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
+use narthex_kernel::simulation::Simulation;
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+
+use crate::node::Node;
+
+/// A partition of a machine.
+pub enum Part {
+    /// A node.
+    Node(Box<Node>),
+    /// A switch of the network between the nodes.
+    Switch(Switch<Frame>),
+}
+
+/// The simulation of these nodes, and of the switches between them.
+pub fn simulation(nodes: Vec<Node>, switches: Vec<Switch<Frame>>, lookahead: Duration) -> Simulation<Part> {
+    let nodes = nodes.into_iter().map(|node| Part::Node(Box::new(node)));
+    Simulation::new(nodes.chain(switches.into_iter().map(Part::Switch)).collect(), lookahead)
+}
+
+impl Part {
+    /// The node, if it is one.
+    pub fn node(&self) -> Option<&Node> {
+        match self {
+            Part::Node(node) => Some(node),
+            Part::Switch(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn node_mut(&mut self) -> Option<&mut Node> {
+        match self {
+            Part::Node(node) => Some(node),
+            Part::Switch(_) => None,
+        }
+    }
+}
+
+/// The nodes and the switches of a machine, when its simulation is over.
+pub fn apart(parts: Vec<Part>) -> (Vec<Node>, Vec<Switch<Frame>>) {
+    let (mut nodes, mut switches) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Node(node) => nodes.push(*node),
+            Part::Switch(switch) => switches.push(switch),
+        }
+    }
+    (nodes, switches)
+}
+
+impl Partition for Part {
+    type Payload = Mail<Frame>;
+
+    #[inline]
+    fn next_time(&self) -> Option<Time> {
+        match self {
+            Part::Node(node) => node.next_time(),
+            Part::Switch(switch) => switch.next_time(),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
+        match self {
+            Part::Node(node) => node.advance(until, outbox),
+            Part::Switch(switch) => switch.advance(until, outbox),
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {
+        match self {
+            Part::Node(node) => node.deliver(envelope),
+            Part::Switch(switch) => switch.deliver(envelope),
+        }
+    }
+
+    fn awaits(&self) -> Option<Time> {
+        match self {
+            Part::Node(node) => node.awaits(),
+            Part::Switch(switch) => switch.awaits(),
+        }
+    }
+
+    #[inline]
+    fn status(&self) -> Status {
+        match self {
+            Part::Node(node) => node.status(),
+            Part::Switch(switch) => switch.status(),
+        }
+    }
+
+    #[inline]
+    fn progress(&self) -> u64 {
+        match self {
+            Part::Node(node) => node.progress(),
+            Part::Switch(switch) => switch.progress(),
+        }
+    }
+}
+
+impl Archived for Part {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        match self {
+            Part::Node(node) => node.archive(archive),
+            Part::Switch(switch) => switch.archive(archive),
+        }
+    }
+}

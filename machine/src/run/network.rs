@@ -1,0 +1,55 @@
+//! What a network of switches saw, as a part of a run's document.
+
+use narthex_fabrics::switch::Switch;
+use narthex_fabrics::terminal::{self, Terminal};
+use narthex_fabrics::{Frame, link};
+use narthex_kernel::Time;
+use serde_json::{Value, json};
+
+use crate::node::Node;
+
+/// The entry `network` of a run's document; none over a network without switches.
+pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option<Value> {
+    let terminals: Vec<&Terminal<Frame>> = nodes.iter().filter_map(Node::terminal).collect();
+    if terminals.is_empty() {
+        return None;
+    }
+    let mut total = terminal::Statistics::default();
+    terminals.iter().for_each(|terminal| total.merge(terminal.statistics()));
+    let injections = terminals
+        .iter()
+        .enumerate()
+        .map(|(node, terminal)| link_json(format!("node {node}"), terminal.switch_name(), terminal.link()));
+    let between = switches.iter().flat_map(|switch| {
+        switch.links().map(move |(to, statistics)| link_json(switch.name(), to, statistics))
+    });
+    let queues = switches.iter().flat_map(|switch| {
+        switch.inputs(end).map(move |(from, input)| {
+            json!({
+                "switch": switch.name(),
+                "from": from,
+                "parcels": input.parcels,
+                "most_bytes": input.most_bytes,
+                "byte_ns": input.byte_ns,
+            })
+        })
+    });
+    let described = [terminal::Statistics::describe(), link::Statistics::describe()].concat();
+    Some(json!({
+        "switches": switches.len(),
+        "statistics": total.reported(),
+        "described": described,
+        "links": injections.chain(between).collect::<Vec<_>>(),
+        "queues": queues.collect::<Vec<_>>(),
+        "bytes_from": terminals.iter().map(|terminal| terminal.bytes_from()).collect::<Vec<_>>(),
+    }))
+}
+
+fn link_json(from: String, to: String, statistics: &link::Statistics) -> Value {
+    let mut document = json!({ "from": from, "to": to });
+    let counts = serde_json::to_value(statistics.reported()).expect("counts are plain data");
+    if let (Some(document), Value::Object(counts)) = (document.as_object_mut(), counts) {
+        document.extend(counts);
+    }
+    document
+}

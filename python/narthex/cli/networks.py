@@ -1,0 +1,115 @@
+"""`narthex network`: a machine's network alone, under synthetic load."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from narthex.cli import completion
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    examples,
+    finish,
+    print_table,
+    within,
+)
+from narthex.cli.runs import SEED
+from narthex.errors import NarthexError
+
+if TYPE_CHECKING:
+    from narthex.loads import NetworkLoad
+
+DEFAULT_LOADS = "0.01,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
+TORUS = "--set 'network.topology={kind=\"torus\", columns=4, rows=4}' --set network.links.lanes=4"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "network",
+        epilog=examples(
+            "narthex network cluster",
+            "narthex network cluster --pattern transpose --load 0.1,0.2,0.3 --json points.json",
+            f"narthex network cluster {TORUS}",
+        ),
+    )(network)
+
+
+def network(
+    machine: str = typer.Argument(
+        "cluster", help="A machine with switches.", autocompletion=completion.machines
+    ),
+    pattern: str = typer.Option(
+        "uniform",
+        "--pattern",
+        "-p",
+        help="Who sends to whom: uniform, transpose, hot-spot or neighbour.",
+    ),
+    load: str = typer.Option(
+        DEFAULT_LOADS, "--load", "-l", help="Shares of a link's bandwidth, with commas between."
+    ),
+    bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of a packet."),
+    nodes: int | None = typer.Option(
+        None, "--nodes", "-n", **within("nodes"), help="Nodes, if not the machine's own number."
+    ),
+    warm_up: int = typer.Option(
+        5_000, "--warm-up", **within("cycles"), help="Cycles of the links before measuring."
+    ),
+    cycles: int = typer.Option(
+        20_000, "--cycles", **within("cycles"), help="Cycles of the links that are measured."
+    ),
+    threads: int = typer.Option(1, "--threads", "-t", **within("threads"), help="Host threads."),
+    set_: list[str] = SET_OPTION,
+    seed: int | None = SEED,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Measure a network without processors: latency and throughput over offered load."""
+    from narthex import loads
+
+    target = JsonTarget(json_file)
+    shares = _loads(load)
+    with Waiting(f"Measuring the network of {machine}") as waiting:
+        found = loads.network(
+            machine,
+            pattern=pattern,
+            loads=shares,
+            nodes=nodes,
+            packet_bytes=bytes_,
+            set=set_,
+            warm_up_cycles=warm_up,
+            measured_cycles=cycles,
+            seed=seed,
+            threads=threads,
+            observer=lambda done: waiting.update(f"{done} of {len(shares)} loads") or True,
+        )
+    finish(
+        lambda: target.write(found.document),
+        lambda: None if target.to_stdout else show(found),
+    )
+
+
+def _loads(text: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise NarthexError(
+            f"--load '{text}': loads are numbers with commas between: 0.1,0.2,0.5"
+        ) from None
+
+
+def show(found: "NetworkLoad") -> None:
+    """Print a row for each load."""
+    rows = []
+    for point in found.points.to_dicts():
+        latencies = [
+            "-" if point["saturated"] or point[key] is None else f"{point[key]:.1f}"
+            for key in ("latency_ns", "smallest_ns", "largest_ns")
+        ]
+        told = "saturated" if point["saturated"] else ""
+        shares = [f"{point[key]:.3f}" for key in ("load", "accepted", "busiest_link")]
+        rows.append([*shares, *latencies, told])
+    numbers = ["offered", "accepted", "busiest link", "mean ns", "least ns", "most ns"]
+    title = f"{found.title}: {found.document['pattern']} traffic, in shares of a link's bandwidth"
+    print_table(title, [*numbers, ""], rows, numbers)

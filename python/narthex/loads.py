@@ -1,0 +1,170 @@
+"""A machine's network alone, under synthetic load: `narthex network`.
+
+No processors and no interfaces: each node hands over packets at random instants,
+however many wait, and takes what arrives (docs/networks.md). What comes of it is a
+point for each load: what the network accepted, and the latency of its packets.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from narthex import _native, arguments
+from narthex.arguments import Settings
+from narthex.documents import Saved
+from narthex.errors import NarthexError, shown, unknown
+
+if TYPE_CHECKING:
+    import altair
+    import polars
+
+Pattern = Literal["uniform", "transpose", "hot-spot", "neighbour"]
+PATTERNS: tuple[str, ...] = get_args(Pattern)
+
+MACHINE = "cluster"
+LOADS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PACKET_BYTES = 64
+WARM_UP_CYCLES, MEASURED_CYCLES = 5_000, 20_000
+"""Cycles of the links before measuring, and while measuring."""
+PERMILLE = 1_000
+BYTES_PER_MB = 1_000_000
+SATURATED_SHARE = 0.95
+"""A network that accepts less of what is offered is saturated."""
+
+
+class NetworkLoad(Saved):
+    """What a network does under load; `document` is exactly what `--json` writes."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+
+    @property
+    def points(self) -> "polars.DataFrame":
+        """A row for each load: shares of a link's bandwidth, and latencies in nanoseconds."""
+        import polars as pl
+
+        rows = [
+            {
+                "load": point["load"],
+                "accepted": point["accepted"],
+                "accepted_least": point["accepted_least"],
+                "latency_ns": _ns(point["latency_mean_ps"]),
+                "smallest_ns": _ns(point["latency_minimum_ps"]),
+                "largest_ns": _ns(point["latency_maximum_ps"]),
+                "busiest_link": point["busiest_link"],
+                "saturated": is_saturated(point),
+            }
+            for point in self.document["points"]
+        ]
+        return pl.DataFrame(rows)
+
+    def latency_ns(self) -> float | None:
+        """Return the mean latency at the only load; none where it is saturated."""
+        (point,) = self.document["points"]
+        return None if is_saturated(point) else _ns(point["latency_mean_ps"])
+
+    def received_mb_s(self) -> float:
+        """Return what a node receives at the only load: of a permutation, the one with least."""
+        (point,) = self.document["points"]
+        is_permutation = self.document["pattern"] in ("transpose", "neighbour")
+        share = point["accepted_least" if is_permutation else "accepted"]
+        return share * self.document["link_bytes_per_second"] / BYTES_PER_MB
+
+    @property
+    def title(self) -> str:
+        """What is measured."""
+        machine = self.document["machine"]
+        kind = machine["network"]["topology"]["kind"]
+        kind = kind["value"] if isinstance(kind, dict) else kind
+        return f"{self.document['nodes']} nodes of {machine['machine']['name']} on a {kind}"
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw latency over offered load."""
+        import altair as alt
+
+        points = self.points.filter(~self.points["saturated"]).to_dicts()
+        words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
+        return (
+            alt.Chart(alt.Data(values=points))
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("load:Q", title="offered load, share of a link's bandwidth"),
+                y=alt.Y("latency_ns:Q", title="mean latency, ns"),
+            )
+            .properties(title={"text": self.title, "subtitle": words}, width=480, height=300)
+        )
+
+
+def _ns(time_ps: float | None) -> float | None:
+    return None if time_ps is None else time_ps / 1_000
+
+
+def is_saturated(point: dict[str, Any]) -> bool:
+    """Whether packets of this point waited without end."""
+    return bool(point["saturated"]) or point["accepted"] < SATURATED_SHARE * point["offered"]
+
+
+def network(
+    machine: str | Path = MACHINE,
+    *,
+    pattern: str = "uniform",
+    loads: Sequence[float] = LOADS,
+    nodes: int | None = None,
+    packet_bytes: int = PACKET_BYTES,
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
+    warm_up_cycles: int = WARM_UP_CYCLES,
+    measured_cycles: int = MEASURED_CYCLES,
+    seed: int | None = None,
+    threads: int = 1,
+    observer: Callable[[int], bool] | None = None,
+) -> NetworkLoad:
+    """Measure the latency and the throughput of a machine's network at each load.
+
+    A load is the share of its link's bandwidth that each node wants to use.
+
+    >>> import narthex
+    >>> found = narthex.network("cluster", loads=[0.1, 0.5])
+    >>> found.points["saturated"].to_list()
+    [False, False]
+
+    Raises `NarthexError` when something is wrong with the arguments, or the machine's
+    network is ideal.
+    """
+    if pattern not in PATTERNS:
+        raise unknown("pattern", pattern, PATTERNS)
+    request = {
+        "machine": arguments.text("machine", machine),
+        "nodes": arguments.whole_number_or_none("nodes", nodes),
+        "set": arguments.settings(set),
+        "pattern": pattern,
+        "loads_permille": [_permille(load) for load in loads],
+        "packet_bytes": arguments.whole_number("bytes", packet_bytes),
+        "warm_up_cycles": arguments.whole_number("cycles", warm_up_cycles),
+        "measured_cycles": arguments.whole_number("cycles", measured_cycles),
+        "seed": arguments.whole_number_or_none("seed", seed),
+        "threads": arguments.whole_number("threads", threads),
+    }
+    if not request["loads_permille"]:
+        raise NarthexError("loads must name at least one load, such as 0.1")
+    return NetworkLoad(json.loads(_native.network_load(json.dumps(request), observer)))
+
+
+def check_workload(given: Sequence[str], place: str) -> None:
+    """Refuse the arguments of a workload that are no pattern and a load."""
+    try:
+        pattern, load = given
+        _permille(float(load))
+    except ValueError:
+        raise NarthexError(
+            f'{place}: \'args\' must be a pattern and a load, such as ["uniform", "0.5"]'
+        ) from None
+    if pattern not in PATTERNS:
+        raise unknown(f"pattern in {place}", pattern, PATTERNS)
+
+
+def _permille(load: float) -> int:
+    """Return a load in thousandths."""
+    if not isinstance(load, int | float) or not 1 / PERMILLE <= load <= 1:
+        raise NarthexError(f"a load must be from 0.001 to 1, not {shown(load)}")
+    return round(load * PERMILLE)

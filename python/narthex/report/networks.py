@@ -1,0 +1,104 @@
+"""The section of a network of switches: how long packets took, who sent to whom, busy links."""
+
+from typing import Any
+
+from narthex.report import charts
+from narthex.report.parts import Chart, Facts, Section, Table, columns, number
+
+Document = dict[str, Any]
+
+PS_PER_NS = 1_000
+LARGEST_NODES = 64
+"""Of a machine whose pairs of nodes a page shows as fields."""
+
+LISTED_LINKS = 20
+"""Links in the table of the busiest."""
+
+
+def section(document: Document) -> Section:
+    """Describe what the network of a run saw."""
+    parts: list[Any] = [facts(document), latency(document), busiest(document)]
+    if len(document["nodes"]) <= LARGEST_NODES:
+        parts += [traffic(document), links(document)]
+    return Section("Network", parts)
+
+
+def facts(document: Document) -> Facts:
+    """Return what the network did, in short."""
+    network = document["network"]
+    seen = network["statistics"]["network_latency"]
+    count = seen["count"]
+    entries = [("Switches", number(network["switches"])), ("Parcels", number(count))]
+    if count:
+        entries += [
+            (f"{name} latency", f"{number(time / PS_PER_NS, 1)} ns")
+            for name, time in (
+                ("Mean", seen["sum"] / count),
+                ("Smallest", seen["minimum"]),
+                ("Largest", seen["maximum"]),
+            )
+        ]
+    fullest = max((queue["most_bytes"] for queue in network["queues"]), default=0)
+    return Facts([*entries, ("Fullest buffer", f"{number(fullest)} bytes")])
+
+
+def latency(document: Document) -> Table:
+    """Return how many parcels took how long."""
+    buckets = document["network"]["statistics"]["network_latency"]["buckets"]
+    rows = [[f"from {number(least / PS_PER_NS, 1)} ns", number(count)] for least, count in buckets]
+    names = columns("latency", "parcels", numbers=["parcels"])
+    return Table("Parcels by their time in the network", names, list(rows))
+
+
+def busiest(document: Document) -> Table:
+    """Return the links that were busy for the largest part of the run."""
+    shown = sorted(document["network"]["links"], key=lambda link: -link["busy"])[:LISTED_LINKS]
+    rows = [
+        [
+            link["from"],
+            link["to"],
+            f"{_use(document, link):.1f} %",
+            number(link["parcels"]),
+            number(link["bytes"]),
+            number(link["waited"] / PS_PER_NS / max(link["parcels"], 1), 1),
+        ]
+        for link in shown
+    ]
+    numbers = ["busy", "parcels", "bytes", "mean wait, ns"]
+    names = columns("from", "to", *numbers, numbers=numbers)
+    return Table("The busiest links", names, list(rows), is_folded=True)
+
+
+def _use(document: Document, link: Document) -> float:
+    """Return for how many percent of the run a link was busy."""
+    return 100 * link["busy"] / max(document["simulated_ps"], 1)
+
+
+def traffic(document: Document) -> Chart:
+    """Draw the bytes that each node got from each other."""
+    rows = [
+        {"row": f"from {source}", "column": f"to {node}", "value": count}
+        for source in range(len(document["nodes"]))
+        for node, counts in enumerate(document["network"]["bytes_from"])
+        for count in counts[source : source + 1]
+    ]
+    return _map(
+        "Traffic from node to node", "Bytes that each node sent to each other", rows, "bytes"
+    )
+
+
+def links(document: Document) -> Chart:
+    """Draw for how much of the run each link was busy."""
+    rows = [
+        {"row": link["from"], "column": link["to"], "value": _use(document, link)}
+        for link in document["network"]["links"]
+    ]
+    return _map("Links", "The part of the run for which each link was busy", rows, "busy, percent")
+
+
+def _map(title: str, description: str, rows: charts.Rows, unit: str) -> Chart:
+    """Return a heat map with its numbers."""
+    cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
+    names = columns("from", "to", unit, numbers=[unit])
+    table = Table(title, names, list(cells), is_folded=True)
+    return Chart(title, description, charts.heat_map(rows, unit), table)

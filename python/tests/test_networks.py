@@ -1,0 +1,104 @@
+"""Networks in which packets meet: under load, in results and on pages."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import narthex
+from narthex import layouts
+from narthex.cli import main
+from narthex.loads import check_workload
+from narthex.report import networks
+
+TORUS = [
+    'network.topology={kind="torus", columns=4, rows=4}',
+    "network.links.lanes=4",
+]
+
+
+def command(*arguments: str) -> int:
+    """Run a command of the command line; returns its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+def test_a_network_accepts_what_is_offered_until_it_is_saturated() -> None:
+    found = narthex.network("cluster", loads=[0.05, 0.9], pattern="hot-spot", seed=2, threads=2)
+    light, heavy = found.points.to_dicts()
+    assert not light["saturated"]
+    assert heavy["saturated"]
+    assert light["accepted"] == pytest.approx(0.05, rel=0.1)
+    assert light["smallest_ns"] == 2 * 4 + 8 + 160, "two links, a switch and 64 bytes"
+    again = narthex.network("cluster", loads=[0.05, 0.9], pattern="hot-spot", seed=2)
+    assert again.document == found.document, "threads change nothing"
+    assert found.plot().to_dict()["title"]["text"] == "16 nodes of cluster on a fat-tree"
+
+
+def test_a_load_that_cannot_be_is_refused_by_its_name() -> None:
+    for given, says in [
+        ({"loads": [1.5]}, "a load must be from 0.001 to 1, not 1.5"),
+        ({"loads": []}, "loads must name at least one load"),
+        ({"pattern": "transposed"}, "transpose"),
+        ({"machine": "hpca98"}, 'network.kind is "ideal"'),
+        ({"nodes": 15, "pattern": "transpose"}, "square number of nodes"),
+        ({"packet_bytes": 1024}, "packet_bytes: 1024B is not from 1B to the buffer of 512B"),
+        ({"set": ["network.links.lanes=4", *TORUS[:1], "network.topology.rows=3"]}, "rows"),
+    ]:
+        with pytest.raises(narthex.NarthexError, match=r".") as refused:
+            narthex.network(**given)  # type: ignore[arg-type]
+        assert says in str(refused.value)
+        assert refused.value.exit_code == 2
+
+
+def test_the_command_prints_a_row_for_each_load(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [argument for setting in TORUS for argument in ("--set", setting)]
+    assert command("network", "cluster", "--load", "0.1,0.2", "--cycles", "2000", *settings) == 0
+    printed = capsys.readouterr().out
+    assert "16 nodes of cluster on a torus: uniform traffic" in printed
+    assert command("network", "cluster", "--load", "some") == 2
+    assert "loads are numbers with commas" in capsys.readouterr().err
+
+
+def test_a_workload_of_an_experiment_is_a_pattern_and_a_load() -> None:
+    check_workload(["uniform", "0.5"], "here")
+    for wrong in (["uniform"], ["uniform", "much"], ["uniformly", "0.5"], ["uniform", "2"]):
+        with pytest.raises(narthex.NarthexError):
+            check_workload(wrong, "here")
+
+
+def test_an_experiment_on_networks_is_within_its_limits() -> None:
+    outcome = narthex.experiment(
+        "networks/latency-throughput",
+        interfaces=["mesh", "torus"],
+        workloads=["uniform, load 0.01", "transpose, load 0.01"],
+    )
+    rows = outcome.frame.to_dicts()
+    assert len(rows) == 4
+    assert all(row["within_limit"] for row in rows)
+
+
+def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:
+    result = narthex.run("hello", interface="CNI32Qm", machine="cluster")
+    document = json.loads(result.to_json())
+    msgspec.convert(document, layouts.Run, strict=False)
+    seen = document["network"]["statistics"]
+    assert seen["parcels_handed_over"] == seen["network_latency"]["count"] > 0
+    section = networks.section(document)
+    titles = [part.title for part in section.parts if part.kind == "chart"]
+    assert titles == ["Traffic from node to node", "Links"]
+    traffic = networks.traffic(document).table.rows
+    assert sum(int(str(row[2]).replace(",", "")) for row in traffic) == sum(
+        map(sum, document["network"]["bytes_from"])
+    )
+    file = tmp_path / "run.json"
+    result.save(file)
+    assert command("report", str(file), "--output", str(tmp_path / "page.html")) == 0
+    assert "Traffic from node to node" in (tmp_path / "page.html").read_text()
+
+
+def test_a_run_on_an_ideal_network_has_none() -> None:
+    document = narthex.run("hello", interface="CNI32Qm", nodes=2).document
+    assert "network" not in document
