@@ -13,13 +13,14 @@ pub enum Part {
     /// A node.
     Node(Box<Node>),
     /// A switch of the network between the nodes.
-    Switch(Switch<Frame>),
+    Switch(Box<Switch<Frame>>),
 }
 
 /// The simulation of these nodes, and of the switches between them.
 pub fn simulation(nodes: Vec<Node>, switches: Vec<Switch<Frame>>, lookahead: Duration) -> Simulation<Part> {
     let nodes = nodes.into_iter().map(|node| Part::Node(Box::new(node)));
-    Simulation::new(nodes.chain(switches.into_iter().map(Part::Switch)).collect(), lookahead)
+    let switches = switches.into_iter().map(|switch| Part::Switch(Box::new(switch)));
+    Simulation::new(nodes.chain(switches).collect(), lookahead)
 }
 
 impl Part {
@@ -46,7 +47,7 @@ pub fn apart(parts: Vec<Part>) -> (Vec<Node>, Vec<Switch<Frame>>) {
     for part in parts {
         match part {
             Part::Node(node) => nodes.push(*node),
-            Part::Switch(switch) => switches.push(switch),
+            Part::Switch(switch) => switches.push(*switch),
         }
     }
     (nodes, switches)

@@ -68,16 +68,15 @@ fn an_ideal_network_has_no_such_entry() {
 
 #[test]
 fn nothing_is_lost_on_any_topology_with_any_flow_control_and_threads_change_nothing() {
-    let guest = exchange("repeat 12 send ^1 64 send ^2 200 receive ^1 receive ^2 end");
+    let guest = exchange("repeat 4 send ^1 64 send ^2 200 receive ^1 receive ^2 end");
     for topology in TOPOLOGIES {
-        for flow_control in FLOW_CONTROLS {
+        for (threads, flow_control) in (2..).zip(FLOW_CONTROLS) {
             let request = with(on(cluster("CNI32Qm"), topology), flow_control);
-            let [one, two, three] = [1, 2, 3]
-                .map(|threads| result(&RunRequest { threads, ..request.clone() }, &guest).to_string());
-            assert!(one == two && one == three, "{topology:?} {flow_control}");
-            let document: serde_json::Value = serde_json::from_str(&one).expect("a document");
+            let document = result(&request, &guest);
             let delivered: u64 = (0..16).map(|node| statistic(&document, node, "packets_delivered")).sum();
-            assert_eq!(delivered, 16 * 24, "{topology:?} {flow_control}");
+            assert_eq!(delivered, 16 * 8, "{topology:?} {flow_control}");
+            let on_threads = result(&RunRequest { threads, ..request }, &guest);
+            assert!(on_threads == document, "{topology:?} {flow_control} on {threads} threads");
         }
     }
 }

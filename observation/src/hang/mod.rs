@@ -71,6 +71,9 @@ impl Hang {
     /// make no progress.
     pub fn of(nodes: &mut [Node], switches: &[Switch<Frame>], at: Time) -> Self {
         let mut nodes: Vec<StuckNode> = nodes.iter_mut().map(Node::stuck).collect();
+        // What is in switches has come further, and tells more, than what has not left.
+        let before_links: Vec<Vec<HeldFrame>> =
+            nodes.iter_mut().map(|node| std::mem::take(&mut node.held)).collect();
         for switch in switches {
             for stuck in switch.stuck() {
                 nodes[usize::from(stuck.parcel.source.0)].held.push(HeldFrame::in_switch(&stuck));
@@ -78,6 +81,9 @@ impl Hang {
             for parcel in switch.under_way() {
                 nodes[usize::from(parcel.destination.0)].under_way.push(UnderWay::from(&parcel.cargo));
             }
+        }
+        for (node, held) in nodes.iter_mut().zip(before_links) {
+            node.held.extend(held);
         }
         let waits = waits::of(&nodes);
         let chains = Chains::of(&waits);
