@@ -296,9 +296,8 @@ impl Eager {
 
     /// An instant that it asked for has come.
     pub fn timer(&mut self, now: Time) {
-        while let Some((_, block)) = self.reacting.pop_front_if(|(due, _)| *due <= now) {
-            self.ready.push_back(block);
-        }
+        let due = self.reacting.partition_point(|(at, _)| *at <= now);
+        self.ready.extend(self.reacting.drain(..due).map(|(_, block)| block));
     }
 
     /// Another agent's transaction passes by.
