@@ -19,7 +19,7 @@ SCHEMES = {
 def test_the_machine_has_the_schemes_and_the_interfaces_of_other_studies():
     assert set(interface_names()) >= SCHEMES
     names, left_out = interfaces_of("edt")
-    assert set(names) >= SCHEMES | {"NI2w", "CNI4", "CNI512Q", "CNI32Qm", "CNI0Qm"}
+    assert set(names) >= SCHEMES | {"NI2w", "CNI512Q", "CNI32Qm", "CNI0Qm"}
     assert "interfaces.ni_iw_udma" in left_out["NI64w+Udma"]
 
 

@@ -142,8 +142,9 @@ fn a_file_states_only_its_difference_from_its_base() {
     let error = |name: &str| load(&path(name)).unwrap_err().to_string();
     assert!(error("circle.toml").contains("stands on itself"), "{}", error("circle.toml"));
     assert!(
+        error("wrong.toml").contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are "),
+        "{}",
         error("wrong.toml")
-            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are edt, hpca98, isca96")
     );
     assert!(error("number.toml").contains("base: is not a text"));
     assert!(error("binary.toml").contains("binary.toml:1:"), "{}", error("binary.toml"));
