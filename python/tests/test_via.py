@@ -50,6 +50,10 @@ def test_programs_check_what_they_compute_over_vipl(interface, program):
     run(program, *PROGRAMS[program], interface=interface)
 
 
+def test_no_completion_is_lost_where_caches_do_not_see_dma():
+    run("spsolve", 600, 3, interface="DMA-flush", nodes=4)
+
+
 def test_results_are_the_same_on_two_threads():
     one, two = (run("via-latency", 256, 20, 5, threads=threads) for threads in (1, 2))
     assert one.document == two.document
