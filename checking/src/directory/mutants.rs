@@ -5,7 +5,7 @@
 //! one thing more or less. Entries of the stable table are changed as well, as far as a
 //! directory uses them.
 
-use narthex_memory::directory::{Action, Arrival, Forwarded, HomeAction, HomeState, Holders, Reply, Table};
+use narthex_memory::directory::{Action, Arrival, Forwarded, Holders, HomeAction, HomeState, Reply, Table};
 use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, Snoop, State};
 
 /// A table that differs from another in one entry.
@@ -72,7 +72,9 @@ impl Mutants<'_> {
                 self.add(name("never"), true, |table| table.written_back[row][column] = None);
                 let mut other = cell;
                 other.is_owner = !cell.is_owner;
-                self.add(name("the other stage"), false, |table| table.written_back[row][column] = Some(other));
+                self.add(name("the other stage"), false, |table| {
+                    table.written_back[row][column] = Some(other)
+                });
                 let mut other = cell;
                 other.supplies = !cell.supplies;
                 self.add(name("the other 'supplies'"), false, |table| {

@@ -320,3 +320,70 @@ impl NetworkSide {
         self.held.as_ref().map(|(rank, _)| *rank)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side() -> NetworkSide {
+        let config = serde_json::from_value((crate::models::via::MODEL.sample)()).expect("a sound sample");
+        NetworkSide::new(&config)
+    }
+
+    /// Sixty-four bytes at `offset` of a message of VI 3.
+    fn packet(flags: u64, message: u64, offset: u64, message_bytes: u64) -> Vec<u8> {
+        let header = [flags | 3 << 16, offset | message_bytes << 32, message, 0];
+        header.iter().flat_map(|word| word.to_le_bytes()).chain([7; 64]).collect()
+    }
+
+    fn landing(side: &mut NetworkSide, packet: &[u8]) -> Option<u64> {
+        match side.landing(packet) {
+            Landing::Place(address) => Some(address),
+            Landing::Slot => None,
+        }
+    }
+
+    #[test]
+    fn a_packet_goes_where_the_table_has_a_place_for_its_message() {
+        let mut side = side();
+        side.select_place(3).expect("a VI");
+        side.set_place_address(0x8000);
+        side.set_place_length(128 | 5 << 32);
+        assert_eq!(landing(&mut side, &packet(0, 5, 0, 128)), None, "it is not to be placed");
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 6, 0, 128)), None, "another message");
+        assert_eq!(
+            landing(&mut side, &packet(PACKET_PLACED, 7, 0, 128)),
+            None,
+            "the same entry, another message"
+        );
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 5, 96, 192)), None, "it does not fit");
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 5, 0, 128)), Some(0x8000));
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 5, 64, 128)), Some(0x8040));
+        assert_eq!(
+            landing(&mut side, &packet(PACKET_PLACED, 5, 0, 128)),
+            None,
+            "its last packet took it away"
+        );
+    }
+
+    #[test]
+    fn two_messages_of_a_vi_have_places_at_a_time() {
+        let mut side = side();
+        side.select_place(3).expect("a VI");
+        for (message, address) in [(4, 0x8000), (5, 0x9000)] {
+            side.set_place_address(address);
+            side.set_place_length(64 | message << 32);
+        }
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 5, 0, 64)), Some(0x9000));
+        assert_eq!(landing(&mut side, &packet(PACKET_PLACED, 4, 0, 64)), Some(0x8000));
+        assert!(side.select_place(8).is_err());
+    }
+
+    #[test]
+    fn there_are_as_many_free_slots_as_the_machine_says() {
+        let mut side = side();
+        (1..=4).for_each(|slot| side.add_slot(slot * 0x1000).expect("room"));
+        assert!(side.add_slot(0x8000).unwrap_err().contains("more than 4"));
+        assert!(side.add_slot(4).is_err() && side.add_slot(0).is_err());
+    }
+}
