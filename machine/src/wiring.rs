@@ -394,13 +394,17 @@ impl Shape {
         let owners_refuse = self.owners_refuse(on, seats);
         let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
         let here = || seats.iter().filter(|placed| placed.on == on);
+        let hides = here().any(|placed| placed.seat.hides_engines);
+        let is_hidden = |placed: &PlacedSeat| hides && placed.seat.is_engine && !placed.seat.hides_engines;
+        // An engine that no cache sees does not see them either: it would take a processor's
+        // claim of a block for one of the bytes that it is about to write there.
+        let concern =
+            |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
         let devices = here().map(|placed| Seat {
             refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
-            ..Seat::of_device(placed.agent, placed.seat.concern.clone())
+            ..Seat::of_device(placed.agent, concern(placed))
         });
-        let hides = here().any(|placed| placed.seat.hides_engines);
-        let engines = here().filter(|placed| hides && placed.seat.is_engine && !placed.seat.hides_engines);
-        let hidden = engines.map(|placed| placed.agent).collect();
+        let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
         Seats::new(processors.chain(devices).collect()).hiding(hidden)
     }
 
