@@ -143,7 +143,7 @@ fn a_file_states_only_its_difference_from_its_base() {
     assert!(error("circle.toml").contains("stands on itself"), "{}", error("circle.toml"));
     assert!(
         error("wrong.toml")
-            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are edt, hpca98, isca96")
+            .contains("wrong.toml:1:8: base: unknown machine \"hpca89\"; there are cluster, edt, hpca98, isca96")
     );
     assert!(error("number.toml").contains("base: is not a text"));
     assert!(error("binary.toml").contains("binary.toml:1:"), "{}", error("binary.toml"));
