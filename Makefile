@@ -13,7 +13,7 @@ RUST_FILES = $(shell find . \( -name target -o -name .venv \) -prune -o -name '*
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine observation checking python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint rust-test python-test bench fuzz mutants identity experiments headers pages fmt docs guide lock \
+.PHONY: help demo test lint rust-test python-test bench fuzz mutants directory-mutants identity experiments headers pages fmt docs guide lock \
 	wheel setup clean
 .DEFAULT_GOAL := help
 

@@ -24,8 +24,15 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
         if (NicHandle->flushes)
             via_flush(NicHandle, memory, bytes);
         uint64_t words[VIA_REQUEST_WORDS] = {(uintptr_t)memory, bytes, EntryCount};
-        result = via_ask(NicHandle, VIA_CREATE_CQ, words, 5);
+        result = via_request(NicHandle, VIA_CREATE_CQ, words);
         *cq = (struct via_cq){NicHandle, words[3], words[4], EntryCount, 0, 0, 1, memory};
+        if (result == VIP_SUCCESS) {
+            result = via_await(NicHandle, words[5], VIP_INFINITE, NULL);
+            if (result != VIP_SUCCESS) { /* the agent has made it */
+                VipDestroyCQ(cq);
+                return result;
+            }
+        }
     }
     if (result != VIP_SUCCESS) {
         free(memory);

@@ -74,7 +74,13 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
     uint64_t words[VIA_REQUEST_WORDS] = {
         ViAttribs->Ptag, pack(ViAttribs), ViAttribs->MaxTransferSize,
         SendCQHandle ? SendCQHandle->number : 0, RecvCQHandle ? RecvCQHandle->number : 0};
-    result = via_ask(NicHandle, VIA_CREATE_VI, words, 6);
+    result = via_request(NicHandle, VIA_CREATE_VI, words);
+    if (result == VIP_SUCCESS) {
+        result = via_await(NicHandle, words[6], VIP_INFINITE, NULL);
+        uint64_t made[VIA_REQUEST_WORDS] = {words[5]};
+        if (result != VIP_SUCCESS) /* the agent has made it */
+            via_ask(NicHandle, VIA_DESTROY_VI, made, 1);
+    }
     if (result != VIP_SUCCESS) {
         free(vi);
         return result;

@@ -14,7 +14,7 @@
 #include "via/pages.h"
 #include "via/vipl.h"
 
-enum { VIA_HANDLES_LIMIT = 1024, VIA_VIS_LIMIT = 256, VIA_REQUEST_WORDS = 8, VIA_WINDOW_UNIT = 64 };
+enum { VIA_HANDLES_LIMIT = 2048, VIA_VIS_LIMIT = 256, VIA_REQUEST_WORDS = 8, VIA_WINDOW_UNIT = 64 };
 enum { VIA_WINDOW_UNITS = VIA_WINDOW_BYTES / VIA_WINDOW_UNIT };
 
 /* A registration, as the library has to know it where it copies by itself. */
@@ -101,7 +101,7 @@ static inline bool via_has_event(const struct via_nic *nic) {
     return via_poll(nic, &nic->page->events[nic->events % VIA_EVENTS].number) == nic->events + 1;
 }
 
-/* Calls `function` for every coherence block that the bytes touch. */
+/* Writes every coherence block that the bytes touch to memory, and drops it. */
 static inline void via_flush(const struct via_nic *nic, const volatile void *memory, size_t bytes) {
     uintptr_t block = nic->machine->block_bytes;
     uintptr_t end = (uintptr_t)memory + bytes;

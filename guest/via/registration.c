@@ -27,9 +27,14 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
                                          attributes};
     if (NicHandle->flushes)
         via_flush(NicHandle, VirtualAddress, Length);
-    VIP_RETURN result = via_ask(NicHandle, VIA_REGISTER, words, 5);
+    VIP_RETURN result = via_request(NicHandle, VIA_REGISTER, words);
     if (result != VIP_SUCCESS)
         return result;
+    result = via_await(NicHandle, words[5], VIP_INFINITE, NULL);
+    if (result != VIP_SUCCESS) { /* the pages are pinned already */
+        VipDeregisterMem(NicHandle, VirtualAddress, (VIP_MEM_HANDLE)words[4]);
+        return result;
+    }
     *MemHandle = (VIP_MEM_HANDLE)words[4];
     if (words[4] < VIA_HANDLES_LIMIT)
         NicHandle->registrations[words[4]] =

@@ -1,6 +1,7 @@
 """The Virtual Interface Architecture, end to end: VIPL, kernel agent, firmware and schemes."""
 
 import pytest
+from test_programs import PROGRAMS
 
 import narthex
 from narthex import validation
@@ -38,18 +39,15 @@ def test_messages_of_vipl_arrive_over_each_scheme(interface, bytes_):
 
 
 @pytest.mark.parametrize("interface", ["EDT", "PIO"])
-@pytest.mark.parametrize("program", ["messages", "exchange", "channels"])
+@pytest.mark.parametrize("program", ["messages", "exchange"])
 def test_the_messaging_library_works_over_vipl(interface, program):
     run(program, interface=interface, nodes=3)
 
 
 @pytest.mark.parametrize("interface", ["EDT", "CCDMA-retry"])
-@pytest.mark.parametrize(
-    ("program", "args"),
-    [("em3d", (64,)), ("spsolve", ()), ("gauss", (24,)), ("moldyn", ())],
-)
-def test_programs_check_what_they_compute_over_vipl(interface, program, args):
-    run(program, *args, interface=interface)
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "thread-sort"])
+def test_programs_check_what_they_compute_over_vipl(interface, program):
+    run(program, *PROGRAMS[program], interface=interface)
 
 
 def test_results_are_the_same_on_two_threads():

@@ -53,6 +53,12 @@ static void free_vi(struct vi *vi) {
     *vi = (struct vi){.state = VI_NONE};
 }
 
+/* The completion queue with this number; NULL for 0, and for one that could not be made. */
+static struct cq *cq_of(uint64_t number) {
+    struct cq *cq = number < QUEUES ? &cqs[number] : NULL;
+    return cq && cq->is_used ? cq : NULL;
+}
+
 static VIP_RETURN create_vi(const struct command *command) {
     const uint64_t *words = command->words;
     uint64_t number = words[0];
@@ -75,8 +81,8 @@ static VIP_RETURN create_vi(const struct command *command) {
         .receives = (struct work *)receives,
         .reading = (struct work *)reading,
         .held = (uint64_t *)(reading + sizeof *vi->reading),
-        .send_cq = words[4] != 0 ? &cqs[words[4] % QUEUES] : NULL,
-        .receive_cq = words[5] != 0 ? &cqs[words[5] % QUEUES] : NULL,
+        .send_cq = cq_of(words[4]),
+        .receive_cq = cq_of(words[5]),
     };
     return VIP_SUCCESS;
 }

@@ -7,7 +7,7 @@
 #include "runtime/registers.h"
 
 /* Limits of this firmware. The kernel agent's may be less. */
-enum { VIS = 256, REGIONS = 1024, QUEUES = 64, PROCESSES = 8, CONNECTIONS = 64 };
+enum { VIS = 256, REGIONS = 2048, QUEUES = 128, PROCESSES = 8, CONNECTIONS = 64 };
 
 static inline uint64_t via_load(uintptr_t offset) {
     return load_register(VIA_REGISTERS + offset);
@@ -28,7 +28,7 @@ static inline void via_wait_for(uint64_t shown) {
 
 /* What the device told at the start. */
 struct machine {
-    uint64_t scheme, node, nodes, block_bytes, packet_bytes, tags, places;
+    uint64_t node, nodes, block_bytes, packet_bytes, tags, places;
     bool is_eager, has_window;
 };
 extern struct machine machine;

@@ -31,7 +31,6 @@ static void start(void) {
     uint64_t scheme = via_load(REGISTER_VIA_SCHEME), node = via_load(REGISTER_VIA_NODE);
     uint64_t block = via_load(REGISTER_VIA_BLOCK);
     machine = (struct machine){
-        .scheme = scheme,
         .node = (uint32_t)node,
         .nodes = node >> 32,
         .block_bytes = (uint32_t)block,

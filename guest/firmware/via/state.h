@@ -19,7 +19,7 @@ struct region {
     uint32_t process;
     uint64_t memory; /* of the copy, to be freed */
     uint16_t first_tag, tags;
-    uint32_t unused;
+    uint32_t fill;
 };
 
 enum way { BY_DMA, BY_UPDATE, BY_STORE, NOT_AT_ALL, WAYS_MASK = 7 };
@@ -55,7 +55,7 @@ struct vi {
     uint16_t posted;    /* receive descriptors */
     uint16_t completed; /* of them */
     uint16_t held_first, held_count;
-    uint16_t process, number, unused;
+    uint16_t process, number, fill_too;
     uint64_t arrived;      /* bytes of the message that is arriving */
     struct work *receives; /* VIA_DESCRIPTORS_LIMIT */
     struct cq *send_cq, *receive_cq;
@@ -63,7 +63,11 @@ struct vi {
     uint64_t *held;       /* doorbells that wait for its end */
     uint64_t largest;     /* transfer */
     uint64_t sequence;    /* of the request to connect */
+    uint64_t fill;
 };
+
+_Static_assert(sizeof(struct region) == 64 && sizeof(struct vi) == 128,
+               "shifts find their entries");
 
 struct cq {
     struct region region;

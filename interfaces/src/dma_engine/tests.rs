@@ -183,7 +183,7 @@ fn circle() -> Bench {
     let mut bench = Bench::new(BLOCK_BYTES);
     let next = [(0, 32), (32, 64), (64, 96), (96, 128), (128, 64)];
     for (place, next) in next {
-        bench.put(256 + place, [0, 8, 8, 256 + next | 1]);
+        bench.put(256 + place, [0, 8, 8, (256 + next) | 1]);
     }
     bench.engine.start_list(256 | 1).expect("sound");
     bench

@@ -338,7 +338,7 @@ impl Agent {
         if in_use {
             return Err(CallError::Busy);
         }
-        self.tags.remove(process, tag).map(|()| ())
+        self.tags.remove(process, tag)
     }
 
     fn create_vi(&mut self, process: u8, words: &mut Words) -> Result<(), CallError> {

@@ -35,7 +35,7 @@ impl Doorbell {
         if !offset.is_multiple_of(8) {
             return Err(format!("no doorbell is at offset {offset:#x}; each has eight bytes"));
         }
-        let (vi, is_receive) = ((offset / STRIDE) as u32, offset % STRIDE != 0);
+        let (vi, is_receive) = ((offset / STRIDE) as u32, !offset.is_multiple_of(STRIDE));
         Ok(Doorbell { process, vi, is_receive, value })
     }
 

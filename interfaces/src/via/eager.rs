@@ -16,7 +16,8 @@
 //! after `reaction_time` the controller fetches it with a bus read, which leaves both with
 //! a shared copy, so that the next write is seen again. The host must not get a block
 //! exclusively: it would write it silently. So the controller asserts the shared line for
-//! every registered block, whether its copy is valid or not.
+//! every registered block, also where its copy is not valid: a write that it did not see
+//! would be fetched only when the firmware awaits the block.
 //!
 //! **Status bits.** A doorbell may overtake fetches. Firmware awaits the blocks that it is
 //! going to read: those that are not valid are fetched at once, and STATUS shows when each
@@ -295,9 +296,8 @@ impl Eager {
 
     /// An instant that it asked for has come.
     pub fn timer(&mut self, now: Time) {
-        while let Some((_, block)) = self.reacting.pop_front_if(|(due, _)| *due <= now) {
-            self.ready.push_back(block);
-        }
+        let due = self.reacting.partition_point(|(at, _)| *at <= now);
+        self.ready.extend(self.reacting.drain(..due).map(|(_, block)| block));
     }
 
     /// Another agent's transaction passes by.
@@ -327,11 +327,7 @@ impl Eager {
                 }
             }
             Snoop::Read | Snoop::ReadOnce => {
-                let is_valid = block.is_some_and(|block| block.state != CopyState::Invalid);
-                SnoopReply {
-                    shares: is_valid || self.follows(Rule::AssertingShared),
-                    ..SnoopReply::default()
-                }
+                SnoopReply { shares: self.follows(Rule::AssertingShared), ..SnoopReply::default() }
             }
             _ => SnoopReply::default(),
         };
