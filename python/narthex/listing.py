@@ -24,7 +24,7 @@ def catalogue(kind: Kind) -> "polars.DataFrame":
 
     >>> import narthex
     >>> narthex.catalogue("machines")["name"].to_list()
-    ['cluster', 'hpca98', 'isca96', 'smp']
+    ['cluster', 'edt', 'hpca98', 'isca96', 'smp']
     """
     import polars as pl
 
