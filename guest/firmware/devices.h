@@ -84,7 +84,7 @@
 /* load: bytes of a coherence block, bytes of user data in a packet in the upper half */
 #define REGISTER_VIA_BLOCK 0x20ul
 
-/* load: of the oldest doorbell, process << 32 | vi << 1 | is it receive; all ones if there is none */
+/* load: of the oldest doorbell, process << 32 | vi << 1 | is it receive; all ones if none */
 #define REGISTER_VIA_DOORBELL_SOURCE 0x28ul
 
 /* load: the value of the oldest doorbell, which is gone then */
@@ -117,7 +117,7 @@
 /* store: where in the interface's memory a message of the VI goes */
 #define REGISTER_VIA_PLACE_ADDRESS 0x78ul
 
-/* store: bytes that fit there, the message's number in the upper half; 0 bytes take its place away */
+/* store: bytes that fit there, above them the message's number; 0 bytes take the place away */
 #define REGISTER_VIA_PLACE_LENGTH 0x80ul
 
 /* store: the tag that the next stores change */
@@ -168,7 +168,7 @@
 /* load: where the interface's memory ends */
 #define REGISTER_VIA_MEMORY 0x100ul
 
-/* load: entries of the packet-to-address table for each VI; a message's is its number modulo that */
+/* load: entries of the packet-to-address table for each VI; a message's is number modulo it */
 #define REGISTER_VIA_PLACES 0x108ul
 
 /* load: where the registers of the DMA engine are */

@@ -110,7 +110,7 @@ registers! {
     NODE = 0x10, "load: this node's number, and the number of nodes in the upper half";
     LIMITS = 0x18, "load: the VIs of the node, the tags in the upper half";
     BLOCK = 0x20, "load: bytes of a coherence block, bytes of user data in a packet in the upper half";
-    DOORBELL_SOURCE = 0x28, "load: of the oldest doorbell, process << 32 | vi << 1 | is it receive; all ones if there is none";
+    DOORBELL_SOURCE = 0x28, "load: of the oldest doorbell, process << 32 | vi << 1 | is it receive; all ones if none";
     DOORBELL = 0x30, "load: the value of the oldest doorbell, which is gone then";
     COMMAND = 0x38, "load: the next doubleword of the oldest command, which is gone after the last one";
     SEND_HEADER = 0x40, "store: where the 32 bytes of a packet's header are in the interface's memory";
@@ -121,7 +121,7 @@ registers! {
     RECEIVED_PAYLOAD = 0x68, "load: where its payload is, in the slot or at its VI's place; the packet is gone then";
     PLACE_SELECT = 0x70, "store: the VI of which the packet-to-address table is changed";
     PLACE_ADDRESS = 0x78, "store: where in the interface's memory a message of the VI goes";
-    PLACE_LENGTH = 0x80, "store: bytes that fit there, the message's number in the upper half; 0 bytes take its place away";
+    PLACE_LENGTH = 0x80, "store: bytes that fit there, above them the message's number; 0 bytes take the place away";
     TAG_SELECT = 0x88, "store: the tag that the next stores change";
     TAG_HOST_START = 0x90, "store: the first host address of the selected tag's region (SHA)";
     TAG_HOST_END = 0x98, "store: the end of it (EHA)";
@@ -138,7 +138,7 @@ registers! {
     PUT_ADDRESS = 0xf0, "store: the host address that they are to have there";
     PUT_LENGTH = 0xf8, "store: their number; they are put there coherently, STATUS shows when (UPDATED)";
     MEMORY = 0x100, "load: where the interface's memory ends";
-    PLACES = 0x108, "load: entries of the packet-to-address table for each VI; a message's is its number modulo that";
+    PLACES = 0x108, "load: entries of the packet-to-address table for each VI; a message's is number modulo it";
     DMA_ENGINE = 0x110, "load: where the registers of the DMA engine are";
 }
 
