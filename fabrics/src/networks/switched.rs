@@ -113,7 +113,8 @@ impl Config {
             problems.push(("links.width".into(), "0B would carry nothing; at least 1B is needed".into()));
         }
         if latency.is_zero() {
-            let message = "0ps leaves the partitions of the simulation no lookahead; expected a time such as 1ns";
+            let message =
+                "0ps leaves the partitions of the simulation no lookahead; expected a time such as 1ns";
             problems.push(("links.latency".into(), message.into()));
         }
         let known = |&(_, priority): &(&str, u32)| priority > 7;
@@ -128,7 +129,9 @@ impl Config {
             );
             problems.push(("links.lanes".into(), message));
         } else if lanes % priorities != 0 || *lanes > 64 {
-            let message = format!("{lanes} is not a multiple, up to 64, of the {priorities} priorities (network.priorities)");
+            let message = format!(
+                "{lanes} is not a multiple, up to 64, of the {priorities} priorities (network.priorities)"
+            );
             problems.push(("links.lanes".into(), message));
         } else {
             let (own, needed) = (lanes / priorities, u32::from(self.topology.route_lanes()));
@@ -146,7 +149,8 @@ impl Config {
     fn size_problem(&self, around: &Surroundings) -> Option<(String, String)> {
         let (places, nodes) = (self.topology.places(), around.nodes);
         (places < nodes.into()).then(|| {
-            let message = format!("leaves room for {places} nodes, and the machine has {nodes} (machine.nodes)");
+            let message =
+                format!("leaves room for {places} nodes, and the machine has {nodes} (machine.nodes)");
             (format!("topology.{}", self.topology.size_key()), message)
         })
     }
@@ -174,7 +178,8 @@ impl Parameters for Config {
         problems.extend(self.link_problems());
         let (buffer, packet) = (self.switches.buffer, around.packet_bytes);
         if buffer.as_u64() < packet {
-            let message = format!("{buffer} is smaller than a packet of {packet}B (messages.packet), which must fit");
+            let message =
+                format!("{buffer} is smaller than a packet of {packet}B (messages.packet), which must fit");
             problems.push(("switches.buffer".into(), message));
         }
         if buffer.as_u64() > u64::from(u32::MAX / 2) {

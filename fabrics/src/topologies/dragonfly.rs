@@ -66,8 +66,10 @@ impl Topology for Config {
             ("global_links_per_switch", self.global_links_per_switch, 0, 64),
             ("groups", self.groups, 1, 4096),
         ];
-        let mut problems: Vec<Broken> =
-            ranges.into_iter().filter_map(|(key, value, from, to)| super::within(key, value, from, to)).collect();
+        let mut problems: Vec<Broken> = ranges
+            .into_iter()
+            .filter_map(|(key, value, from, to)| super::within(key, value, from, to))
+            .collect();
         let links = self.switches_per_group * self.global_links_per_switch;
         if problems.is_empty() && self.groups > links + 1 {
             let message = format!(

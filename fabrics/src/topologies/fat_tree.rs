@@ -80,8 +80,10 @@ impl Config {
 impl Topology for Config {
     fn problems(&self) -> Vec<Broken> {
         let ranges = [("arity", self.arity, 2, 64), ("levels", self.levels, 1, 12)];
-        let mut problems: Vec<Broken> =
-            ranges.into_iter().filter_map(|(key, value, from, to)| super::within(key, value, from, to)).collect();
+        let mut problems: Vec<Broken> = ranges
+            .into_iter()
+            .filter_map(|(key, value, from, to)| super::within(key, value, from, to))
+            .collect();
         if problems.is_empty() && self.places() > MOST_PLACES {
             let (arity, levels, places) = (self.arity, self.levels, self.places());
             let message = format!(

@@ -72,7 +72,8 @@ impl Topology for Config {
 
     fn peer(&self, switch: u32, port: u16) -> Peer {
         let (column, row) = self.place(switch);
-        let step = |place: u32, length: u32, is_up: bool| (place + if is_up { 1 } else { length - 1 }) % length;
+        let step =
+            |place: u32, length: u32, is_up: bool| (place + if is_up { 1 } else { length - 1 }) % length;
         let (column, row) = match port {
             NODE => return Peer::Node(NodeId(switch as u16)),
             EAST | WEST => (step(column, self.columns, port == EAST), row),

@@ -68,7 +68,8 @@ fn read(text: &str) -> Reading {
     }
     let text = text.to_ascii_lowercase();
     let begins = |family: &str| {
-        text.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', '-', '_', ' ']))
+        text.strip_prefix(family)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', '-', '_', ' ']))
     };
     let closeness = |name: &str| strsim::jaro_winkler(&name.to_ascii_lowercase(), &text);
     let closest = Scheme::ALL.iter().map(|&(_, name)| (closeness(name), name));

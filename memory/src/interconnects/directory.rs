@@ -162,9 +162,9 @@ impl Directory {
     pub fn home_of(&self, address: u64) -> HomeId {
         let place = match self.ranges.find(address) {
             Some(part) => self.homes.iter().position(|home| home.part == part),
-            None => {
-                (address / self.limits.interleave.as_u64()).checked_rem(self.interleaved as u64).map(|own| own as usize)
-            }
+            None => (address / self.limits.interleave.as_u64())
+                .checked_rem(self.interleaved as u64)
+                .map(|own| own as usize),
         };
         HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
     }
@@ -244,13 +244,17 @@ impl Rules for Directory {
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
-                while let Some(place) = Self::of(composition, on).state.asked.iter().position(|(at, _)| *at <= now) {
+                while let Some(place) =
+                    Self::of(composition, on).state.asked.iter().position(|(at, _)| *at <= now)
+                {
                     let (_, agent) = Self::of(composition, on).state.asked.remove(place);
                     Self::grant_to(composition, now, on, agent);
                 }
             }
             Step::Forward => {
-                while let Some(place) = Self::of(composition, on).state.delayed.iter().position(|(at, ..)| *at <= now) {
+                while let Some(place) =
+                    Self::of(composition, on).state.delayed.iter().position(|(at, ..)| *at <= now)
+                {
                     let (_, agent, carried) = Self::of(composition, on).state.delayed.remove(place);
                     Self::answer_forward(composition, now, on, agent, carried);
                 }
@@ -344,11 +348,21 @@ impl Rules for Directory {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Directory { names: _, table: _, clock: _, limits: _, seats: _, ranges: _, interleaved: _, homes, state } =
-            self;
+        let Directory {
+            names: _,
+            table: _,
+            clock: _,
+            limits: _,
+            seats: _,
+            ranges: _,
+            interleaved: _,
+            homes,
+            state,
+        } = self;
         let agents = state.requesters.len();
         archive.value(state)?;
-        archive.ensure(state.requesters.len() == agents, "a directory has other agents than the machine's")?;
+        archive
+            .ensure(state.requesters.len() == agents, "a directory has other agents than the machine's")?;
         let mut saved: Vec<SavedHome> = homes.iter().map(Home::saved).collect();
         archive.value(&mut saved)?;
         archive.ensure(saved.len() == homes.len(), "a directory has other homes than the machine's")?;

@@ -26,7 +26,9 @@ impl Directory {
         let mut next = carried;
         while !Self::work(composition, now, on, id, next).is_busy() {
             let own = Self::of(composition, on);
-            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else { break };
+            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else {
+                break;
+            };
             own.state.statistics.blocked_time.add(now - since);
             next = carried;
         }

@@ -123,7 +123,11 @@ impl Directory {
         if kind != Kind::WriteBack {
             if composition.is_observed() {
                 let time = (since, now);
-                composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier: None });
+                composition.observe(
+                    now,
+                    on,
+                    Observation::Crossing { time, transaction: &transaction, supplier: None },
+                );
             }
             composition.complete(now, agent, on, &transaction, &response);
         }
@@ -158,7 +162,8 @@ impl Directory {
     ) {
         let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
         let block = message.block;
-        let kept = Self::bytes_on_their_way(composition, on, agent, message).map(|kept| (kept, Duration::ZERO));
+        let kept =
+            Self::bytes_on_their_way(composition, on, agent, message).map(|kept| (kept, Duration::ZERO));
         let (answered, delay) = kept.unwrap_or_else(|| {
             let transaction = Transaction::block(message.requester, kind, block);
             let reply = composition.snoop(now, agent, &transaction);
