@@ -86,7 +86,7 @@
 /* ioctl: memory handle -> sequence; the pages stay pinned. */
 #define VIA_DEREGISTER UINT64_C(0x4)
 
-/* ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. 0: the command page, after the answer to VIA_CLOSE. */
+/* ioctl: memory handle, or 0 for the command page; unpins what the firmware has let go. */
 #define VIA_RELEASE UINT64_C(0x5)
 
 /* ioctl: -> protection tag. */
@@ -95,7 +95,7 @@
 /* ioctl: protection tag. */
 #define VIA_DESTROY_PTAG UINT64_C(0x7)
 
-/* ioctl: protection tag, attributes, largest transfer, send queue's CQ, receive queue's CQ (0: none) -> VI, sequence. */
+/* ioctl: tag, attributes, largest transfer, send and receive CQ (0: none) -> VI, sequence. */
 #define VIA_CREATE_VI UINT64_C(0x8)
 
 /* ioctl: VI -> sequence. */
@@ -125,7 +125,7 @@
 /* ioctl: CQ -> sequence. */
 #define VIA_DESTROY_CQ UINT64_C(0x11)
 
-/* ioctl: -> VIs, protection tags, memory handles, CQs, commands that may wait, pages of a region; of each the most. */
+/* ioctl: -> the most VIs, tags, handles, CQs, commands that wait, pages of a region. */
 #define VIA_QUERY UINT64_C(0x12)
 
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */

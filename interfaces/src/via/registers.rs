@@ -207,16 +207,14 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VIA_RELEASE",
         request::RELEASE,
-        "ioctl: memory handle; unpins its pages, after the answer to VIA_DEREGISTER or VIA_DESTROY_CQ. \
-         0: the command page, after the answer to VIA_CLOSE.",
+        "ioctl: memory handle, or 0 for the command page; unpins what the firmware has let go.",
     ),
     ("VIA_CREATE_PTAG", request::CREATE_PTAG, "ioctl: -> protection tag."),
     ("VIA_DESTROY_PTAG", request::DESTROY_PTAG, "ioctl: protection tag."),
     (
         "VIA_CREATE_VI",
         request::CREATE_VI,
-        "ioctl: protection tag, attributes, largest transfer, send queue's CQ, receive queue's CQ \
-         (0: none) -> VI, sequence.",
+        "ioctl: tag, attributes, largest transfer, send and receive CQ (0: none) -> VI, sequence.",
     ),
     ("VIA_DESTROY_VI", request::DESTROY_VI, "ioctl: VI -> sequence."),
     (
@@ -238,8 +236,7 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VIA_QUERY",
         request::QUERY,
-        "ioctl: -> VIs, protection tags, memory handles, CQs, commands that may wait, pages of a region; \
-         of each the most.",
+        "ioctl: -> the most VIs, tags, handles, CQs, commands that wait, pages of a region.",
     ),
 ];
 
