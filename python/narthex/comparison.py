@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -148,6 +148,18 @@ def interfaces_of(
     if not names:
         raise NarthexError(next(iter(left_out.values())))
     return names, left_out
+
+
+def reasons_of(left_out: Mapping[str, str]) -> list[str]:
+    """Return a line for each reason: which interfaces it leaves out, and what it is."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        groups.setdefault(reason.replace(f"'{name}'", "it"), []).append(name)
+    lines = []
+    for names in groups.values():
+        verb, told = ("is" if len(names) == 1 else "are"), left_out[names[0]]
+        lines.append(f"{', '.join(names)} {verb} left out: {told}")
+    return lines
 
 
 def compare(

@@ -254,7 +254,7 @@ def _check_all(
     request: dict[str, Any], *, shown: bool
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Check every interface; returns the reports, and why the others cannot be checked."""
-    from narthex.comparison import interface_names
+    from narthex.comparison import interface_names, reasons_of
 
     reports, left_out = [], {}
     for name in interface_names():
@@ -267,8 +267,8 @@ def _check_all(
     if not reports:
         first = next(iter(left_out.values()))
         raise NarthexError(f"none of the interfaces can be checked: {first}")
-    for name, reason in left_out.items():
-        tell(f"{name} is not checked: {reason}")
+    for line in reasons_of(left_out):
+        tell(line)
     return reports, left_out
 
 

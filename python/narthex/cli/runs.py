@@ -353,10 +353,10 @@ def compare(
     names, left_out = split_names(interface), dict[str, str]()
     if every:
         names, left_out = comparison.interfaces_of(machine, set_)
-    for name, reason in left_out.items():
-        tell(f"{name} is left out: {reason}")
     guest = find(program)
     compile_program(guest)
+    for line in comparison.reasons_of(left_out):
+        tell(line)
     warn_of_idle(machine, set_, names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
