@@ -50,6 +50,11 @@ def test_programs_check_what_they_compute_over_vipl(interface, program):
     run(program, *PROGRAMS[program], interface=interface)
 
 
+@pytest.mark.parametrize("interface", ["EDT", "CCDMA-intervention", "PIO"])
+def test_processes_of_a_node_have_vis_of_their_own(interface):
+    run("roundtrip", 64, 20, 5, interface=interface, set={"machine.processors_per_node": 2})
+
+
 def test_no_completion_is_lost_where_caches_do_not_see_dma():
     run("spsolve", 600, 3, interface="DMA-flush", nodes=4)
 

@@ -15,6 +15,7 @@ use narthex_interfaces::dma_engine::{DmaDevice, NO_REGISTERS};
 use narthex_interfaces::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::protocols;
+use narthex_memory::translation::Translation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,12 +118,13 @@ impl MachineConfig {
         })
     }
 
-    /// The memory on an interconnect: where there is one of all addresses, all but those
-    /// of devices.
+    /// The memory on an interconnect: where there is one of all addresses, all of the node's
+    /// processes but what devices have.
     fn reach(&self, interconnect: &str) -> Vec<Range<u64>> {
         let here = || self.node.memories.values().filter(|part| part.is_on(interconnect));
         let local = here().filter_map(|part| part.range());
-        let all = [0..DEVICE_REGION.start, NODE_MEMORY, KERNEL_MEMORY, DEVICE_REGION.end..LAST_ADDRESS];
+        let end = u64::from(self.processes_per_node()) * Translation::SPACE_BYTES;
+        let all = [0..DEVICE_REGION.start, NODE_MEMORY, KERNEL_MEMORY, DEVICE_REGION.end..end];
         let of_all = here().any(|part| part.range().is_none()).then_some(all);
         local.chain(of_all.into_iter().flatten()).collect()
     }

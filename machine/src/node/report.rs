@@ -7,9 +7,9 @@ use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
 
-use super::Node;
 use super::counts::{ledger_json, sizes_json, statistics_json};
 use super::process::{Ended, Personality};
+use super::{Agent, Node};
 
 impl Node {
     /// Closes the ledgers: the run ends now.
@@ -74,6 +74,25 @@ impl Node {
     /// Bytes in a coherence block of the memory in which the first process is.
     pub(super) fn block_bytes(&self) -> u64 {
         self.memories[usize::from(self.processors[0].seats.memory.0)].block_bytes
+    }
+
+    /// What explanations call an agent.
+    pub fn name_of_agent(&self, agent: Agent) -> &'static str {
+        let interface = &self.devices[0];
+        let is_of_halves = interface.sender(0) != interface.receiver(0);
+        match agent {
+            Agent::Processor(0) => "processor",
+            Agent::Processor(index)
+                if self.processes[self.processors[index].process].personality == Personality::Bare =>
+            {
+                "firmware"
+            }
+            Agent::Processor(_) => "another processor",
+            Agent::Seat(seat) if seat >= interface.seats().len() => "device",
+            Agent::Seat(_) if !is_of_halves => "interface",
+            Agent::Seat(seat) if seat.is_multiple_of(2) => "send half",
+            Agent::Seat(_) => "receive half",
+        }
     }
 
     /// What an address of the first process is, in words.

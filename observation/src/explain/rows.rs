@@ -15,15 +15,6 @@ pub struct AddressNames<'a> {
     pub nodes: &'a [Node],
 }
 
-fn agent(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Processor(0) => "processor",
-        Agent::Processor(_) => "another processor",
-        Agent::Seat(0) => "send half",
-        Agent::Seat(_) => "receive half",
-    }
-}
-
 /// Where a transaction's bytes come from or go to, if it moves a block.
 fn data(crossing: &Crossing) -> Option<String> {
     let other = match crossing.supplier? {
@@ -111,7 +102,7 @@ fn transaction(
         node,
         critical: part.is_some(),
         value: json!({
-            "agent": agent(crossing.agent),
+            "agent": words.nodes[node].name_of_agent(crossing.agent),
             "what": crossing.kind.in_words(&place.to_string()),
             "deed": crossing.kind.in_words(&place.name),
             "kind": crossing.kind.name(),
@@ -136,7 +127,11 @@ fn refusal(
 ) -> Option<Row> {
     let mut row = transaction(life, node, &refused.crossing, segments, words)?;
     for key in ["what", "deed"] {
-        let words = format!("{}, which the {} refuses", row.value[key].as_str()?, agent(refused.by));
+        let words = format!(
+            "{}, which the {} refuses",
+            row.value[key].as_str()?,
+            words.nodes[node].name_of_agent(refused.by)
+        );
         row.value[key] = words.into();
     }
     row.value["refused"] = true.into();
