@@ -29,7 +29,7 @@ use narthex_memory::interconnects::{
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
 use crate::report::Report;
 
 /// The paper's fairness.
@@ -193,27 +193,14 @@ struct Move<'a> {
     buses: Buses,
     /// What the device issues, if anything new.
     kind: Kind,
-    violation: Option<Violation>,
-    story: Option<&'a mut String>,
+    witness: Witness<'a>,
 }
 
 impl Move<'_> {
-    fn say(&mut self, words: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.story {
-            story.push_str(&words());
-        }
-    }
-
-    fn expect(&mut self, holds: bool, property: &'static str, words: impl FnOnce() -> String) {
-        if !holds && self.violation.is_none() {
-            self.violation = Some(Violation { property, words: words() });
-        }
-    }
-
     fn happen(&mut self, event: Event) {
         match event {
             Event::Ask(kind) => {
-                self.say(|| format!("the processor asks for the memory bus ({})", kind.name()));
+                self.witness.say(|| format!("the processor asks for the memory bus ({})", kind.name()));
                 self.buses.asks = Some(kind);
                 self.buses.begun += 1;
             }
@@ -229,7 +216,7 @@ impl Move<'_> {
         let (Choice::Grant(on, _) | Choice::Step(on, _)) = choice;
         let bus = self.buses.interconnects.get(on);
         let (name, occupant) = (bus.name(), bus.occupant().map(|occupant| occupant.kind.name()));
-        self.say(|| match (choice, occupant) {
+        self.witness.say(|| match (choice, occupant) {
             (Choice::Grant(_, agent), _) => format!("the {name} is granted to {}", who(agent)),
             (Choice::Step(_, Step::Address), _) => "the load's address is at the bridge".into(),
             (Choice::Step(..), Some(kind)) => format!("{kind} is over on the {name}"),
@@ -268,7 +255,7 @@ impl Composition for Move<'_> {
             }
             _ => Transaction::block(DEVICE, self.kind, BLOCK),
         };
-        self.say(|| match agent {
+        self.witness.say(|| match agent {
             PROCESSOR => format!(": {} {}", issued.kind.name(), issued.value),
             _ => format!(": {}", issued.kind.name()),
         });
@@ -277,7 +264,7 @@ impl Composition for Move<'_> {
 
     fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
         if agent == PROCESSOR && transaction.kind == Kind::Invalidate {
-            self.say(|| "; the processor sees an invalidation".into());
+            self.witness.say(|| "; the processor sees an invalidation".into());
             self.buses.seen += 1;
         }
         SnoopReply::default()
@@ -299,8 +286,8 @@ impl Composition for Move<'_> {
     fn access(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction, _response: &mut Response) {
         let value = transaction.value;
         self.buses.reached += 1;
-        self.say(|| format!("; access {value} reaches the device"));
-        self.expect(value == self.buses.reached, IN_ORDER, || "an earlier one has not".into());
+        self.witness.say(|| format!("; access {value} reaches the device"));
+        self.witness.expect(value == self.buses.reached, IN_ORDER, || "an earlier one has not".into());
         if transaction.kind == Kind::UncachedLoad {
             self.buses.taken_before = self.buses.taken;
         }
@@ -318,7 +305,7 @@ impl Composition for Move<'_> {
         match (agent, transaction.kind) {
             (PROCESSOR, Kind::UncachedLoad) => {
                 let has_seen = buses.seen >= std::mem::take(&mut buses.taken_before);
-                self.expect(has_seen, SEEN, || "an invalidation is still on its way".into());
+                self.witness.expect(has_seen, SEEN, || "an invalidation is still on its way".into());
             }
             (PROCESSOR, _) => {}
             (_, kind) => {
@@ -332,11 +319,11 @@ impl Composition for Move<'_> {
     fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
         match seen {
             Observation::Released if on == IO_BUS => {
-                self.say(|| "; it was refused".into());
+                self.witness.say(|| "; it was refused".into());
                 self.buses.refusals += 1;
-                self.expect(self.buses.refusals == 1, FAIR, || "it was refused before".into());
+                self.witness.expect(self.buses.refusals == 1, FAIR, || "it was refused before".into());
             }
-            Observation::Kept => self.say(|| ", which keeps it for the device".into()),
+            Observation::Kept => self.witness.say(|| ", which keeps it for the device".into()),
             _ => {}
         }
     }
@@ -365,12 +352,9 @@ impl System for CheckedBridge {
     }
 
     fn next(&mut self, state: &Buses, event: Event, story: Option<&mut String>) -> Result<Buses, Violation> {
-        let mut step = Move { buses: state.clone(), kind: Kind::ReadOnce, violation: None, story };
+        let mut step = Move { buses: state.clone(), kind: Kind::ReadOnce, witness: Witness::new(story) };
         step.happen(event);
-        match step.violation {
-            None => Ok(step.buses),
-            Some(violation) => Err(violation),
-        }
+        step.witness.verdict(step.buses)
     }
 
     fn digest(&self, state: &Buses) -> u128 {

@@ -36,7 +36,7 @@ use narthex_memory::protocols::{self, Access, Request};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
 use crate::report::{Explored, Report};
 
 /// The copy that is sent is the message.
@@ -267,23 +267,10 @@ impl State {
 /// One event as it happens.
 struct Move<'a> {
     state: State,
-    violation: Option<Violation>,
-    story: Option<&'a mut String>,
+    witness: Witness<'a>,
 }
 
 impl Move<'_> {
-    fn say(&mut self, words: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.story {
-            story.push_str(&words());
-        }
-    }
-
-    fn expect(&mut self, holds: bool, property: &'static str, words: impl FnOnce() -> String) {
-        if !holds && self.violation.is_none() {
-            self.violation = Some(Violation { property, words: words() });
-        }
-    }
-
     fn with_eager<R>(
         &mut self,
         call: impl FnOnce(&mut Eager, &mut Surroundings<'_>, &mut Statistics) -> R,
@@ -297,7 +284,7 @@ impl Move<'_> {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Store(word) => {
-                self.say(|| format!("the program stores to word {word}"));
+                self.witness.say(|| format!("the program stores to word {word}"));
                 self.state.stage = match self.state.stage {
                     Stage::Writing(stores) => Stage::Writing(stores + 1),
                     _ => Stage::Receiving(true),
@@ -305,26 +292,26 @@ impl Move<'_> {
                 self.access(Access::Store, REGION + WORDS[word]);
             }
             Event::Load(word) => {
-                self.say(|| format!("the program loads word {word}"));
+                self.witness.say(|| format!("the program loads word {word}"));
                 self.access(Access::Load, REGION + WORDS[word]);
             }
             Event::Evict(block) => {
-                self.say(|| format!("the cache loses block {}", (block - REGION) / BLOCK_BYTES));
+                self.witness.say(|| format!("the cache loses block {}", (block - REGION) / BLOCK_BYTES));
                 self.state.evictions += 1;
                 self.evict(block);
             }
             Event::Ring => {
-                self.say(|| "the program rings".into());
+                self.witness.say(|| "the program rings".into());
                 self.state.stage = Stage::Rung;
             }
             Event::Await => {
-                self.say(|| "the firmware awaits the blocks".into());
+                self.witness.say(|| "the firmware awaits the blocks".into());
                 self.with_eager(|eager, _, counts| eager.await_valid(COPY..COPY + 2 * BLOCK_BYTES, counts));
                 self.state.stage = Stage::Awaiting;
             }
             Event::Send => self.send(),
             Event::Arrive => {
-                self.say(|| "bytes arrive for block 0 and a half of block 1".into());
+                self.witness.say(|| "bytes arrive for block 0 and a half of block 1".into());
                 self.state.stored += 1;
                 let value = self.state.stored;
                 self.state.words[..2].fill(value);
@@ -333,17 +320,19 @@ impl Move<'_> {
                 self.state.stage = Stage::Receiving(false);
             }
             Event::Tell => {
-                self.say(|| "the program is told".into());
+                self.witness.say(|| "the program is told".into());
                 self.state.stage = Stage::Told([false; 3]);
             }
             Event::Due => {
-                self.say(|| "the reaction time is over".into());
+                self.witness.say(|| "the reaction time is over".into());
                 self.state.eager.timer(Time::NEVER);
             }
             Event::Bus(choice) => {
                 match choice {
-                    Choice::Grant(_, agent) => self.say(|| format!("the bus is granted to {}", who(agent))),
-                    Choice::Step(..) => self.say(|| "the transaction is over".into()),
+                    Choice::Grant(_, agent) => {
+                        self.witness.say(|| format!("the bus is granted to {}", who(agent)))
+                    }
+                    Choice::Step(..) => self.witness.say(|| "the transaction is over".into()),
                 }
                 self.choose(choice);
             }
@@ -351,10 +340,10 @@ impl Move<'_> {
     }
 
     fn send(&mut self) {
-        self.say(|| "the firmware sends the copy".into());
+        self.witness.say(|| "the firmware sends the copy".into());
         for (word, offset) in WORDS.into_iter().enumerate() {
             let (copy, written) = (self.state.copy(offset), self.state.words[word]);
-            self.expect(copy == written, SENT, || {
+            self.witness.expect(copy == written, SENT, || {
                 format!("word {word} of the copy is {copy}, not {written}")
             });
         }
@@ -382,7 +371,7 @@ impl Move<'_> {
         let (found, expected) = (u64::from_le_bytes(bytes), self.state.words[word]);
         let is_told = matches!(self.state.stage, Stage::Told(_));
         let property = if is_told && word != OWN_WORD { RECEIVED } else { STAYS };
-        self.expect(found == expected, property, || format!("it finds {found}, not {expected}"));
+        self.witness.expect(found == expected, property, || format!("it finds {found}, not {expected}"));
         let Stage::Told(mut read) = self.state.stage else { return };
         read[word] = true;
         self.state.stage = Stage::Told(read);
@@ -460,7 +449,7 @@ impl Composition for Move<'_> {
         let issued = issued.map(|issued| Transaction { agent, ..issued });
         if let Some(Transaction { kind, address, .. }) = issued {
             let block = (address - REGION) / BLOCK_BYTES;
-            self.say(|| format!(", which {}", kind.in_words(&format!("block {block}"))));
+            self.witness.say(|| format!(", which {}", kind.in_words(&format!("block {block}"))));
         }
         issued
     }
@@ -495,7 +484,7 @@ impl Composition for Move<'_> {
     }
 
     fn two_owners(&mut self, _transaction: &Transaction) {
-        self.expect(false, ONE_OWNER, || "both supply it".into());
+        self.witness.expect(false, ONE_OWNER, || "both supply it".into());
     }
 
     fn complete(
@@ -575,12 +564,9 @@ impl System for CheckedEager<'_> {
     }
 
     fn next(&mut self, state: &State, event: Event, story: Option<&mut String>) -> Result<State, Violation> {
-        let mut step = Move { state: state.clone(), violation: None, story };
+        let mut step = Move { state: state.clone(), witness: Witness::new(story) };
         step.happen(event);
-        match step.violation {
-            None => Ok(step.state),
-            Some(violation) => Err(violation),
-        }
+        step.witness.verdict(step.state)
     }
 
     fn digest(&self, state: &State) -> u128 {

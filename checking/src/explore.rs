@@ -23,6 +23,38 @@ pub struct Violation {
     pub words: String,
 }
 
+/// What is told of one event as it happens, and the first property that it breaks.
+pub(crate) struct Witness<'a> {
+    violation: Option<Violation>,
+    story: Option<&'a mut String>,
+}
+
+impl<'a> Witness<'a> {
+    /// Nothing has happened yet; the story is told if there is one.
+    pub fn new(story: Option<&'a mut String>) -> Self {
+        Witness { violation: None, story }
+    }
+
+    /// Adds words to the story.
+    pub fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push_str(&words());
+        }
+    }
+
+    /// A property is broken unless this holds.
+    pub fn expect(&mut self, holds: bool, property: &'static str, words: impl FnOnce() -> String) {
+        if !holds && self.violation.is_none() {
+            self.violation = Some(Violation { property, words: words() });
+        }
+    }
+
+    /// The state after the event, if it breaks no property.
+    pub fn verdict<S>(self, state: S) -> Result<S, Violation> {
+        self.violation.map_or(Ok(state), Err)
+    }
+}
+
 /// The property that the explorer itself looks after.
 pub const NO_TRAP: &str = "no deadlock and no livelock: whatever has happened, the end can still be reached";
 

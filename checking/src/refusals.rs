@@ -31,7 +31,7 @@ use narthex_memory::protocols::{self, Access, Request};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, explore};
+use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
 use crate::report::Report;
 
 /// Data are right.
@@ -148,26 +148,13 @@ impl Agents {
 struct Move<'a> {
     agents: Agents,
     rules: CheckedRefusals,
-    violation: Option<Violation>,
-    story: Option<&'a mut String>,
+    witness: Witness<'a>,
 }
 
 impl Move<'_> {
-    fn say(&mut self, words: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.story {
-            story.push_str(&words());
-        }
-    }
-
-    fn expect(&mut self, holds: bool, property: &'static str, words: impl FnOnce() -> String) {
-        if !holds && self.violation.is_none() {
-            self.violation = Some(Violation { property, words: words() });
-        }
-    }
-
     fn expect_last(&mut self, who: &str, found: u64, last: u64) {
-        self.say(|| format!("; {who} finds value {found}"));
-        self.expect(found == last, LAST, || format!("the last one written was {last}"));
+        self.witness.say(|| format!("; {who} finds value {found}"));
+        self.witness.expect(found == last, LAST, || format!("the last one written was {last}"));
     }
 
     /// A processor makes its access, or waits for the bus.
@@ -186,23 +173,23 @@ impl Move<'_> {
             self.agents.last += 1;
             let value = self.agents.last;
             self.agents.units[unit].cache.write(BLOCK, &value.to_le_bytes());
-            self.say(|| format!(" and writes {value}"));
+            self.witness.say(|| format!(" and writes {value}"));
         }
     }
 
     fn happen(&mut self, event: Event) {
         match event {
             Event::Begin(unit, access) => {
-                self.say(|| format!("{} begins a {access:?}", who(AgentId(unit as u8))));
+                self.witness.say(|| format!("{} begins a {access:?}", who(AgentId(unit as u8))));
                 self.agents.units[unit].accesses += 1;
                 self.access(unit, access);
             }
             Event::Load => {
-                self.say(|| "cache A's processor loads the device's register".into());
+                self.witness.say(|| "cache A's processor loads the device's register".into());
                 self.agents.units[0].waits = Some(Waits::Register);
             }
             Event::Bus(choice) => {
-                self.say(|| match choice {
+                self.witness.say(|| match choice {
                     Choice::Grant(_, agent) => format!("the bus is granted to {}", who(agent)),
                     Choice::Step(..) => "the bus is free again".into(),
                 });
@@ -254,7 +241,7 @@ impl Composition for Move<'_> {
                 Transaction::block(agent, kind, BLOCK)
             }
         };
-        self.say(|| format!(": {}", issued.kind.name()));
+        self.witness.say(|| format!(": {}", issued.kind.name()));
         Some(issued)
     }
 
@@ -303,9 +290,9 @@ impl Composition for Move<'_> {
 
     fn access(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction, _response: &mut Response) {
         self.agents.answers += 1;
-        self.say(|| "; the device answers".into());
+        self.witness.say(|| "; the device answers".into());
         let is_right = self.agents.is_ready && self.agents.answers == 1;
-        self.expect(is_right, ONCE, || "it has not what it needs, or has answered before".into());
+        self.witness.expect(is_right, ONCE, || "it has not what it needs, or has answered before".into());
     }
 
     fn complete(
@@ -337,9 +324,9 @@ impl Composition for Move<'_> {
 
     fn observe(&mut self, _at: Time, _on: InterconnectId, seen: Observation<'_>) {
         match seen {
-            Observation::Refused { by, .. } => self.say(|| format!("; {} refuses it", who(by))),
+            Observation::Refused { by, .. } => self.witness.say(|| format!("; {} refuses it", who(by))),
             Observation::Crossing { transaction, .. } if transaction.kind == Kind::WriteBack => {
-                self.say(|| format!("; it carries the block of {} home", who(transaction.agent)));
+                self.witness.say(|| format!("; it carries the block of {} home", who(transaction.agent)));
             }
             _ => {}
         }
@@ -387,12 +374,9 @@ impl System for CheckedRefusals {
         event: Event,
         story: Option<&mut String>,
     ) -> Result<Agents, Violation> {
-        let mut step = Move { agents: state.clone(), rules: *self, violation: None, story };
+        let mut step = Move { agents: state.clone(), rules: *self, witness: Witness::new(story) };
         step.happen(event);
-        match step.violation {
-            None => Ok(step.agents),
-            Some(violation) => Err(violation),
-        }
+        step.witness.verdict(step.agents)
     }
 
     fn digest(&self, state: &Agents) -> u128 {
