@@ -337,7 +337,8 @@ impl ProcessPort<'_> {
         self.port.placement.process(self.own)
     }
 
-    fn job(&self) -> Job {
+    /// The job of this process.
+    pub fn job(&self) -> Job {
         self.port.job_of(self.own)
     }
 
