@@ -36,8 +36,9 @@ def cc(
     """Compile C and C++ for the simulated processors.
 
     The messaging library is linked in; firmware has a start-up of its own
-    instead. The compiler is ziglang's, or the one that the environment's NARTHEX_CC
-    (or CC, if that is for RISC-V) names. Any static RISC-V ELF file runs; this is merely the easy way to one.
+    instead. The compiler is ziglang's, or the one that the environment's
+    NARTHEX_CC (or CC, if that is for RISC-V) names. Any static RISC-V ELF file
+    runs; this is merely the easy way to one.
     """
     import hashlib
 
