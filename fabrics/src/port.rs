@@ -376,11 +376,15 @@ impl ProcessPort<'_> {
         relay.push(Box::new(packet));
     }
 
-    /// The same for a device whose packets are no messages of the library: their sizes are
-    /// not counted.
+    /// The same for a device whose headers are its own: it counts its messages itself.
     pub fn send_unrecorded(&mut self, header: Header, payload: Vec<u8>) {
         self.port.last_sender = self.process();
         self.port.emit(self.own, header, payload);
+    }
+
+    /// A message of so many bytes, header included, has been sent by such a device.
+    pub fn count_message(&mut self, bytes: u64) {
+        self.port.message_sizes.add(bytes, 1);
     }
 
     /// This process's node, and how many nodes there are.
