@@ -1,0 +1,123 @@
+/* Sending (Section 4.3) has two phases, since a message says where it goes only once it has been
+ * fetched:
+ *
+ *     producer pointer ──► marshal ──► BUS_READ of the slot into staging room
+ *     its completion ────► translate and launch ──► TRANSMIT from there
+ *
+ * Queues that have messages take turns, a message each. A place of staging room is free again as
+ * soon as its TRANSMIT was issued: the next BUS_READ into it stands behind that in the command
+ * queue. So a place stands for room in the command queue too, for no more than two reads and two
+ * transmissions of each can wait there, and one allocation serves both. */
+#include "firmware/voyager/transmit.h"
+
+struct transmit_queue transmit_queues[QUEUES];
+
+static struct {
+    uint64_t address; /* of the first place in SRAM */
+    uint32_t places;
+    uint32_t taken, freed; /* they wrap together */
+} staging;
+
+static uint32_t destinations; /* that a process has */
+
+/* The queues that wait for their turn. */
+static struct {
+    uint32_t first, next; /* they wrap together */
+    struct transmit_queue *queues[QUEUES];
+} turns;
+
+void transmit_start(void) {
+    uint64_t room = nic_load(REGISTER_VOYAGER_COMMAND_ROOM) & UINT32_MAX;
+    staging.address = staging_room();
+    destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
+    staging.places = STAGING_PLACES;
+    while (staging.places * 4 > room)
+        staging.places /= 2;
+}
+
+static inline uint64_t place_address(uint32_t place) {
+    return staging.address + (place & (staging.places - 1)) * VOYAGER_SLOT_BYTES;
+}
+
+/* Phase 1 */
+
+static inline void take_turn(struct transmit_queue *queue) {
+    queue->waits = true;
+    turns.queues[turns.next++ % QUEUES] = queue;
+}
+
+/* Has the next message of a queue fetched. */
+static inline void marshal(struct transmit_queue *queue) {
+    uint32_t place = staging.taken++;
+    uint64_t slot = slot_address(queue->base, queue->fetched++, queue->slots);
+    issue_bus_read(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
+    suspend(FOR_TRANSMIT, (struct operation){TRANSLATE_AND_LAUNCH, place, queue});
+}
+
+/* Has messages fetched, as long as there is room for them. */
+static void marshal_waiting(void) {
+    while (turns.first != turns.next && staging.taken - staging.freed < staging.places) {
+        struct transmit_queue *queue = turns.queues[turns.first++ % QUEUES];
+        queue->waits = false;
+        if (queue->fetched == queue->producer)
+            continue; /* it was stopped */
+        marshal(queue);
+        if (queue->fetched != queue->producer)
+            take_turn(queue);
+    }
+}
+
+void stop_sending(struct transmit_queue *queue, uint64_t status) {
+    queue->state = status == VOYAGER_STATUS_CLOSED ? CLOSED : STOPPED;
+    queue->producer = queue->fetched;
+    show(queue->shadow, VOYAGER_POINTER_STATUS, status);
+}
+
+void send_up_to(struct transmit_queue *queue, uint64_t word, uint16_t producer) {
+    ENTER(ACTIVITY_MARSHAL);
+    uint16_t unsent = producer - queue->consumer, known = queue->producer - queue->consumer;
+    bool can_be = word == VOYAGER_POINTER_PRODUCER && known <= unsent && unsent <= queue->slots;
+    if (queue->state == OPEN && can_be) {
+        queue->producer = producer;
+        if (!queue->waits && queue->fetched != producer)
+            take_turn(queue);
+        marshal_waiting();
+    } else if (queue->state == OPEN) {
+        stop_sending(queue, VOYAGER_STATUS_BAD_POINTER);
+    }
+    LEAVE();
+}
+
+/* Phase 2 */
+
+/* Where a message with this header goes, or nothing that is valid. */
+static inline uint64_t translate(const struct transmit_queue *queue, uint32_t header) {
+    uint32_t destination = header & 0xffff;
+    return destination < destinations ? queue->translations[destination] : 0;
+}
+
+static inline uint32_t payload_bytes(uint32_t header) {
+    return header >> 16 & 0x7f;
+}
+
+void translate_and_launch(const struct operation *operation) {
+    ENTER(ACTIVITY_LAUNCH);
+    struct transmit_queue *queue = operation->queue;
+    uint64_t place = place_address(operation->place);
+    uint32_t header = (uint32_t)sram_load(place);
+    uint64_t translation = translate(queue, header);
+    if (queue->state != OPEN)
+        ; /* it was stopped meanwhile */
+    else if (!(translation & VOYAGER_TRANSLATION_VALID))
+        stop_sending(queue, VOYAGER_STATUS_BAD_DESTINATION);
+    else if (payload_bytes(header) > VOYAGER_PAYLOAD_LIMIT)
+        stop_sending(queue, VOYAGER_STATUS_BAD_LENGTH);
+    else {
+        issue_transmit(place, translation, queue->process);
+        queue->consumer += 1;
+        show(queue->shadow, VOYAGER_POINTER_CONSUMER, queue->consumer);
+    }
+    staging.freed += 1;
+    marshal_waiting();
+    LEAVE();
+}
