@@ -83,9 +83,8 @@ int main(void) {
     ENTER(ACTIVITY_POLL);
     for (;;) {
         uint64_t event = nic_load(REGISTER_VOYAGER_POLL);
-        if (event == VOYAGER_NOTHING)
-            continue;
         uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
-        serve(event & 0xff, entry);
+        if (event != VOYAGER_NOTHING)
+            serve(event & 0xff, entry);
     }
 }

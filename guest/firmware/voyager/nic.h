@@ -36,40 +36,53 @@ static inline uint64_t staging_room(void) {
     return nic_load(REGISTER_VOYAGER_FREE_A) & UINT32_MAX;
 }
 
-/* Commands */
+/* Commands of a doubleword: operation and options, lines - 1, SRAM line; the upper half says what
+ * else it takes. */
 
-static inline void issue(enum command_queue queue, uint64_t doubleword) {
-    nic_store(REGISTER_VOYAGER_COMMAND_0 + queue * DOUBLEWORD, doubleword);
+enum { LINES_SHIFT = 11, SRAM_SHIFT = 17, OTHER_SHIFT = 32, COMPLETED_QUEUE_BIT = 8 };
+
+/* An operation waits for a command with these options, which begins when those before it in its
+ * queue are complete: completions come in the order of their commands. */
+#define AWAITED (VOYAGER_COMMAND_NOTIFY | VOYAGER_COMMAND_ORDERED)
+
+static inline void issue(enum command_queue queue, uint64_t command, uint64_t lines, uint64_t sram,
+                         uint64_t other) {
+    nic_store(REGISTER_VOYAGER_COMMAND_0 + queue * DOUBLEWORD,
+              command | VOYAGER_COMMAND_SHORT | (lines - 1) << LINES_SHIFT |
+                  sram / LINE_BYTES << SRAM_SHIFT | other << OTHER_SHIFT);
 }
 
-/* Reads this many lines of the node's memory into SRAM; an operation waits for it. */
+/* Reads lines of the node's memory into SRAM. */
 static inline void issue_bus_read(uint64_t host, uint64_t sram, uint64_t lines) {
-    issue(FOR_TRANSMIT, VOYAGER_BUS_READ | VOYAGER_COMMAND_NOTIFY | lines << 24 | sram << 32);
-    issue(FOR_TRANSMIT, host);
+    issue(FOR_TRANSMIT, VOYAGER_BUS_READ | AWAITED, lines, sram, host / LINE_BYTES);
 }
 
-/* Writes them from SRAM; an operation waits for it. */
+/* Writes lines of the node's memory from SRAM. */
 static inline void issue_bus_write(uint64_t sram, uint64_t host, uint64_t lines) {
-    const uint64_t tag = (uint64_t)FOR_RECEIVE << VOYAGER_COMMAND_TAG;
-    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE | VOYAGER_COMMAND_NOTIFY | tag | lines << 24 | sram << 32);
-    issue(FOR_RECEIVE, host);
+    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE | AWAITED, lines, sram, host / LINE_BYTES);
 }
 
-/* Sends a slot of SRAM to the queue that a translation names, in a process's name. */
+/* Copies lines from one place of SRAM to another. */
+static inline void issue_copy(enum command_queue queue, uint64_t from, uint64_t to,
+                              uint64_t lines) {
+    issue(queue, VOYAGER_COPY | AWAITED, lines, from, to / LINE_BYTES);
+}
+
+/* Sends a slot of SRAM to the queue that a translation names, in a process's name. Nothing waits
+ * for it. */
 static inline void issue_transmit(uint64_t sram, uint64_t translation, uint64_t process) {
-    issue(FOR_TRANSMIT, VOYAGER_TRANSMIT | sram << 32);
-    issue(FOR_TRANSMIT, (translation & ~VOYAGER_TRANSLATION_VALID) | process << 32);
+    const uint64_t node = translation & 0xffff, queue_and_priority = translation >> 16 & 0x1ff;
+    issue(FOR_TRANSMIT, VOYAGER_TRANSMIT, 1, sram, node | queue_and_priority << 16 | process << 25);
 }
 
-/* An operation waits until what stands in the queue before is done. */
+/* Does nothing, in its turn. */
 static inline void issue_nothing(enum command_queue queue) {
-    const uint64_t tag = (uint64_t)queue << VOYAGER_COMMAND_TAG;
-    issue(queue, VOYAGER_COMPLETE | VOYAGER_COMMAND_NOTIFY | tag);
+    issue(queue, VOYAGER_COMPLETE | AWAITED, 1, 0, 0);
 }
 
 /* The command queue whose command has completed. */
 static inline enum command_queue completed_queue(uint64_t completion) {
-    return (enum command_queue)(completion & 0xff);
+    return (enum command_queue)(completion >> COMPLETED_QUEUE_BIT & 1);
 }
 
 #endif

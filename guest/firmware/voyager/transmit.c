@@ -5,9 +5,8 @@
  *     its completion ────► translate and launch ──► TRANSMIT from there
  *
  * Queues that have messages take turns, a message each. A place of staging room is free again as
- * soon as its TRANSMIT was issued: the next BUS_READ into it stands behind that in the command
- * queue. So a place stands for room in the command queue too, for no more than two reads and two
- * transmissions of each can wait there, and one allocation serves both. */
+ * soon as its TRANSMIT was issued, since the next BUS_READ into it waits for that. So a place
+ * stands for room of two commands in that queue as well, and one allocation serves both. */
 #include "firmware/voyager/transmit.h"
 
 struct transmit_queue transmit_queues[QUEUES];
@@ -31,7 +30,7 @@ void transmit_start(void) {
     staging.address = staging_room();
     destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
     staging.places = STAGING_PLACES;
-    while (staging.places * 4 > room)
+    while (staging.places * 2 > room)
         staging.places /= 2;
 }
 
