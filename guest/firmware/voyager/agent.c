@@ -2,7 +2,7 @@
  * queue's program waits until its status says that it is open. */
 #include "firmware/voyager/agent.h"
 
-#include "firmware/voyager/events.h"
+#include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/transmit.h"
 
@@ -30,10 +30,12 @@ static void show_open(uint64_t shadow) {
     show(shadow, VOYAGER_POINTER_STATUS, VOYAGER_STATUS_OPEN);
 }
 
-static void open_transmit(uint64_t logical, uint64_t process, uint16_t slots, uint64_t base) {
+static void open_transmit(uint64_t logical, uint64_t process, bool is_hybrid, uint16_t slots,
+                          uint64_t base) {
     struct transmit_queue *queue = &transmit_queues[logical];
     *queue = (struct transmit_queue){
         .base = base,
+        .is_hybrid = is_hybrid,
         .shadow = shadow_of(false, logical),
         .slots = slots,
         .state = OPEN,
@@ -45,9 +47,12 @@ static void open_transmit(uint64_t logical, uint64_t process, uint16_t slots, ui
     show_open(queue->shadow);
 }
 
-static void open_receive(uint64_t logical, uint16_t slots, uint64_t base) {
+static void open_receive(uint64_t logical, uint64_t process, bool is_hybrid, uint16_t slots,
+                         uint64_t base) {
     struct receive_queue *queue = &receive_queues[logical];
     queue->base = base;
+    queue->is_hybrid = is_hybrid;
+    queue->process = process;
     queue->shadow = shadow_of(true, logical);
     queue->producer = queue->shown = queue->consumer = 0;
     queue->slots = slots;
@@ -58,11 +63,13 @@ static void open_receive(uint64_t logical, uint16_t slots, uint64_t base) {
 
 /* Nothing of a closed queue may come to the next one of its number. */
 static void close(bool is_receive, uint64_t logical) {
-    if (is_receive)
+    if (is_receive) {
+        take_back_receive(&receive_queues[logical]);
         stop_receiving(&receive_queues[logical], VOYAGER_STATUS_CLOSED);
-    else
+    } else {
+        take_back_transmit(&transmit_queues[logical]);
         stop_sending(&transmit_queues[logical], VOYAGER_STATUS_CLOSED);
-    finish_operations();
+    }
 }
 
 void carry_out(uint64_t first) {
@@ -70,13 +77,14 @@ void carry_out(uint64_t first) {
     for (unsigned each = 0; each < AGENT_WORDS - 1; each++)
         words[each] = nic_load(REGISTER_VOYAGER_AGENT);
     uint64_t process = first >> 32, logical = words[0] >> 8 & 0xff;
-    bool is_receive = words[0] & 1;
+    bool is_receive = words[0] & 1, is_hybrid = (words[0] >> 16 & 0xff) == VOYAGER_KIND_HYBRID;
+    uint16_t slots = words[0] >> 32 & 0xffff;
     switch ((uint32_t)first) {
     case VOYAGER_OPEN:
         if (is_receive)
-            open_receive(logical, words[0] >> 32 & 0xffff, words[1]);
+            open_receive(logical, process, is_hybrid, slots, words[1]);
         else
-            open_transmit(logical, process, words[0] >> 32 & 0xffff, words[1]);
+            open_transmit(logical, process, is_hybrid, slots, words[1]);
         return;
     case VOYAGER_CLOSE:
         return close(is_receive, logical);

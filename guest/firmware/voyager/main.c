@@ -11,6 +11,7 @@
  * interface are off the chip, a bus transaction each, so what a handler needs of them is little. */
 #include "firmware/voyager/agent.h"
 #include "firmware/voyager/events.h"
+#include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/transmit.h"
 
@@ -33,6 +34,18 @@ static inline void complete(uint64_t completion) {
     case SHOW_PARKED:
         LEAVE();
         return show_parked(operation);
+    case TRANSMIT_HAS_ENTERED:
+        LEAVE();
+        return transmit_has_entered();
+    case TRANSMIT_HAS_LEFT:
+        LEAVE();
+        return transmit_has_left(operation);
+    case RECEIVE_IS_MAPPED:
+        LEAVE();
+        return receive_is_mapped(operation);
+    case RECEIVE_HAS_LEFT:
+        LEAVE();
+        return receive_has_left(operation);
     }
 }
 
@@ -51,9 +64,9 @@ static inline void take_pointer(uint64_t capture) {
     uint64_t logical = offset >> VOYAGER_OFFSET_QUEUE & 0xff;
     uint64_t word = offset & ((1ul << VOYAGER_OFFSET_QUEUE) - 1);
     if (offset & VOYAGER_OFFSET_RECEIVE)
-        release_up_to(&receive_queues[logical], word, (uint16_t)capture);
+        release_up_to(&receive_queues[logical], word, (uint32_t)capture);
     else
-        send_up_to(&transmit_queues[logical], word, (uint16_t)capture);
+        send_up_to(&transmit_queues[logical], word, (uint32_t)capture);
 }
 
 static inline void serve(uint64_t source, uint64_t entry) {
@@ -80,6 +93,7 @@ int main(void) {
     agent_start();
     transmit_start();
     receive_start();
+    lending_start();
     ENTER(ACTIVITY_POLL);
     for (;;) {
         uint64_t event = nic_load(REGISTER_VOYAGER_POLL);

@@ -52,6 +52,11 @@ static inline void issue(enum command_queue queue, uint64_t command, uint64_t li
                   sram / LINE_BYTES << SRAM_SHIFT | other << OTHER_SHIFT);
 }
 
+/* A doubleword of a command in its long form (devices.h). */
+static inline void issue_long(enum command_queue queue, uint64_t doubleword) {
+    nic_store(REGISTER_VOYAGER_COMMAND_0 + queue * DOUBLEWORD, doubleword);
+}
+
 /* Reads lines of the node's memory into SRAM. */
 static inline void issue_bus_read(uint64_t host, uint64_t sram, uint64_t lines) {
     issue(FOR_TRANSMIT, VOYAGER_BUS_READ | AWAITED, lines, sram, host / LINE_BYTES);

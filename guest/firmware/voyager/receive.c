@@ -10,6 +10,7 @@
  * holds up those behind it: the network delivers everything. */
 #include "firmware/voyager/receive.h"
 
+#include "firmware/voyager/lending.h"
 #include "firmware/voyager/parking.h"
 
 struct receive_queue receive_queues[QUEUES];
@@ -52,14 +53,23 @@ static inline uint64_t lines_of(uint64_t header) {
     return ((header >> 16 & 0x7f) + sizeof(uint32_t) + LINE_BYTES - 1) / LINE_BYTES;
 }
 
-static inline bool is_full(const struct receive_queue *queue) {
+/* The consumer of a queue that is about to be resident may be with the hardware. */
+static inline bool is_full(struct receive_queue *queue) {
+    if ((uint16_t)(queue->producer - queue->consumer) < queue->slots)
+        return false;
+    if (queue->residency != ENTERING)
+        return true;
+    queue->consumer = (uint16_t)physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONSUMER);
     return (uint16_t)(queue->producer - queue->consumer) == queue->slots;
 }
 
 /* Has a packet brought to its queue, which has room. */
 static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t header) {
     uint64_t slot = slot_address(queue->base, queue->producer++, queue->slots);
-    issue_bus_write(packet, slot, lines_of(header));
+    if (queue->is_hybrid)
+        issue_copy(FOR_RECEIVE, packet, slot, lines_of(header));
+    else
+        issue_bus_write(packet, slot, lines_of(header));
 }
 
 /* Leaves a packet where it is, and those behind it, until something changes in its queue. */
@@ -67,6 +77,7 @@ static void hold(struct receive_queue *queue, uint64_t header) {
     arrivals.holder = queue;
     arrivals.held = header;
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES & ~(1ul << VOYAGER_SOURCE_RECEIVE));
+    give_up_draining();
 }
 
 /* A packet that cannot go to its queue now. */
@@ -96,20 +107,32 @@ void demultiplex(uint64_t header) {
 
 /* Phase 2 */
 
+/* A queue that is about to be resident may show the one word or the other. */
 static inline void show_next(struct receive_queue *queue) {
     queue->shown += 1;
     show(queue->shadow, VOYAGER_POINTER_PRODUCER, queue->shown);
+    if (queue->residency == ENTERING)
+        set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_PRODUCER, queue->shown);
 }
 
 static inline void free_oldest(void) {
     arrivals.freed += 1;
     store_register(arrivals.consumer, arrivals.freed);
+    if (is_draining)
+        arrivals_are_freed(arrivals.freed);
+}
+
+uint16_t freed_arrivals(void) {
+    return arrivals.freed;
 }
 
 void free_buffer(const struct operation *operation) {
     ENTER(ACTIVITY_FREE_BUFFER);
+    struct receive_queue *queue = operation->queue;
+    show_next(queue);
     free_oldest();
-    show_next(operation->queue);
+    if (queue->is_hybrid)
+        consider_receive(queue);
     LEAVE();
 }
 
@@ -119,7 +142,7 @@ void free_other(void) {
 
 /* Parked messages */
 
-static inline bool can_get_parked(const struct receive_queue *queue) {
+static inline bool can_get_parked(struct receive_queue *queue) {
     return queue->state == OPEN && queue->parked > 0 && !is_full(queue);
 }
 
@@ -162,10 +185,26 @@ void show_parked(const struct operation *operation) {
 
 /* What programs do */
 
-void release_up_to(struct receive_queue *queue, uint64_t word, uint16_t consumer) {
+/* A pointer of a queue that is mapped, or soon no more, as its program stored it before. */
+static void forward(struct receive_queue *queue, uint64_t word, uint32_t consumer) {
+    uint32_t value = word == VOYAGER_POINTER_CONSUMER ? consumer : UINT32_MAX;
+    if (queue->residency != LEAVING) {
+        forward_pointer(queue->place, value);
+    } else {
+        queue->late = value;
+        queue->has_late = true;
+    }
+}
+
+void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer) {
     ENTER(ACTIVITY_RELEASE);
+    if (queue->residency != NOT_RESIDENT) {
+        forward(queue, word, consumer);
+        LEAVE();
+        return;
+    }
     uint16_t taken = consumer - queue->consumer, there = queue->shown - queue->consumer;
-    if (word == VOYAGER_POINTER_CONSUMER && taken <= there)
+    if (word == VOYAGER_POINTER_CONSUMER && consumer <= UINT16_MAX && taken <= there)
         queue->consumer = consumer;
     else if (queue->state == OPEN)
         stop_receiving(queue, VOYAGER_STATUS_BAD_POINTER);

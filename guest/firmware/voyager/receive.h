@@ -16,6 +16,9 @@ void free_buffer(const struct operation *operation);
 /* The buffer of a message that went elsewhere, or nowhere, is free in its turn. */
 void free_other(void);
 
+/* The consumer of the miss queue. */
+uint16_t freed_arrivals(void);
+
 /* Phase 2 of a message that was parked. */
 void show_parked(const struct operation *operation);
 
@@ -23,7 +26,7 @@ void show_parked(const struct operation *operation);
 void receive_parked(struct receive_queue *queue);
 
 /* A program has stored to a word of its pointer window: to the consumer, unless it errs. */
-void release_up_to(struct receive_queue *queue, uint64_t word, uint16_t consumer);
+void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer);
 
 /* Takes nothing more in for a queue, which shows this status. */
 void stop_receiving(struct receive_queue *queue, uint64_t status);

@@ -6,7 +6,16 @@
 #include "firmware/voyager/nic.h"
 
 /* What is to be done next. */
-enum phase { TRANSLATE_AND_LAUNCH, FREE_BUFFER, FREE_OTHER, SHOW_PARKED };
+enum phase {
+    TRANSLATE_AND_LAUNCH,
+    FREE_BUFFER,
+    FREE_OTHER,
+    SHOW_PARKED,
+    TRANSMIT_HAS_ENTERED,
+    TRANSMIT_HAS_LEFT,
+    RECEIVE_IS_MAPPED,
+    RECEIVE_HAS_LEFT,
+};
 
 struct operation {
     uint32_t phase; /* enum phase */

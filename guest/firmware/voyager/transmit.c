@@ -9,6 +9,8 @@
  * stands for room of two commands in that queue as well, and one allocation serves both. */
 #include "firmware/voyager/transmit.h"
 
+#include "firmware/voyager/lending.h"
+
 struct transmit_queue transmit_queues[QUEUES];
 
 static struct {
@@ -49,7 +51,10 @@ static inline void take_turn(struct transmit_queue *queue) {
 static inline void marshal(struct transmit_queue *queue) {
     uint32_t place = staging.taken++;
     uint64_t slot = slot_address(queue->base, queue->fetched++, queue->slots);
-    issue_bus_read(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
+    if (queue->is_hybrid)
+        issue_copy(FOR_TRANSMIT, slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
+    else
+        issue_bus_read(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
     suspend(FOR_TRANSMIT, (struct operation){TRANSLATE_AND_LAUNCH, place, queue});
 }
 
@@ -58,8 +63,8 @@ static void marshal_waiting(void) {
     while (turns.first != turns.next && staging.taken - staging.freed < staging.places) {
         struct transmit_queue *queue = turns.queues[turns.first++ % QUEUES];
         queue->waits = false;
-        if (queue->fetched == queue->producer)
-            continue; /* it was stopped */
+        if (queue->fetched == queue->producer || queue->residency != NOT_RESIDENT)
+            continue; /* it was stopped, or the hardware sends the rest */
         marshal(queue);
         if (queue->fetched != queue->producer)
             take_turn(queue);
@@ -72,13 +77,31 @@ void stop_sending(struct transmit_queue *queue, uint64_t status) {
     show(queue->shadow, VOYAGER_POINTER_STATUS, status);
 }
 
-void send_up_to(struct transmit_queue *queue, uint64_t word, uint16_t producer) {
+/* A pointer of a queue that is resident, or soon no more, as its program stored it before. */
+static void forward(struct transmit_queue *queue, uint64_t word, uint32_t producer) {
+    uint32_t value = word == VOYAGER_POINTER_PRODUCER ? producer : UINT32_MAX;
+    if (queue->residency == RESIDENT) {
+        forward_pointer(queue->place, value);
+    } else {
+        queue->late = value;
+        queue->has_late = true;
+    }
+}
+
+void send_up_to(struct transmit_queue *queue, uint64_t word, uint32_t producer) {
     ENTER(ACTIVITY_MARSHAL);
-    uint16_t unsent = producer - queue->consumer, known = queue->producer - queue->consumer;
-    bool can_be = word == VOYAGER_POINTER_PRODUCER && known <= unsent && unsent <= queue->slots;
+    if (queue->residency >= RESIDENT) {
+        forward(queue, word, producer);
+        LEAVE();
+        return;
+    }
+    uint16_t unsent = (uint16_t)producer - queue->consumer,
+             known = queue->producer - queue->consumer;
+    bool can_be = word == VOYAGER_POINTER_PRODUCER && producer <= UINT16_MAX && known <= unsent &&
+                  unsent <= queue->slots;
     if (queue->state == OPEN && can_be) {
-        queue->producer = producer;
-        if (!queue->waits && queue->fetched != producer)
+        queue->producer = (uint16_t)producer;
+        if (!queue->waits && queue->fetched != queue->producer)
             take_turn(queue);
         marshal_waiting();
     } else if (queue->state == OPEN) {
@@ -117,6 +140,8 @@ void translate_and_launch(const struct operation *operation) {
         show(queue->shadow, VOYAGER_POINTER_CONSUMER, queue->consumer);
     }
     staging.freed += 1;
+    if (queue->is_hybrid)
+        consider_transmit(queue);
     marshal_waiting();
     LEAVE();
 }

@@ -8,7 +8,7 @@
 void transmit_start(void);
 
 /* A program has stored to a word of its pointer window: to the producer, unless it errs. */
-void send_up_to(struct transmit_queue *queue, uint64_t word, uint16_t producer);
+void send_up_to(struct transmit_queue *queue, uint64_t word, uint32_t producer);
 
 /* Phase 2: a message has been fetched. */
 void translate_and_launch(const struct operation *operation);
