@@ -57,14 +57,27 @@ static inline void issue_long(enum command_queue queue, uint64_t doubleword) {
     nic_store(REGISTER_VOYAGER_COMMAND_0 + queue * DOUBLEWORD, doubleword);
 }
 
-/* Reads lines of the node's memory into SRAM. */
-static inline void issue_bus_read(uint64_t host, uint64_t sram, uint64_t lines) {
-    issue(FOR_TRANSMIT, VOYAGER_BUS_READ | AWAITED, lines, sram, host / LINE_BYTES);
+/* Reads lines of the node's memory into SRAM: a command each (Table 4). The first one waits for
+ * what is still sent from there. */
+static inline void issue_bus_reads(uint64_t host, uint64_t sram, uint64_t lines) {
+    uint64_t options = VOYAGER_COMMAND_ORDERED;
+    for (; lines > 1; lines--) {
+        issue(FOR_TRANSMIT, VOYAGER_BUS_READ | options, 1, sram, host / LINE_BYTES);
+        sram += LINE_BYTES;
+        host += LINE_BYTES;
+        options = 0;
+    }
+    issue(FOR_TRANSMIT, VOYAGER_BUS_READ | AWAITED, 1, sram, host / LINE_BYTES);
 }
 
 /* Writes lines of the node's memory from SRAM. */
-static inline void issue_bus_write(uint64_t sram, uint64_t host, uint64_t lines) {
-    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE | AWAITED, lines, sram, host / LINE_BYTES);
+static inline void issue_bus_writes(uint64_t sram, uint64_t host, uint64_t lines) {
+    for (; lines > 1; lines--) {
+        issue(FOR_RECEIVE, VOYAGER_BUS_WRITE, 1, sram, host / LINE_BYTES);
+        sram += LINE_BYTES;
+        host += LINE_BYTES;
+    }
+    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE | AWAITED, 1, sram, host / LINE_BYTES);
 }
 
 /* Copies lines from one place of SRAM to another. */

@@ -69,7 +69,7 @@ static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t 
     if (queue->is_hybrid)
         issue_copy(FOR_RECEIVE, packet, slot, lines_of(header));
     else
-        issue_bus_write(packet, slot, lines_of(header));
+        issue_bus_writes(packet, slot, lines_of(header));
 }
 
 /* Leaves a packet where it is, and those behind it, until something changes in its queue. */

@@ -6,12 +6,14 @@
  *
  * Queues that have messages take turns, a message each. A place of staging room is free again as
  * soon as its TRANSMIT was issued, since the next BUS_READ into it waits for that. So a place
- * stands for room of two commands in that queue as well, and one allocation serves both. */
+ * stands for room of four commands in that queue as well, and one allocation serves both. */
 #include "firmware/voyager/transmit.h"
 
 #include "firmware/voyager/lending.h"
 
 struct transmit_queue transmit_queues[QUEUES];
+
+enum { COMMANDS_OF_A_PLACE = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
 
 static struct {
     uint64_t address; /* of the first place in SRAM */
@@ -32,7 +34,7 @@ void transmit_start(void) {
     staging.address = staging_room();
     destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
     staging.places = STAGING_PLACES;
-    while (staging.places * 2 > room)
+    while (staging.places * COMMANDS_OF_A_PLACE > room)
         staging.places /= 2;
 }
 
@@ -54,7 +56,7 @@ static inline void marshal(struct transmit_queue *queue) {
     if (queue->is_hybrid)
         issue_copy(FOR_TRANSMIT, slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
     else
-        issue_bus_read(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
+        issue_bus_reads(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
     suspend(FOR_TRANSMIT, (struct operation){TRANSLATE_AND_LAUNCH, place, queue});
 }
 
