@@ -128,7 +128,6 @@ pub static MODEL: Model = Model {
             "approvals": 2,
             "command_words": 8,
             "completions": 8,
-            "acknowledgements": 4,
             "remote_commands": 2,
             "agent_commands": 4,
             "channels": 8,

@@ -58,9 +58,6 @@ pub struct Config {
     /// Completions that wait for the firmware.
     #[schemars(range(min = 1, max = 65536))]
     pub completions: u32,
-    /// Acknowledgements that wait for the firmware.
-    #[schemars(range(min = 1, max = 65536))]
-    pub acknowledgements: u32,
     /// Packets of block transfers that wait for the bus unit.
     #[schemars(range(min = 1, max = 65536))]
     pub remote_commands: u32,
@@ -136,7 +133,6 @@ impl Config {
             ("approvals", self.approvals, 1..=64),
             ("command_words", self.command_words, 4..=65_536),
             ("completions", self.completions, 1..=65_536),
-            ("acknowledgements", self.acknowledgements, 1..=65_536),
             ("remote_commands", self.remote_commands, 1..=65_536),
             ("agent_commands", self.agent_commands, 1..=65_536),
             ("channels", self.channels, 1..=255),

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   bank A:  shadow words | slots of the miss queue | the firmware's part | process 0 | process 1 ...
-//!   bank B:  translation table of process 0 | of process 1 ... | headers of the miss queue | the firmware's part
+//!   bank B:  translation table of process 0 | of process 1 ... | headers of the miss queue | transfers | the firmware's part
 //! ```
 
 use std::ops::Range;
 
 use narthex_memory::main_memory::PAGE_BYTES;
 
+use super::agent::TRANSFER_BYTES;
 use super::config::Config;
 use super::registers::{
     BANK_B, BUFFERS, RECEIVE_WINDOWS, SERVICED, SHADOW_BYTES, SLOT_BYTES, SNOOPED, TRANSMIT_WINDOWS,
@@ -69,6 +70,8 @@ pub struct Layout {
     pub miss: u64,
     /// Its header doublewords, in bank B.
     pub miss_headers: u64,
+    /// Where transfers by hardware pass, in bank B.
+    pub transfers: u64,
     /// The firmware's part of bank A.
     pub firmware_a: Range<u64>,
     /// The firmware's part of bank B.
@@ -111,11 +114,12 @@ impl Layout {
         }
         let destinations = u64::from(config.destinations);
         let headers = u64::from(processes) * destinations * ENTRY_BYTES;
-        let firmware_b = headers + u64::from(config.miss_slots) * 8;
+        let transfers = (headers + u64::from(config.miss_slots) * 8).next_multiple_of(SHADOW_BYTES);
+        let firmware_b = transfers + TRANSFER_BYTES;
         if firmware_b > bytes[1] {
             let problem = format!(
                 "{} has not room for {destinations} destinations of {processes} processes of 8 bytes each \
-                 (destinations) and {} headers of the miss queue",
+                 (destinations), {} headers of the miss queue and {TRANSFER_BYTES} bytes of transfers",
                 config.sram_b, config.miss_slots
             );
             return Err(Problem { key: "sram_b".into(), problem });
@@ -125,6 +129,7 @@ impl Layout {
             queues: queues as u16,
             miss,
             miss_headers: BANK_B + headers,
+            transfers: BANK_B + transfers,
             firmware_a: firmware_a..buffers,
             firmware_b: BANK_B + firmware_b..BANK_B + bytes[1],
             buffers,

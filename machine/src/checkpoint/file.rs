@@ -195,6 +195,7 @@ mod tests {
             program: "em3d".into(),
             arguments: vec!["64".into()],
             binary_sha256: "12ab".into(),
+            jobs: Vec::new(),
             firmware_sha256: BTreeMap::default(),
             interface: "NI2w".into(),
             machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),

@@ -1,0 +1,442 @@
+//! The kernel agent: what programs ask of the device through the operating system.
+//!
+//! It opens queues, knows whose each is, and fills the translation tables: a virtual
+//! destination is a rank and which of its receive queues. A resident queue it sets up itself;
+//! of the others it tells the firmware, which answers by the queue's shadow words. Block
+//! transfers by hardware it asks of the block units, by the command queue that is its own.
+
+use std::collections::VecDeque;
+
+use narthex_memory::main_memory::PAGE_BYTES;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::NO_CHANNEL;
+use super::commands::{Acknowledge, BlockTransmit, Command, HostAddress, Operation};
+use super::device::Voyager;
+use super::layout::{Direction, ENTRY_BYTES};
+use super::queues::Queue;
+use super::registers::{NOTHING, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request};
+use super::transmit::ENTRY_VALID;
+use crate::device_call::{CallError, DeviceCall, OperatingSystem};
+use crate::half::Context;
+
+/// Bytes of a transfer that are in SRAM at a time: one half is filled while the other leaves.
+const CHUNK_BYTES: u64 = 1024;
+/// Most bytes of a transfer.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// What a program fills in, then what it gets.
+type Words = [u64; request::WORDS];
+
+/// A queue that a process has opened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Opened {
+    kind: QueueKind,
+    /// Its buffer: SRAM, or the process's address and bytes.
+    buffer: u64,
+    bytes: u64,
+    physical: Option<usize>,
+}
+
+/// The kernel agent of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Agent {
+    /// By direction and logical queue.
+    opened: [Vec<Option<Opened>>; 2],
+    /// Processes whose translation tables are filled.
+    translated: u8,
+    /// Ranges that processes have registered.
+    registered: Vec<(u8, u64, u64)>,
+    commands: VecDeque<[u64; request::COMMAND_WORDS]>,
+    /// Doublewords of the oldest command that the firmware has read.
+    read: usize,
+}
+
+impl Agent {
+    /// An agent to which no program has spoken.
+    pub fn new(logical: u32) -> Self {
+        Agent {
+            opened: [(), ()].map(|()| vec![None; logical as usize]),
+            translated: 0,
+            registered: Vec::new(),
+            commands: VecDeque::new(),
+            read: 0,
+        }
+    }
+
+    /// How many commands wait for the firmware.
+    pub fn waiting(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Whether a queue is open.
+    pub fn has_open(&self, direction: Direction, logical: u8) -> bool {
+        self.opened[direction as usize][usize::from(logical)].is_some()
+    }
+
+    /// The next doubleword of the oldest command, for the firmware.
+    pub fn next_word(&mut self) -> u64 {
+        let Some(word) = self.commands.front().map(|command| command[self.read]) else { return NOTHING };
+        self.read += 1;
+        if self.read == request::COMMAND_WORDS {
+            self.commands.pop_front();
+            self.read = 0;
+        }
+        word
+    }
+
+    fn command(&mut self, process: u8, request: u64, rest: &[u64]) {
+        let mut words = [0; request::COMMAND_WORDS];
+        words[0] = request | u64::from(process) << 32;
+        words[1..=rest.len()].copy_from_slice(rest);
+        self.commands.push_back(words);
+    }
+
+    /// The parts of SRAM of a process that its queues have.
+    fn used_sram(&self, first: usize, end: usize) -> Vec<(u64, u64)> {
+        let all = self.opened.iter().flat_map(|queues| &queues[first..end]).flatten();
+        let own = all.filter(|opened| opened.kind != QueueKind::NonResident);
+        let mut used: Vec<(u64, u64)> = own.map(|opened| (opened.buffer, opened.bytes)).collect();
+        used.sort_unstable();
+        used
+    }
+}
+
+impl Voyager {
+    /// A program's call. Its argument is the address of the request's structure.
+    ///
+    /// # Errors
+    /// The error that the program gets.
+    pub(super) fn answer_call(
+        &mut self,
+        context: &mut Context<'_>,
+        call: &DeviceCall,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<i64, CallError> {
+        let &DeviceCall { process, request, argument } = call;
+        let mut bytes = [0; request::WORDS * 8];
+        if !(request::OPEN..=request::QUERY).contains(&request) {
+            return Err(CallError::UnknownRequest);
+        }
+        system.read(argument, &mut bytes)?;
+        let mut words: Words = [0; request::WORDS];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        }
+        self.fill_translation(context, process);
+        match request {
+            request::OPEN => self.open(process, &mut words, system)?,
+            request::CLOSE => self.close(process, &words, system)?,
+            request::DMA_REGISTER => self.register(process, &words, system)?,
+            request::DMA_DEREGISTER => self.deregister(process, &words, system)?,
+            request::DMA => self.transfer(context, process, &words)?,
+            request::CHANNEL_SET => self.set_channel(process, &words)?,
+            _ => self.query(process, &mut words),
+        }
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        system.write(argument, &bytes)?;
+        Ok(0)
+    }
+
+    /// A process's translation table gets all ranks of the machine: rank, and receive queue.
+    fn fill_translation(&mut self, context: &Context<'_>, process: u8) {
+        if self.state.agent.translated >> process & 1 != 0 {
+            return;
+        }
+        self.state.agent.translated |= 1 << process;
+        let layout = &self.build.layout;
+        let ranks = u64::from(context.network.nodes().1) * u64::from(layout.processes);
+        let queues = u64::from(layout.queues);
+        for destination in (0..ranks * queues).take_while(|&destination| destination < layout.destinations) {
+            let (rank, own) = (destination / queues, destination % queues);
+            let (node, there) = (rank / u64::from(layout.processes), rank % u64::from(layout.processes));
+            let logical = layout.logical(there as u8, own as u8);
+            let entry = ENTRY_VALID | node | u64::from(logical) << 16;
+            self.state.sram.set_word(layout.translation(process) + destination * ENTRY_BYTES, entry);
+        }
+    }
+
+    /// The direction and the logical queue that a request names.
+    fn named(&self, process: u8, is_receive: u64, own: u64) -> Result<(Direction, u8), CallError> {
+        if is_receive > 1 || own >= u64::from(self.build.layout.queues) {
+            return Err(CallError::Invalid);
+        }
+        Ok((Direction::of(is_receive == 1), self.build.layout.logical(process, own as u8)))
+    }
+
+    /// Whether a command to the firmware can wait.
+    fn check_room(&self) -> Result<(), CallError> {
+        let has_room = self.state.agent.waiting() < self.build.config.agent_commands as usize;
+        if has_room { Ok(()) } else { Err(CallError::Again) }
+    }
+
+    fn open(
+        &mut self,
+        process: u8,
+        words: &mut Words,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<(), CallError> {
+        let [is_receive, kind, slots, own, buffer, ..] = *words;
+        let (direction, logical) = self.named(process, is_receive, own)?;
+        let kind = QueueKind::of(kind).ok_or(CallError::Invalid)?;
+        if !slots.is_power_of_two() || slots > 1 << 14 {
+            return Err(CallError::Invalid);
+        }
+        self.check_room()?;
+        let place = usize::from(logical);
+        if self.state.agent.opened[direction as usize][place].is_some() {
+            return Err(CallError::Busy);
+        }
+        let bytes = slots * SLOT_BYTES;
+        let shadow = self.build.layout.shadow(direction, logical);
+        let (at, physical) = match kind {
+            QueueKind::NonResident => (self.pin_buffer(buffer, bytes, system)?, None),
+            QueueKind::Hybrid => (self.allocate(process, bytes)?, None),
+            QueueKind::Resident => {
+                let at = self.allocate(process, bytes)?;
+                (at, Some(self.take_physical(direction, logical, at, slots as u16)?))
+            }
+        };
+        for (word, value) in [0, 0, QUEUE_CLOSED].into_iter().enumerate() {
+            self.state.sram.set_word(shadow + word as u64 * 8, value);
+        }
+        if physical.is_none() {
+            let about = is_receive | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
+            self.state.agent.command(process, request::OPEN, &[about, at]);
+        }
+        let is_pinned = kind == QueueKind::NonResident;
+        let opened = Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical };
+        self.state.agent.opened[direction as usize][place] = Some(opened);
+        let own_buffers = self.build.layout.buffers_of(process).start;
+        let seen = self.build.layout.cachable_buffers(process).start + at.wrapping_sub(own_buffers);
+        words[5] = logical.into();
+        words[6] = self.build.layout.window(direction, logical);
+        words[7] = if is_pinned { buffer } else { seen };
+        Ok(())
+    }
+
+    /// Pins the buffer of a non-resident queue, which has one address of the node.
+    fn pin_buffer(
+        &mut self,
+        buffer: u64,
+        bytes: u64,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<u64, CallError> {
+        if !buffer.is_multiple_of(PAGE_BYTES) {
+            return Err(CallError::Invalid);
+        }
+        let frames = system.pin(buffer, bytes)?;
+        if frames.windows(2).any(|pair| pair[1] != pair[0] + PAGE_BYTES) {
+            system.unpin(buffer, bytes)?;
+            return Err(CallError::NoMemory);
+        }
+        Ok(frames[0])
+    }
+
+    /// The first free part of a process's SRAM.
+    fn allocate(&self, process: u8, bytes: u64) -> Result<u64, CallError> {
+        let part = self.build.layout.buffers_of(process);
+        let queues = usize::from(self.build.layout.queues);
+        let first = usize::from(process) * queues;
+        let mut start = part.start;
+        for (used, length) in self.state.agent.used_sram(first, first + queues) {
+            if start + bytes <= used {
+                break;
+            }
+            start = used + length;
+        }
+        if start + bytes <= part.end { Ok(start) } else { Err(CallError::NoMemory) }
+    }
+
+    /// Bytes of a process's SRAM that none of its queues has.
+    fn sram_left(&self, process: u8) -> u64 {
+        let part = self.build.layout.buffers_of(process);
+        let queues = usize::from(self.build.layout.queues);
+        let first = usize::from(process) * queues;
+        let used: u64 =
+            self.state.agent.used_sram(first, first + queues).iter().map(|(_, bytes)| bytes).sum();
+        part.end - part.start - used
+    }
+
+    /// A physical queue that is not the firmware's works for a logical one from now on.
+    fn take_physical(
+        &mut self,
+        direction: Direction,
+        logical: u8,
+        base: u64,
+        slots: u16,
+    ) -> Result<usize, CallError> {
+        let lent = if self.build.kind == QueueKind::Hybrid { self.build.config.hybrid_queues } else { 0 };
+        let queues = &mut self.state.queues;
+        let mut physical = lent as usize + 1..self.build.config.physical_queues as usize;
+        let physical =
+            physical.find(|&place| queues.is_unused(direction, place)).ok_or(CallError::NoMemory)?;
+        let process = self.build.layout.owner(logical);
+        *queues.queue_mut(direction, physical) =
+            Queue { is_enabled: true, logical, process, base, slots, error: QUEUE_OPEN, ..Queue::default() };
+        queues.map(direction, logical, physical);
+        Ok(physical)
+    }
+
+    /// A queue is closed at once; the firmware is told of one that is its work.
+    fn close(
+        &mut self,
+        process: u8,
+        words: &Words,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<(), CallError> {
+        let (direction, logical) = self.named(process, words[0], words[1])?;
+        self.check_room()?;
+        let place = usize::from(logical);
+        let opened = self.state.agent.opened[direction as usize][place].take().ok_or(CallError::Absent)?;
+        match opened.physical {
+            Some(physical) => self.state.queues.leave(direction, physical),
+            None => {
+                let about = words[0] | u64::from(logical) << 8;
+                self.state.agent.command(process, request::CLOSE, &[about]);
+            }
+        }
+        self.state.sram.set_word(self.build.layout.shadow(direction, logical) + 16, QUEUE_CLOSED);
+        match opened.kind {
+            QueueKind::NonResident => system.unpin(opened.buffer, opened.bytes),
+            QueueKind::Resident | QueueKind::Hybrid => Ok(()),
+        }
+    }
+
+    fn register(
+        &mut self,
+        process: u8,
+        words: &Words,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<(), CallError> {
+        let [address, length, ..] = *words;
+        address.checked_add(length).filter(|_| length > 0).ok_or(CallError::Invalid)?;
+        let frames = system.pin(address, length)?;
+        self.state.blocks.register(process, address, &frames);
+        self.state.agent.registered.push((process, address, length));
+        Ok(())
+    }
+
+    fn deregister(
+        &mut self,
+        process: u8,
+        words: &Words,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<(), CallError> {
+        let range = (process, words[0], words[1]);
+        let registered = &mut self.state.agent.registered;
+        let place = registered.iter().position(|&own| own == range).ok_or(CallError::Invalid)?;
+        registered.remove(place);
+        self.state.blocks.deregister(process, words[0], words[1]);
+        system.unpin(words[0], words[1])
+    }
+
+    /// Who is told, of a request that names one of the process's receive queues.
+    fn told(&self, process: u8, own: u64, value: u32) -> Result<Option<Acknowledge>, CallError> {
+        if own == NOTHING {
+            return Ok(None);
+        }
+        let (_, queue) = self.named(process, 1, own)?;
+        Ok(Some(Acknowledge { queue: Some(queue), value }))
+    }
+
+    fn transfer(&mut self, context: &Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
+        let [method, rank, from, to, bytes, channel, own, _] = *words;
+        let processes = u64::from(self.build.layout.processes);
+        let (node, there) = (rank / processes, rank % processes);
+        let each = u64::from(self.channels_of_process());
+        let known = node < context.network.nodes().1.into() && (channel < each || channel == NOTHING);
+        let ends = from.checked_add(bytes).is_some() && to.checked_add(bytes).is_some();
+        if !known || !ends || !(1..=MOST_BYTES).contains(&bytes) || method > method::FIRMWARE_SENDS {
+            return Err(CallError::Invalid);
+        }
+        let acknowledge = self.told(process, own, 0)?;
+        let channel = if channel == NOTHING { NO_CHANNEL } else { (there * each + channel) as u8 };
+        let pages = from / PAGE_BYTES..=(from + bytes - 1) / PAGE_BYTES;
+        let blocks = &self.state.blocks;
+        if !pages.into_iter().all(|page| blocks.translate(process, page * PAGE_BYTES).is_some()) {
+            return Err(CallError::BadAddress);
+        }
+        if method != method::HARDWARE {
+            self.check_room()?;
+            let told = acknowledge.and_then(|acknowledge| acknowledge.queue).map_or(NOTHING, u64::from);
+            let channel = if channel == NO_CHANNEL { NOTHING } else { channel.into() };
+            let rest = [method, node | there << 16, from, to, bytes, channel, told];
+            self.state.agent.command(process, request::DMA, &rest);
+            return Ok(());
+        }
+        if self.state.commands.waiting_of_system() > 0 {
+            return Err(CallError::Again);
+        }
+        let to = BlockTransmit {
+            sram: 0,
+            bytes: 0,
+            node: node as u16,
+            process: there as u8,
+            address: to,
+            channel,
+            is_chained: true,
+            acknowledge,
+        };
+        self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
+        Ok(())
+    }
+
+    /// The commands of a transfer by hardware: parts of it, in both halves of the transfers'
+    /// room in SRAM in turn.
+    fn command_transfer(&mut self, from: HostAddress, to: BlockTransmit, bytes: u64) {
+        let room = self.build.layout.transfers;
+        let mut done = 0;
+        for half in [0, 1].into_iter().cycle() {
+            let here = to.address + done;
+            let part = (CHUNK_BYTES - here % CHUNK_BYTES).min(bytes - done);
+            let sram = room + half * CHUNK_BYTES;
+            let host = HostAddress { address: from.address + done, ..from };
+            let is_last = done + part == bytes;
+            let commands = [
+                Operation::BlockRead { host, sram, bytes: part },
+                Operation::BlockTransmit(BlockTransmit {
+                    sram,
+                    bytes: part,
+                    address: here,
+                    acknowledge: to.acknowledge.filter(|_| is_last),
+                    ..to
+                }),
+            ];
+            commands.map(|operation| self.state.commands.push_system(Command::of_system(operation)));
+            done += part;
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Channels of a process.
+    pub(super) fn channels_of_process(&self) -> u32 {
+        self.build.config.channels / u32::from(self.build.layout.processes)
+    }
+
+    fn set_channel(&mut self, process: u8, words: &Words) -> Result<(), CallError> {
+        let [channel, count, own, value, ..] = *words;
+        let each = self.channels_of_process();
+        if channel >= each.into() || count > u32::MAX.into() || value > u32::MAX.into() {
+            return Err(CallError::Invalid);
+        }
+        let acknowledge = self.told(process, own, value as u32)?.ok_or(CallError::Invalid)?;
+        let channel = u32::from(process) * each + channel as u32;
+        let due = self.state.blocks.set_channel(channel as u8, count as u32, acknowledge);
+        due.into_iter().for_each(|due| self.acknowledge(due));
+        Ok(())
+    }
+
+    fn query(&self, process: u8, words: &mut Words) {
+        let physical = u64::from(self.build.config.physical_queues) - 1;
+        words[0] = self.build.layout.queues.into();
+        words[1] = physical;
+        words[2] = self.channels_of_process().into();
+        words[3] = self.sram_left(process);
+    }
+}
+
+/// Bytes of SRAM in which transfers by hardware pass.
+pub const TRANSFER_BYTES: u64 = 2 * CHUNK_BYTES;
