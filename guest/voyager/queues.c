@@ -6,12 +6,11 @@
 
 #include "voyager/slots.h"
 
-enum { WORDS = 8, PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096 };
 
 /* Requests */
 
-/* Makes a request of the kernel agent; returns 0 or an errno. */
-static int request(unsigned long number, uint64_t words[WORDS]) {
+int voyager_request(unsigned long number, uint64_t *words) {
     static int file = -1;
     if (file < 0)
         file = open("/dev/voyager", O_RDWR);
@@ -31,8 +30,8 @@ static int open_queue(struct voyager_queue *queue, bool is_receive, unsigned num
     char *memory = is_in_memory ? take_memory(slots) : NULL;
     if (is_in_memory && !memory)
         return ENOMEM;
-    uint64_t words[WORDS] = {is_receive, kind, slots, number, (uintptr_t)memory};
-    int error = request(VOYAGER_OPEN, words);
+    uint64_t words[VOYAGER_REQUEST_WORDS] = {is_receive, kind, slots, number, (uintptr_t)memory};
+    int error = voyager_request(VOYAGER_OPEN, words);
     if (error != 0) {
         free(memory);
         return error;
@@ -61,8 +60,8 @@ int voyager_open_receive(struct voyager_queue *queue, unsigned number, unsigned 
 }
 
 int voyager_close(struct voyager_queue *queue) {
-    uint64_t words[WORDS] = {queue->is_receive, queue->number};
-    int error = request(VOYAGER_CLOSE, words);
+    uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
+    int error = voyager_request(VOYAGER_CLOSE, words);
     while (error == 0 && voyager_status(queue) != VOYAGER_STATUS_CLOSED)
         ;
     if (error == 0 && !queue->flushes)

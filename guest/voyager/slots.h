@@ -10,6 +10,11 @@
 enum { VOYAGER_BYTES_SHIFT = 16, VOYAGER_BYTES_MASK = 0x7f, VOYAGER_USER_SHIFT = 24 };
 enum { VOYAGER_HEADER_BYTES = sizeof(word), VOYAGER_LINE_BYTES = 32 };
 
+/* Makes a request of the kernel agent, of VOYAGER_REQUEST_WORDS doublewords: first what it takes,
+ * then what it gives. Returns 0 or an errno. */
+enum { VOYAGER_REQUEST_WORDS = 8 };
+int voyager_request(unsigned long number, uint64_t *words);
+
 static inline word voyager_header(unsigned destination, size_t bytes, uint8_t user) {
     return (word)destination | (word)bytes << VOYAGER_BYTES_SHIFT |
            (word)user << VOYAGER_USER_SHIFT;

@@ -16,7 +16,9 @@
  * Slots in the interface's memory are cachable but not coherent: a line is flushed once it is
  * written, and dropped once it is read. Pointers are uncached.
  *
- * A process sends to the receive queue `number` of another one, which opens it by that number. */
+ * A process sends to the receive queue `number` of another one, which opens it by that number.
+ *
+ * The other way to move data is a block transfer (below). */
 #ifndef NARTHEX_VOYAGER_VOYAGER_H
 #define NARTHEX_VOYAGER_VOYAGER_H
 
@@ -80,6 +82,22 @@ void voyager_free(struct voyager_queue *queue);
 
 /* One of the VOYAGER_STATUS numbers: what stopped the queue, if something has. */
 unsigned voyager_status(const struct voyager_queue *queue);
+
+/* Block transfers move memory of one process to another one's, by the addresses of both; each has
+ * to register what is read or written. Their packets carry VOYAGER_BLOCK_PACKET_BYTES each, from
+ * multiples of that on, and a channel of the receiver counts them: when as many have come as it was
+ * set to, a message with the value comes to receive queue `number` of the process. All return 0 or
+ * an errno; EAGAIN: too many are under way. */
+
+int voyager_register(const void *memory, size_t bytes);
+int voyager_deregister(const void *memory, size_t bytes);
+int voyager_set_channel(unsigned channel, size_t packets, unsigned number, uint32_t value);
+
+/* Begins a transfer, in one of the ways VOYAGER_DMA_...; once all of it has left, a message comes
+ * to the process's own receive queue `number`, unless that is VOYAGER_NOBODY. */
+#define VOYAGER_NOBODY (~0u)
+int voyager_transfer(unsigned method, int rank, const void *from, const void *to, size_t bytes,
+                     unsigned channel, unsigned number);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
  * queue's program waits until its status says that it is open. */
 #include "firmware/voyager/agent.h"
 
+#include "firmware/voyager/block.h"
+#include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/transmit.h"
@@ -72,6 +74,23 @@ static void close(bool is_receive, uint64_t logical) {
     }
 }
 
+static void transfer(const uint64_t *words) {
+    struct transfer transfer = {
+        .to_firmware = words[0] == VOYAGER_DMA_FIRMWARE,
+        .node = (uint16_t)words[1],
+        .process = (uint8_t)(words[1] >> 16),
+        .local = words[2],
+        .remote = words[3],
+        .bytes = words[4],
+        .channel = words[5] < NO_CHANNEL ? words[5] : NO_CHANNEL,
+        .told = words[6],
+    };
+    while (!enqueue_transfer(&transfer)) {
+        send_block_packet();
+        finish_operations();
+    }
+}
+
 void carry_out(uint64_t first) {
     uint64_t words[AGENT_WORDS - 1];
     for (unsigned each = 0; each < AGENT_WORDS - 1; each++)
@@ -88,5 +107,7 @@ void carry_out(uint64_t first) {
         return;
     case VOYAGER_CLOSE:
         return close(is_receive, logical);
+    case VOYAGER_DMA:
+        return transfer(words);
     }
 }

@@ -227,7 +227,7 @@ void receive_is_mapped(const struct operation *operation) {
         return; /* it was closed */
     is_draining = true;
     drained = (uint16_t)load_register(miss_producer);
-    arrivals_are_freed(freed_arrivals());
+    free_seen();
 }
 
 void arrivals_are_freed(uint16_t freed) {

@@ -3,13 +3,15 @@
  *
  *     poll ──┬─ capture: a program stored a pointer ──► transmit.c, receive.c
  *            ├─ completion of a command ── resume ────► their second phases
- *            ├─ a packet in the miss queue ───────────► receive.c
- *            └─ a command of the kernel agent ────────► agent.c
+ *            ├─ a packet in the miss queue ───────────► receive.c, block.c
+ *            ├─ a command of the kernel agent ────────► agent.c
+ *            └─ nothing ──────────────────────────────► block.c: the next packet of a block
  *
  * One loop serves events, one at a time. No handler waits: an operation that needs a command's
  * effect is suspended (suspended.h) and taken up when the command has completed. Registers of the
  * interface are off the chip, a bus transaction each, so what a handler needs of them is little. */
 #include "firmware/voyager/agent.h"
+#include "firmware/voyager/block.h"
 #include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
@@ -30,10 +32,13 @@ static inline void complete(uint64_t completion) {
         return free_buffer(operation);
     case FREE_OTHER:
         LEAVE();
-        return free_other();
+        return free_other(operation);
     case SHOW_PARKED:
         LEAVE();
         return show_parked(operation);
+    case FREE_PLACES:
+        LEAVE();
+        return free_block_places(operation);
     case TRANSMIT_HAS_ENTERED:
         LEAVE();
         return transmit_has_entered();
@@ -93,6 +98,7 @@ int main(void) {
     agent_start();
     transmit_start();
     receive_start();
+    block_start();
     lending_start();
     ENTER(ACTIVITY_POLL);
     for (;;) {
@@ -100,5 +106,7 @@ int main(void) {
         uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
         if (event != VOYAGER_NOTHING)
             serve(event & 0xff, entry);
+        else
+            send_block_packet();
     }
 }

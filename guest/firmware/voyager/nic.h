@@ -30,10 +30,19 @@ static inline void sram_store(uint64_t address, uint64_t value) {
 }
 
 /* Room in the firmware's part of SRAM bank A, for slots that are on their way. */
-enum { STAGING_PLACES = 8, STAGING_FOR_PARKED = STAGING_PLACES };
+enum { STAGING_PLACES = 8, STAGING_FOR_PARKED = STAGING_PLACES, STAGING_FOR_BLOCKS };
 
 static inline uint64_t staging_room(void) {
     return nic_load(REGISTER_VOYAGER_FREE_A) & UINT32_MAX;
+}
+
+/* Doublewords that a command queue takes, while it is empty. Firmware allocates them: there are no
+ * more than half of them for messages that are sent, and LENDING_COMMANDS for lending.c. */
+enum { LENDING_COMMANDS = 4 };
+
+static inline uint64_t command_room(enum command_queue queue) {
+    uint64_t rooms = nic_load(REGISTER_VOYAGER_COMMAND_ROOM);
+    return queue == FOR_TRANSMIT ? (uint32_t)rooms : rooms >> 32;
 }
 
 /* Commands of a doubleword: operation and options, lines - 1, SRAM line; the upper half says what

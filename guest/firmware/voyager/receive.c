@@ -10,6 +10,7 @@
  * holds up those behind it: the network delivers everything. */
 #include "firmware/voyager/receive.h"
 
+#include "firmware/voyager/block.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/parking.h"
 
@@ -19,6 +20,13 @@ static const uint64_t SOURCES = 1ul << VOYAGER_SOURCE_COMPLETION |
                                 1ul << VOYAGER_SOURCE_ACKNOWLEDGE | 1ul << VOYAGER_SOURCE_CAPTURE |
                                 1ul << VOYAGER_SOURCE_AGENT | 1ul << VOYAGER_SOURCE_RECEIVE;
 
+/* To bring one packet takes so many commands at most; of the room there is for so many packets, one
+ * is kept for a parked one. */
+enum { BRINGING_COMMANDS = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
+
+/* Buffers of block transfers' packets are freed two at a time (Section 5.3.2). */
+enum { AGGREGATED_FREES = 2, OF_A_BLOCK = 1 << 23 };
+
 static struct {
     uint64_t slots; /* of the miss queue, in SRAM */
     uint32_t mask;
@@ -26,7 +34,11 @@ static struct {
     uint16_t seen, freed;
     uint64_t held;                /* of the packet that waits */
     struct receive_queue *holder; /* its queue; NULL if none waits */
+    uint16_t limit;               /* of packets that are brought at a time */
 } arrivals;
+
+/* The holder of a packet that waits for room in the command queue. */
+static struct receive_queue crowd;
 
 /* The queues that may be given parked messages, in turn. */
 static struct {
@@ -40,6 +52,8 @@ void receive_start(void) {
     uint64_t physical = nic_load(REGISTER_VOYAGER_LIMITS) >> 16 & 0xffff;
     arrivals.slots = nic_load(REGISTER_VOYAGER_MISS) & UINT32_MAX;
     arrivals.mask = (uint32_t)nic_load(REGISTER_VOYAGER_MISS_SLOTS) - 1;
+    arrivals.limit =
+        (uint16_t)((command_room(FOR_RECEIVE) - LENDING_COMMANDS) / BRINGING_COMMANDS - 1);
     parked.staging = staging_room() + STAGING_FOR_PARKED * VOYAGER_SLOT_BYTES;
     parking_start();
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
@@ -77,28 +91,34 @@ static void hold(struct receive_queue *queue, uint64_t header) {
     arrivals.holder = queue;
     arrivals.held = header;
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES & ~(1ul << VOYAGER_SOURCE_RECEIVE));
-    give_up_draining();
 }
 
 /* A packet that cannot go to its queue now. */
 static void put_aside(struct receive_queue *queue, uint64_t packet, uint64_t header) {
     if (queue->state != STOPPED && !park(queue, packet, header) && queue->state == OPEN) {
         hold(queue, header);
+        give_up_draining();
         return;
     }
-    issue_nothing(FOR_RECEIVE); /* its buffer is freed in its turn */
-    suspend(FOR_RECEIVE, (struct operation){FREE_OTHER, 0, queue});
     arrivals.seen += 1;
+    free_seen();
 }
 
 void demultiplex(uint64_t header) {
     ENTER(ACTIVITY_DEMULTIPLEX);
     struct receive_queue *queue = &receive_queues[header >> 32 & 0xff];
     uint64_t packet = arrivals.slots + (arrivals.seen & arrivals.mask) * VOYAGER_SLOT_BYTES;
-    if (queue->state == OPEN && queue->parked == 0 && !is_full(queue)) {
-        bring(queue, packet, header);
-        suspend(FOR_RECEIVE, (struct operation){FREE_BUFFER, 0, queue});
+    if ((uint16_t)(arrivals.seen - arrivals.freed) == arrivals.limit) {
+        hold(&crowd, header);
+    } else if (header & OF_A_BLOCK) {
+        receive_block_packet(header, packet);
         arrivals.seen += 1;
+        if (arrivals.seen % AGGREGATED_FREES == 0)
+            free_seen();
+    } else if (queue->state == OPEN && queue->parked == 0 && !is_full(queue)) {
+        bring(queue, packet, header);
+        arrivals.seen += 1;
+        suspend(FOR_RECEIVE, (struct operation){FREE_BUFFER, arrivals.seen, queue});
     } else {
         put_aside(queue, packet, header);
     }
@@ -106,6 +126,15 @@ void demultiplex(uint64_t header) {
 }
 
 /* Phase 2 */
+
+/* Looks again at the packet that waits for something to change in a queue. */
+static void look_again(const struct receive_queue *queue) {
+    if (arrivals.holder != queue)
+        return;
+    arrivals.holder = NULL;
+    nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
+    demultiplex(arrivals.held);
+}
 
 /* A queue that is about to be resident may show the one word or the other. */
 static inline void show_next(struct receive_queue *queue) {
@@ -115,29 +144,32 @@ static inline void show_next(struct receive_queue *queue) {
         set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_PRODUCER, queue->shown);
 }
 
-static inline void free_oldest(void) {
-    arrivals.freed += 1;
+static inline void free_up_to(uint32_t seen) {
+    arrivals.freed = (uint16_t)seen;
     store_register(arrivals.consumer, arrivals.freed);
     if (is_draining)
         arrivals_are_freed(arrivals.freed);
+    if (arrivals.holder == &crowd)
+        look_again(&crowd);
 }
 
-uint16_t freed_arrivals(void) {
-    return arrivals.freed;
+void free_seen(void) {
+    issue_nothing(FOR_RECEIVE);
+    suspend(FOR_RECEIVE, (struct operation){FREE_OTHER, arrivals.seen, NULL});
 }
 
 void free_buffer(const struct operation *operation) {
     ENTER(ACTIVITY_FREE_BUFFER);
     struct receive_queue *queue = operation->queue;
     show_next(queue);
-    free_oldest();
+    free_up_to(operation->place);
     if (queue->is_hybrid)
         consider_receive(queue);
     LEAVE();
 }
 
-void free_other(void) {
-    free_oldest();
+void free_other(const struct operation *operation) {
+    free_up_to(operation->place);
 }
 
 /* Parked messages */
@@ -165,15 +197,6 @@ void receive_parked(struct receive_queue *queue) {
         parked.queues[parked.next++ % QUEUES] = queue;
     }
     bring_parked();
-}
-
-/* Looks again at the packet that waits for something to change in a queue. */
-static void look_again(const struct receive_queue *queue) {
-    if (arrivals.holder != queue)
-        return;
-    arrivals.holder = NULL;
-    nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
-    demultiplex(arrivals.held);
 }
 
 void show_parked(const struct operation *operation) {

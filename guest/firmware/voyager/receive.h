@@ -13,11 +13,11 @@ void demultiplex(uint64_t header);
 /* Phase 2: it is in its queue. */
 void free_buffer(const struct operation *operation);
 
-/* The buffer of a message that went elsewhere, or nowhere, is free in its turn. */
-void free_other(void);
+/* Buffers of packets that are in no queue are free in their turn. */
+void free_other(const struct operation *operation);
 
-/* The consumer of the miss queue. */
-uint16_t freed_arrivals(void);
+/* Has all packets that were looked at freed in their turn. */
+void free_seen(void);
 
 /* Phase 2 of a message that was parked. */
 void show_parked(const struct operation *operation);

@@ -11,6 +11,7 @@ enum phase {
     FREE_BUFFER,
     FREE_OTHER,
     SHOW_PARKED,
+    FREE_PLACES,
     TRANSMIT_HAS_ENTERED,
     TRANSMIT_HAS_LEFT,
     RECEIVE_IS_MAPPED,
@@ -19,7 +20,7 @@ enum phase {
 
 struct operation {
     uint32_t phase; /* enum phase */
-    uint32_t place; /* of staging room */
+    uint32_t place; /* of staging room, or up to which packet the miss queue is free then */
     void *queue;
 };
 

@@ -30,11 +30,11 @@ static struct {
 } turns;
 
 void transmit_start(void) {
-    uint64_t room = nic_load(REGISTER_VOYAGER_COMMAND_ROOM) & UINT32_MAX;
+    uint64_t room = command_room(FOR_TRANSMIT);
     staging.address = staging_room();
     destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
     staging.places = STAGING_PLACES;
-    while (staging.places * COMMANDS_OF_A_PLACE > room)
+    while (staging.places * COMMANDS_OF_A_PLACE > room / 2)
         staging.places /= 2;
 }
 

@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
 use super::registers::{
-    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, NOTHING, fault, operation as number,
+    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, NOTHING, fault, operation as number,
 };
+
+/// Bytes of a line of host memory, and of what short forms move.
+const LINE_BYTES: u64 = 32;
 
 /// The queue of the kernel agent, behind those of the firmware.
 pub const SYSTEM: usize = 2;
@@ -117,6 +120,11 @@ impl Command {
     /// Doublewords of a command that begins with this one.
     fn words(first: u64) -> usize {
         match first & 0xff {
+            number::BUS_READ | number::BUS_WRITE | number::COPY | number::TRANSMIT
+                if first & COMMAND_SHORT != 0 =>
+            {
+                1
+            }
             number::QUEUE_OUT | number::MAP_SET | number::NOTIFY => 1,
             number::BLOCK_TRANSMIT | number::APPROVE => 3,
             number::BUS_READ..=number::BUS_FLUSH => 2,
@@ -124,8 +132,34 @@ impl Command {
         }
     }
 
+    /// The operation of a command in its short form; none if it has none.
+    fn short(first: u64) -> Option<Operation> {
+        let lines = (first >> 11 & 7) + 1;
+        let (sram, bytes) = ((first >> 17 & 0x7fff) * LINE_BYTES, lines * LINE_BYTES);
+        let host = HostAddress { address: (first >> 32) * LINE_BYTES, process: None };
+        match first & 0xff {
+            number::BUS_READ => Some(Operation::BusRead { host, sram, bytes }),
+            number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes }),
+            number::COPY => {
+                Some(Operation::Copy { from: sram, to: (first >> 32 & 0x7fff) * LINE_BYTES, bytes })
+            }
+            number::TRANSMIT => Some(Operation::Transmit {
+                sram,
+                node: (first >> 32) as u16,
+                queue: (first >> 48) as u8,
+                process: (first >> 57) as u8 & 7,
+            }),
+            _ => None,
+        }
+    }
+
     fn of(words: [u64; 3]) -> Self {
         let [first, second, third] = words;
+        let is_short = first & COMMAND_SHORT != 0;
+        if let Some(operation) = is_short.then(|| Self::short(first)).flatten() {
+            let notify = (first & COMMAND_NOTIFY != 0).then_some(0);
+            return Command { operation, notify, is_ordered: first & COMMAND_ORDERED != 0 };
+        }
         let field = |shift: u32, bits: u32| first >> shift & ((1 << bits) - 1);
         let sram = field(32, 20);
         let lines = field(24, 8) * 32;
@@ -379,6 +413,25 @@ mod tests {
         commands.push(0, 0x40).expect("room");
         let host = HostAddress { address: 0x40, process: None };
         assert_eq!(first(&mut commands), Some(Operation::BusWrite { host, sram: 0x60, bytes: 76 }));
+    }
+
+    #[test]
+    fn the_short_form_of_a_command_is_one_doubleword() {
+        let sram = 0x8_0060;
+        let (node, host) = (0x1234, HostAddress { address: 0x7654_3200, process: None });
+        for (operation, upper, expected) in [
+            (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 96 }),
+            (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 96 }),
+            (number::COPY, 0x60 / 32, Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
+            (number::TRANSMIT, node | 200 << 16 | 3 << 25, {
+                Operation::Transmit { sram, node: 0x1234, queue: 200, process: 3 }
+            }),
+        ] {
+            let mut commands = Commands::new(4, 2);
+            let word = operation | COMMAND_SHORT | 2 << 11 | sram / 32 << 17 | upper << 32;
+            commands.push(0, word).expect("room");
+            assert_eq!(first(&mut commands), Some(expected));
+        }
     }
 
     #[test]
