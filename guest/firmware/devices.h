@@ -276,6 +276,12 @@
 /* Command: lines << 24; host address as BUS_READ's. */
 #define VOYAGER_BUS_FLUSH 0xful
 
+/* Command: channel << 32 | packets << 40. */
+#define VOYAGER_COUNT 0x10ul
+
+/* Of a slot that TRANSMIT sends: its packet goes to the miss queue, whatever its logical queue. */
+#define VOYAGER_HEADER_FIRMWARE 0x800000ul
+
 /* Where an eight-bit tag stands in a command. */
 #define VOYAGER_COMMAND_TAG 0x10ul
 
@@ -395,6 +401,9 @@
 
 /* load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has */
 #define REGISTER_VOYAGER_FAULT 0xb0ul
+
+/* load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's */
+#define REGISTER_VOYAGER_POLICY 0xb8ul
 
 /* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bits 8 to 15: the logical queue; bits 16 to 18: its process */
 #define REGISTER_VOYAGER_QUEUE_CONTROL 0x0ul

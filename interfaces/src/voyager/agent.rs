@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use narthex_fabrics::Rank;
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +44,8 @@ struct Opened {
 pub struct Agent {
     /// By direction and logical queue.
     opened: [Vec<Option<Opened>>; 2],
-    /// Processes whose translation tables are filled.
-    translated: u8,
+    /// The ranks of processes, in their jobs, whose translation tables are filled.
+    ranks: Vec<Option<u16>>,
     /// Ranges that processes have registered.
     registered: Vec<(u8, u64, u64)>,
     commands: VecDeque<[u64; request::COMMAND_WORDS]>,
@@ -54,10 +55,10 @@ pub struct Agent {
 
 impl Agent {
     /// An agent to which no program has spoken.
-    pub fn new(logical: u32) -> Self {
+    pub fn new(logical: u32, processes: u8) -> Self {
         Agent {
             opened: [(), ()].map(|()| vec![None; logical as usize]),
-            translated: 0,
+            ranks: vec![None; processes.into()],
             registered: Vec::new(),
             commands: VecDeque::new(),
             read: 0,
@@ -67,6 +68,11 @@ impl Agent {
     /// How many commands wait for the firmware.
     pub fn waiting(&self) -> usize {
         self.commands.len()
+    }
+
+    /// The rank of a process in its job; 0 while it has not called.
+    pub fn rank_of(&self, process: u8) -> u16 {
+        self.ranks[usize::from(process)].unwrap_or(0)
     }
 
     /// Whether a queue is open.
@@ -138,22 +144,31 @@ impl Voyager {
         Ok(0)
     }
 
-    /// A process's translation table gets all ranks of the machine: rank, and receive queue.
+    /// A process's translation table gets all ranks of its job, each with its receive queues.
     fn fill_translation(&mut self, context: &Context<'_>, process: u8) {
-        if self.state.agent.translated >> process & 1 != 0 {
+        let own = &mut self.state.agent.ranks[usize::from(process)];
+        if own.is_some() {
             return;
         }
-        self.state.agent.translated |= 1 << process;
+        let job = context.network.job();
+        *own = Some(job.rank_of(context.network.own()).0);
         let layout = &self.build.layout;
-        let ranks = u64::from(context.network.nodes().1) * u64::from(layout.processes);
         let queues = u64::from(layout.queues);
-        for destination in (0..ranks * queues).take_while(|&destination| destination < layout.destinations) {
-            let (rank, own) = (destination / queues, destination % queues);
-            let (node, there) = (rank / u64::from(layout.processes), rank % u64::from(layout.processes));
-            let logical = layout.logical(there as u8, own as u8);
-            let entry = ENTRY_VALID | node | u64::from(logical) << 16;
+        let destinations = (u64::from(job.ranks) * queues).min(layout.destinations);
+        for destination in 0..destinations {
+            let rank = Rank((destination / queues) as u16);
+            let Some((node, there)) = self.place_of(context, rank) else { continue };
+            let logical = layout.logical(there, (destination % queues) as u8);
+            let entry = ENTRY_VALID | u64::from(node) | u64::from(logical) << 16;
             self.state.sram.set_word(layout.translation(process) + destination * ENTRY_BYTES, entry);
         }
+    }
+
+    /// The node of a rank of the calling process's job, and which of its processes it is.
+    fn place_of(&self, context: &Context<'_>, rank: Rank) -> Option<(u16, u8)> {
+        let Rank(process) = context.network.job().process(rank)?;
+        let processes = u16::from(self.build.layout.processes);
+        Some((process / processes, (process % processes) as u8))
     }
 
     /// The direction and the logical queue that a request names.
@@ -266,9 +281,9 @@ impl Voyager {
         base: u64,
         slots: u16,
     ) -> Result<usize, CallError> {
-        let lent = if self.build.kind == QueueKind::Hybrid { self.build.config.hybrid_queues } else { 0 };
+        let config = &self.build.config;
         let queues = &mut self.state.queues;
-        let mut physical = lent as usize + 1..self.build.config.physical_queues as usize;
+        let mut physical = 1..(config.physical_queues - config.hybrid_queues) as usize;
         let physical =
             physical.find(|&place| queues.is_unused(direction, place)).ok_or(CallError::NoMemory)?;
         let process = self.build.layout.owner(logical);
@@ -342,28 +357,30 @@ impl Voyager {
 
     fn transfer(&mut self, context: &Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
         let [method, rank, from, to, bytes, channel, own, _] = *words;
-        let processes = u64::from(self.build.layout.processes);
-        let (node, there) = (rank / processes, rank % processes);
+        let place = u16::try_from(rank).ok().and_then(|rank| self.place_of(context, Rank(rank)));
+        let (node, there) = place.ok_or(CallError::Invalid)?;
         let each = u64::from(self.channels_of_process());
-        let known = node < context.network.nodes().1.into() && (channel < each || channel == NOTHING);
-        let ends = from.checked_add(bytes).is_some() && to.checked_add(bytes).is_some();
-        if !known || !ends || !(1..=MOST_BYTES).contains(&bytes) || method > method::FIRMWARE_SENDS {
+        let ends = |address: u64| address.checked_add(bytes).is_some_and(|end| end < 1 << 48);
+        let is_known = channel < each || channel == NOTHING;
+        if !is_known || !ends(from) || !ends(to) || !(1..=MOST_BYTES).contains(&bytes) {
             return Err(CallError::Invalid);
         }
         let acknowledge = self.told(process, own, 0)?;
-        let channel = if channel == NOTHING { NO_CHANNEL } else { (there * each + channel) as u8 };
-        let pages = from / PAGE_BYTES..=(from + bytes - 1) / PAGE_BYTES;
-        let blocks = &self.state.blocks;
-        if !pages.into_iter().all(|page| blocks.translate(process, page * PAGE_BYTES).is_some()) {
-            return Err(CallError::BadAddress);
-        }
-        if method != method::HARDWARE {
-            self.check_room()?;
-            let told = acknowledge.and_then(|acknowledge| acknowledge.queue).map_or(NOTHING, u64::from);
-            let channel = if channel == NO_CHANNEL { NOTHING } else { channel.into() };
-            let rest = [method, node | there << 16, from, to, bytes, channel, told];
-            self.state.agent.command(process, request::DMA, &rest);
-            return Ok(());
+        let channel = if channel == NOTHING { NO_CHANNEL } else { (u64::from(there) * each + channel) as u8 };
+        let frame = self.one_piece(process, from, bytes)?;
+        match method {
+            method::HARDWARE => {}
+            method::FIRMWARE | method::FIRMWARE_SENDS => {
+                self.check_room()?;
+                let frame = frame.ok_or(CallError::NoMemory)?;
+                let told = acknowledge.and_then(|acknowledge| acknowledge.queue).map_or(NOTHING, u64::from);
+                let channel = if channel == NO_CHANNEL { NOTHING } else { channel.into() };
+                let place = u64::from(node) | u64::from(there) << 16;
+                let rest = [method, place, frame, to, bytes, channel, told];
+                self.state.agent.command(process, request::DMA, &rest);
+                return Ok(());
+            }
+            _ => return Err(CallError::Invalid),
         }
         if self.state.commands.waiting_of_system() > 0 {
             return Err(CallError::Again);
@@ -371,8 +388,8 @@ impl Voyager {
         let to = BlockTransmit {
             sram: 0,
             bytes: 0,
-            node: node as u16,
-            process: there as u8,
+            node,
+            process: there,
             address: to,
             channel,
             is_chained: true,
@@ -380,6 +397,16 @@ impl Voyager {
         };
         self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
         Ok(())
+    }
+
+    /// The node's address of a range that a process has registered; none if that is in several
+    /// pieces.
+    fn one_piece(&self, process: u8, address: u64, bytes: u64) -> Result<Option<u64>, CallError> {
+        let pages = address / PAGE_BYTES..=(address + bytes - 1) / PAGE_BYTES;
+        let frames = pages.map(|page| self.state.blocks.translate(process, page * PAGE_BYTES));
+        let frames = frames.collect::<Option<Vec<u64>>>().ok_or(CallError::BadAddress)?;
+        let is_one = frames.windows(2).all(|pair| pair[1] == pair[0] + PAGE_BYTES);
+        Ok(is_one.then_some(frames[0] + address % PAGE_BYTES))
     }
 
     /// The commands of a transfer by hardware: parts of it, in both halves of the transfers'
@@ -403,7 +430,9 @@ impl Voyager {
                     ..to
                 }),
             ];
-            commands.map(|operation| self.state.commands.push_system(Command::of_system(operation)));
+            commands.into_iter().for_each(|operation| {
+                self.state.commands.push_system(Command::of_system(operation));
+            });
             done += part;
             if is_last {
                 return;

@@ -14,9 +14,7 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
-use super::registers::{
-    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, NOTHING, fault, operation as number,
-};
+use super::registers::{COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, NOTHING, operation as number};
 
 /// The queue of the kernel agent, behind those of the firmware.
 pub const SYSTEM: usize = 2;
@@ -39,7 +37,8 @@ pub struct Acknowledge {
     pub value: u32,
 }
 
-/// What a command does.
+/// What a command does; what its operands mean is in the list of the headers' comments.
+#[allow(missing_docs, reason = "the operands are those of the commands")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Operation {
     /// Host memory to SRAM.
@@ -60,6 +59,8 @@ pub enum Operation {
     BlockTransmit(BlockTransmit),
     /// A channel counter.
     CounterSet { channel: u8, count: u32, acknowledge: Acknowledge },
+    /// Packets that a channel counts.
+    Count { channel: u8, packets: u32 },
     /// A word of a physical queue's state.
     QueueSet { direction: Direction, physical: usize, offset: u64, value: u64 },
     /// A physical queue is taken away.
@@ -117,9 +118,9 @@ impl Command {
     /// Doublewords of a command that begins with this one.
     fn words(first: u64) -> usize {
         match first & 0xff {
-            number::QUEUE_OUT | number::MAP_SET | number::NOTIFY => 1,
+            number::QUEUE_OUT | number::MAP_SET | number::NOTIFY | number::COUNT => 1,
             number::BLOCK_TRANSMIT | number::APPROVE => 3,
-            number::BUS_READ..=number::BUS_FLUSH => 2,
+            number::BUS_READ..=number::COUNT => 2,
             _ => 1,
         }
     }
@@ -184,6 +185,7 @@ impl Command {
             }
             number::APPROVE => Operation::Approve { offset: second, value: third },
             number::NOTIFY => Operation::Complete,
+            number::COUNT => Operation::Count { channel: field(32, 8) as u8, packets: field(40, 16) as u32 },
             _ => Operation::Wrong,
         };
         let notify = (first & COMMAND_NOTIFY != 0).then_some((first >> 16) as u8);
@@ -345,15 +347,10 @@ impl Commands {
     }
 }
 
-/// Why an operation cannot be carried out.
-pub type Fault = u64;
-
-/// It names SRAM that is not there.
-pub const SRAM_FAULT: Fault = fault::SRAM;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::voyager::registers::fault;
 
     const NOW: Time = Time::ZERO;
 

@@ -132,7 +132,7 @@ impl Voyager {
             bus: BusUnit::new(*block_bytes),
             blocks: BlockUnits::new(config.channels, layout.processes),
             space: Space::new(config.captures, config.approvals, lines),
-            agent: Agent::new(config.logical_queues),
+            agent: Agent::new(config.logical_queues, layout.processes),
             latches: Latches::default(),
             leaving: Vec::new(),
         };

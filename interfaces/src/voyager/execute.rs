@@ -153,6 +153,10 @@ impl Voyager {
                 let due = blocks.set_channel(channel, count, acknowledge);
                 due.into_iter().for_each(|due| self.acknowledge(due));
             }
+            Operation::Count { channel, packets } if blocks.has_channel(channel) => {
+                let due = blocks.count(channel, packets);
+                due.into_iter().for_each(|due| self.acknowledge(due));
+            }
             Operation::QueueSet { direction, physical, offset, value } if has_queue(physical) => {
                 let before = *queues.queue(direction, physical);
                 let is_word = queues.set_word(direction, physical, offset, value);

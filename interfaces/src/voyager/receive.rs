@@ -11,7 +11,6 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -71,15 +70,15 @@ impl Voyager {
     /// The packet that is next: an acknowledgement, or the network's oldest one.
     fn next_label(&self, context: &Context<'_>) -> Option<Label> {
         match self.state.receive.own.front() {
-            Some(own) => Some(self.label_of(context, *own)),
+            Some(own) => Some(self.label_of(*own)),
             None => context.network.front().map(|packet| Label::of(packet.header)),
         }
     }
 
-    fn label_of(&self, context: &Context<'_>, own: Acknowledge) -> Label {
+    fn label_of(&self, own: Acknowledge) -> Label {
         let queue = own.queue.expect("it is for a program");
-        let source = self.rank_here(context, self.build.layout.owner(queue));
-        Label { is_command: false, bytes: 4, user: ACKNOWLEDGEMENT, queue, source }
+        let source = self.state.agent.rank_of(self.build.layout.owner(queue));
+        Label { bytes: 4, user: ACKNOWLEDGEMENT, queue, source, ..Label::default() }
     }
 
     /// Takes it.
@@ -123,6 +122,7 @@ impl Voyager {
         let target = match label.is_command {
             true if self.state.blocks.has_room(self.build.config.remote_commands) => Target::Dropped,
             true => Target::Held,
+            false if label.is_firmware => self.state.queues.target_of_firmware(),
             false => self.state.queues.target(label.queue),
         };
         if target == Target::Held {
@@ -182,9 +182,4 @@ impl Voyager {
             data: data.to_vec(),
         });
     }
-}
-
-/// To whom a rank's packets go: packets of all processes come to their node's first.
-pub fn rank_of_node(context: &Context<'_>, node: u16) -> Option<Rank> {
-    context.network.rank_on(node.into())
 }

@@ -54,10 +54,10 @@ pub struct Outgoing {
 impl Outgoing {
     /// Hands it over, if the network takes it.
     pub fn leave(&mut self, context: &mut Context<'_>) -> bool {
-        if !context.network.can_send(self.rank) {
+        if !context.network.can_send_to(self.rank) {
             return false;
         }
-        context.network.send_unrecorded(self.label.header(self.rank), std::mem::take(&mut self.payload));
+        context.network.send_unrecorded(self.rank, self.label.header(), std::mem::take(&mut self.payload));
         true
     }
 }
@@ -229,7 +229,9 @@ impl Voyager {
                     return None;
                 }
                 let entry = u64::from(node) | u64::from(queue) << 16;
-                Some(self.outgoing(context, slot, entry, process))
+                let mut outgoing = self.outgoing(context, slot, entry, process);
+                outgoing.label.is_firmware = self.state.sram.word(slot) >> 23 & 1 != 0;
+                Some(outgoing)
             }
         }
     }
@@ -240,19 +242,15 @@ impl Voyager {
         let bytes = (header >> 16 & 0x7f) as u8;
         let label = Label {
             is_command: false,
+            is_firmware: false,
             bytes,
             user: (header >> 24) as u8,
             queue: (entry >> 16) as u8,
-            source: self.rank_here(context, process),
+            source: self.state.agent.rank_of(process),
         };
         let rank = context.network.rank_on(entry & 0xffff).expect("it has been checked");
         let payload = self.state.sram.bytes(slot + SLOT_HEADER_BYTES, bytes.into()).to_vec();
         Outgoing { rank, label, payload }
-    }
-
-    /// The rank of a process of this node.
-    pub(super) fn rank_here(&self, context: &Context<'_>, process: u8) -> u16 {
-        context.network.nodes().0 * u16::from(self.build.layout.processes) + u16::from(process)
     }
 }
 
