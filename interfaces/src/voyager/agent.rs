@@ -37,6 +37,8 @@ struct Opened {
     buffer: u64,
     bytes: u64,
     physical: Option<usize>,
+    /// It was opened before its program asks for it.
+    is_prepared: bool,
 }
 
 /// The kernel agent of a node.
@@ -198,12 +200,40 @@ impl Voyager {
             return Err(CallError::Invalid);
         }
         self.check_room()?;
-        let place = usize::from(logical);
-        if self.state.agent.opened[direction as usize][place].is_some() {
-            return Err(CallError::Busy);
-        }
         let bytes = slots * SLOT_BYTES;
-        let shadow = self.build.layout.shadow(direction, logical);
+        let before = self.state.agent.opened[direction as usize][usize::from(logical)];
+        let at = match before {
+            Some(Opened {
+                is_prepared: true, kind: QueueKind::Resident, buffer, bytes: prepared, ..
+            }) if kind == QueueKind::Resident && prepared == bytes => {
+                let queues = &mut self.state.agent.opened[direction as usize];
+                queues[usize::from(logical)] = before.map(|own| Opened { is_prepared: false, ..own });
+                buffer
+            }
+            Some(_) => return Err(CallError::Busy),
+            None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
+        };
+        let layout = &self.build.layout;
+        words[5] = logical.into();
+        words[6] = layout.window(direction, logical);
+        words[7] = match kind {
+            QueueKind::NonResident => buffer,
+            _ => layout.cachable_buffers(process).start + (at - layout.buffers_of(process).start),
+        };
+        Ok(())
+    }
+
+    /// Opens a queue that is not open: where its buffer is.
+    fn open_anew(
+        &mut self,
+        direction: Direction,
+        logical: u8,
+        kind: QueueKind,
+        (buffer, bytes): (u64, u64),
+        system: &mut dyn OperatingSystem,
+    ) -> Result<u64, CallError> {
+        let process = self.build.layout.owner(logical);
+        let slots = bytes / SLOT_BYTES;
         let (at, physical) = match kind {
             QueueKind::NonResident => (self.pin_buffer(buffer, bytes, system)?, None),
             QueueKind::Hybrid => (self.allocate(process, bytes)?, None),
@@ -212,22 +242,45 @@ impl Voyager {
                 (at, Some(self.take_physical(direction, logical, at, slots as u16)?))
             }
         };
+        let shadow = self.build.layout.shadow(direction, logical);
         for (word, value) in [0, 0, QUEUE_CLOSED].into_iter().enumerate() {
             self.state.sram.set_word(shadow + word as u64 * 8, value);
         }
         if physical.is_none() {
-            let about = is_receive | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
+            let about = direction as u64 | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
             self.state.agent.command(process, request::OPEN, &[about, at]);
         }
         let is_pinned = kind == QueueKind::NonResident;
-        let opened = Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical };
-        self.state.agent.opened[direction as usize][place] = Some(opened);
-        let own_buffers = self.build.layout.buffers_of(process).start;
-        let seen = self.build.layout.cachable_buffers(process).start + at.wrapping_sub(own_buffers);
-        words[5] = logical.into();
-        words[6] = self.build.layout.window(direction, logical);
-        words[7] = if is_pinned { buffer } else { seen };
-        Ok(())
+        let opened =
+            Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical, is_prepared: false };
+        self.state.agent.opened[direction as usize][usize::from(logical)] = Some(opened);
+        Ok(at)
+    }
+
+    /// Where the library's queues are resident, a process's first receive queue is there before
+    /// the process has asked for it, as if a launcher of jobs had opened it: others may have
+    /// started already and send to it.
+    pub(super) fn prepare(&mut self) {
+        if self.build.kind != QueueKind::Resident {
+            return;
+        }
+        let slots = self.build.config.slots;
+        for process in 0..self.build.layout.processes {
+            let logical = self.build.layout.logical(process, 0);
+            let bytes = u64::from(slots) * SLOT_BYTES;
+            let Ok(at) = self.allocate(process, bytes) else { return };
+            let Ok(physical) = self.take_physical(Direction::Receive, logical, at, slots as u16) else {
+                return;
+            };
+            let opened = Opened {
+                kind: QueueKind::Resident,
+                buffer: at,
+                bytes,
+                physical: Some(physical),
+                is_prepared: true,
+            };
+            self.state.agent.opened[Direction::Receive as usize][usize::from(logical)] = Some(opened);
+        }
     }
 
     /// Pins the buffer of a non-resident queue, which has one address of the node.

@@ -14,7 +14,12 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
-use super::registers::{COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, NOTHING, operation as number};
+use super::registers::{
+    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, NOTHING, operation as number,
+};
+
+/// Bytes of a line of host memory, and of what short forms move.
+const LINE_BYTES: u64 = 32;
 
 /// The queue of the kernel agent, behind those of the firmware.
 pub const SYSTEM: usize = 2;
@@ -59,6 +64,10 @@ pub enum Operation {
     BlockTransmit(BlockTransmit),
     /// A channel counter.
     CounterSet { channel: u8, count: u32, acknowledge: Acknowledge },
+    /// Lines to the network, as a packet of a block transfer.
+    Packet { sram: u64, node: u16, process: u8, sender: u8 },
+    /// A message to a receive queue of this node.
+    Tell(Acknowledge),
     /// Packets that a channel counts.
     Count { channel: u8, packets: u32 },
     /// A word of a physical queue's state.
@@ -118,15 +127,49 @@ impl Command {
     /// Doublewords of a command that begins with this one.
     fn words(first: u64) -> usize {
         match first & 0xff {
-            number::QUEUE_OUT | number::MAP_SET | number::NOTIFY | number::COUNT => 1,
+            number::BUS_READ | number::BUS_WRITE | number::COPY | number::TRANSMIT
+                if first & COMMAND_SHORT != 0 =>
+            {
+                1
+            }
             number::BLOCK_TRANSMIT | number::APPROVE => 3,
-            number::BUS_READ..=number::COUNT => 2,
+            number::BUS_READ..=number::BUS_FLUSH
+                if !matches!(first & 0xff, number::QUEUE_OUT | number::MAP_SET | number::NOTIFY) =>
+            {
+                2
+            }
             _ => 1,
+        }
+    }
+
+    /// The operation of a command in its short form; none if it has none.
+    fn short(first: u64) -> Option<Operation> {
+        let lines = (first >> 11 & 7) + 1;
+        let (sram, bytes) = ((first >> 17 & 0x7fff) * LINE_BYTES, lines * LINE_BYTES);
+        let host = HostAddress { address: (first >> 32) * LINE_BYTES, process: None };
+        match first & 0xff {
+            number::BUS_READ => Some(Operation::BusRead { host, sram, bytes }),
+            number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes }),
+            number::COPY => {
+                Some(Operation::Copy { from: sram, to: (first >> 32 & 0x7fff) * LINE_BYTES, bytes })
+            }
+            number::TRANSMIT => Some(Operation::Transmit {
+                sram,
+                node: (first >> 32) as u16,
+                queue: (first >> 48) as u8,
+                process: (first >> 57) as u8 & 7,
+            }),
+            _ => None,
         }
     }
 
     fn of(words: [u64; 3]) -> Self {
         let [first, second, third] = words;
+        let is_short = first & COMMAND_SHORT != 0;
+        if let Some(operation) = is_short.then(|| Self::short(first)).flatten() {
+            let notify = (first & COMMAND_NOTIFY != 0).then_some(0);
+            return Command { operation, notify, is_ordered: first & COMMAND_ORDERED != 0 };
+        }
         let field = |shift: u32, bits: u32| first >> shift & ((1 << bits) - 1);
         let sram = field(32, 20);
         let lines = field(24, 8) * 32;
@@ -186,6 +229,16 @@ impl Command {
             number::APPROVE => Operation::Approve { offset: second, value: third },
             number::NOTIFY => Operation::Complete,
             number::COUNT => Operation::Count { channel: field(32, 8) as u8, packets: field(40, 16) as u32 },
+            number::PACKET => Operation::Packet {
+                sram: (first >> 17 & 0x7fff) * LINE_BYTES,
+                node: (first >> 32) as u16,
+                process: (first >> 48) as u8 & 7,
+                sender: (first >> 57) as u8 & 7,
+            },
+            number::TELL => {
+                let queue = Some(field(32, 8) as u8);
+                Operation::Tell(Acknowledge { queue, value: (first >> 40) as u32 })
+            }
             _ => Operation::Wrong,
         };
         let notify = (first & COMMAND_NOTIFY != 0).then_some((first >> 16) as u8);
@@ -376,6 +429,25 @@ mod tests {
         commands.push(0, 0x40).expect("room");
         let host = HostAddress { address: 0x40, process: None };
         assert_eq!(first(&mut commands), Some(Operation::BusWrite { host, sram: 0x60, bytes: 76 }));
+    }
+
+    #[test]
+    fn the_short_form_of_a_command_is_one_doubleword() {
+        let sram = 0x8_0060;
+        let (node, host) = (0x1234, HostAddress { address: 0x7654_3200, process: None });
+        for (operation, upper, expected) in [
+            (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 96 }),
+            (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 96 }),
+            (number::COPY, 0x60 / 32, Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
+            (number::TRANSMIT, node | 200 << 16 | 3 << 25, {
+                Operation::Transmit { sram, node: 0x1234, queue: 200, process: 3 }
+            }),
+        ] {
+            let mut commands = Commands::new(4, 2);
+            let word = operation | COMMAND_SHORT | 2 << 11 | sram / 32 << 17 | upper << 32;
+            commands.push(0, word).expect("room");
+            assert_eq!(first(&mut commands), Some(expected));
+        }
     }
 
     #[test]

@@ -136,7 +136,9 @@ impl Voyager {
             latches: Latches::default(),
             leaving: Vec::new(),
         };
-        Voyager { build, state, statistics: Statistics::default() }
+        let mut device = Voyager { build, state, statistics: Statistics::default() };
+        device.prepare();
+        device
     }
 
     /// Lets all units go on as far as they can now.

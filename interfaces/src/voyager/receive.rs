@@ -26,6 +26,10 @@ use crate::half::Context;
 /// The user's byte of an acknowledgement.
 pub const ACKNOWLEDGEMENT: u8 = 255;
 
+/// Where a packet of a block transfer has its address in a slot of the miss queue, so that its
+/// data begin with a line.
+const BLOCK_ADDRESS: usize = 24;
+
 /// What the unit is at.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Work {
@@ -165,6 +169,9 @@ impl Voyager {
         let sram = &mut self.state.sram;
         let mut bytes = Vec::with_capacity(SLOT_BYTES as usize);
         bytes.extend(label.slot_header().to_le_bytes());
+        if label.is_firmware {
+            bytes.resize(BLOCK_ADDRESS, 0);
+        }
         bytes.extend(payload);
         sram.write(slot, &bytes);
         if let Some(header) = header {

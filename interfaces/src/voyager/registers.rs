@@ -226,6 +226,10 @@ pub mod operation {
     pub const BUS_FLUSH: u64 = 15;
     /// A channel counts packets that firmware has received.
     pub const COUNT: u64 = 16;
+    /// Sends a packet of a block transfer.
+    pub const PACKET: u64 = 17;
+    /// Tells a program that its block has left.
+    pub const TELL: u64 = 18;
 }
 
 /// A command's completion is pushed to the completion queue.
@@ -234,6 +238,10 @@ pub const COMMAND_NOTIFY: u64 = 1 << 8;
 pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
+/// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: lines - 1 in bits 11 to 13, the
+/// SRAM address's line in bits 17 to 31, and above them the node address's line, the line to
+/// copy to, or what TRANSMIT has in its second doubleword (the process from bit 57 on).
+pub const COMMAND_SHORT: u64 = 1 << 10;
 
 /// Why a command failed, as FAULT shows it and a completion in its upper half.
 pub mod fault {
@@ -436,9 +444,29 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     ("VOYAGER_BUS_FLUSH", operation::BUS_FLUSH, "Command: lines << 24; host address as BUS_READ's."),
     ("VOYAGER_COUNT", operation::COUNT, "Command: channel << 32 | packets << 40."),
     (
-        "VOYAGER_HEADER_FIRMWARE",
+        "VOYAGER_PACKET",
+        operation::PACKET,
+        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data.",
+    ),
+    (
+        "VOYAGER_PACKET_CHANNEL",
+        8,
+        "PACKET's second doubleword: bytes of data, and here the channel (255: none).",
+    ),
+    (
+        "VOYAGER_PACKET_TO_FIRMWARE",
+        1 << 16,
+        "PACKET's second doubleword: it goes to the miss queue, not to the remote command queue.",
+    ),
+    (
+        "VOYAGER_HEADER_PACKET",
         1 << 23,
-        "Of a slot that TRANSMIT sends: its packet goes to the miss queue, whatever its logical queue.",
+        "A miss queue's header: such a packet. Bytes of data in bits 16 to 22, channel in bits 24 to 31, process in bits 32 to 39; its address is in bytes 24 to 31 of its slot, its data from byte 32 on.",
+    ),
+    (
+        "VOYAGER_TELL",
+        operation::TELL,
+        "Command: logical receive queue << 32 | value << 40; a message as acknowledgements are.",
     ),
     ("VOYAGER_COMMAND_TAG", 16, "Where an eight-bit tag stands in a command."),
     ("VOYAGER_FAULT_OPERAND", fault::OPERAND, "A command without sense."),

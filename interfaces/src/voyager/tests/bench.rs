@@ -101,6 +101,11 @@ impl Bench {
 
     /// Two nodes of two processes, with parameters that differ from the model's sample.
     pub fn with(settings: &[(&str, Value)]) -> Self {
+        Bench::of_kind(QueueKind::NonResident, settings)
+    }
+
+    /// The same, where the library's queues are of this kind.
+    pub fn of_kind(kind: QueueKind, settings: &[(&str, Value)]) -> Self {
         let mut section = (MODEL.sample)();
         section["clock"] = json!("100MHz");
         for (key, value) in settings {
@@ -115,7 +120,7 @@ impl Bench {
         let flow = flow_control::Config::None(flow_control::none::Config {});
         let node = |number| Node {
             device: Voyager::new(Build {
-                kind: QueueKind::Resident,
+                kind,
                 config: config.clone(),
                 layout: layout.clone(),
                 block_bytes: 32,

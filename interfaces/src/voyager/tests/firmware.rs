@@ -215,3 +215,45 @@ fn what_firmware_does_wrong_at_a_register_is_told() {
     }
     assert!(bench.firmware_load(0, VOYAGER_REGISTERS + 0xff8).is_err());
 }
+
+#[test]
+fn a_packet_that_firmware_makes_goes_to_memory_or_to_the_miss_queue() {
+    for to_firmware in [0, VOYAGER_TO_FIRMWARE] {
+        let mut bench = Bench::new();
+        bench.call(1, 1, request::DMA_REGISTER, &[0x6000, 0x1000]).expect("it is pinned");
+        let staging = register(&mut bench, 0, FREE_A) & 0xffff_ffff;
+        let staging = staging.next_multiple_of(32);
+        let sram = VOYAGER_SRAM_UNCACHED + staging;
+        let lines = [(0, 0x6020), (8, 24 | 9 << 8 | to_firmware), (32, 0x1111), (48, 0x3333)];
+        for (offset, word) in lines {
+            bench.firmware_store(0, sram + offset, word).expect("SRAM");
+        }
+        command(&mut bench, 0, &[operation::PACKET | staging / 32 << 17 | 1 << 32 | 1 << 48]);
+        bench.run_to(100);
+        if to_firmware == 0 {
+            let expected = [0x1111u64, 0, 0x3333].map(u64::to_le_bytes).concat();
+            assert_eq!(bench.memory(1).at(FRAMES + 0x6020, 24), expected);
+        } else {
+            let header = 24 << 16 | 1 << 23 | 9 << 24 | 1 << 32;
+            assert_eq!(poll(&mut bench, 1), (u64::from(SOURCE_RECEIVE) | 1 << 32, header));
+            let slot = VOYAGER_SRAM_UNCACHED + (register(&mut bench, 1, MISS) & 0xffff_ffff);
+            let words = [24, 32, 48].map(|offset| bench.firmware_load(1, slot + offset).expect("SRAM"));
+            assert_eq!(words, [0x6020, 0x1111, 0x3333]);
+        }
+    }
+}
+
+/// As the C header's VOYAGER_PACKET_TO_FIRMWARE.
+const VOYAGER_TO_FIRMWARE: u64 = 1 << 16;
+
+#[test]
+fn firmware_counts_for_a_channel_and_tells_a_program() {
+    let mut bench = Bench::new();
+    let queue = open(&mut bench, (0, 0), true, QueueKind::Resident, 0);
+    bench.call(0, 0, request::CHANNEL_SET, &[1, 3, 0, 5]).expect("a channel");
+    command(&mut bench, 0, &[operation::COUNT | 1 << 32 | 2 << 40, operation::COUNT | 1 << 32 | 1 << 40]);
+    command(&mut bench, 0, &[operation::TELL | queue.logical << 32 | 6 << 40]);
+    bench.run_to(100);
+    assert_eq!(bench.load(0, queue.window + POINTER_PRODUCER), 2);
+    assert_eq!([0, 96].map(|slot| read(&mut bench, 0, queue.buffer + slot).1), [5, 6]);
+}

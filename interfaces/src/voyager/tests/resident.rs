@@ -118,3 +118,16 @@ fn there_are_as_many_resident_queues_as_the_firmware_leaves() {
     let given = [1, RESIDENT.number(), 4, 1, 0];
     assert!(bench.call(0, 0, request::OPEN, &given).is_err());
 }
+
+#[test]
+fn a_process_finds_what_came_before_it_opened_its_first_resident_queue() {
+    let mut bench = Bench::of_kind(RESIDENT, &[("physical_queues", 8.into())]);
+    let from = open(&mut bench, (0, 0), false, RESIDENT, 0);
+    write(&mut bench, 0, from.buffer, 3 * 8, &[6; 4]);
+    bench.store(0, from.window, 1);
+    bench.run_to(100);
+    let to = open(&mut bench, (1, 1), true, RESIDENT, 0);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 1);
+    assert_eq!(read(&mut bench, 1, to.buffer).1, 0x0606_0606);
+    assert!(bench.call(1, 1, request::OPEN, &[1, RESIDENT.number(), 4, 0, 0]).is_err(), "it is open");
+}
