@@ -405,10 +405,11 @@ impl ProcessPort<'_> {
     }
 
     /// Sends a packet of a device, to a process of whatever job: it is no message of the
-    /// library, and its size is not counted. `can_send_to` has said yes.
-    pub fn send_unrecorded(&mut self, process: Rank, payload: Vec<u8>) {
+    /// library, its header is the device's own, and its size is not counted. `can_send_to` has
+    /// said yes.
+    pub fn send_unrecorded(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
         self.port.last_sender = self.process();
-        self.port.emit(self.own, process, Header::default(), payload);
+        self.port.emit(self.own, process, header, payload);
     }
 
     /// This process's node, and how many nodes there are.

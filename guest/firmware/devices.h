@@ -276,6 +276,24 @@
 /* Command: lines << 24; host address as BUS_READ's. */
 #define VOYAGER_BUS_FLUSH 0xful
 
+/* Command: channel << 32 | packets << 40. */
+#define VOYAGER_COUNT 0x10ul
+
+/* Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data. */
+#define VOYAGER_PACKET 0x11ul
+
+/* PACKET's second doubleword: bytes of data, and here the channel (255: none). */
+#define VOYAGER_PACKET_CHANNEL 0x8ul
+
+/* PACKET's second doubleword: it goes to the miss queue, not to the remote command queue. */
+#define VOYAGER_PACKET_TO_FIRMWARE 0x10000ul
+
+/* A miss queue's header: such a packet. Bytes of data in bits 16 to 22, channel in bits 24 to 31, process in bits 32 to 39; its address is in bytes 24 to 31 of its slot, its data from byte 32 on. */
+#define VOYAGER_HEADER_PACKET 0x800000ul
+
+/* Command: logical receive queue << 32 | value << 40; a message as acknowledgements are. */
+#define VOYAGER_TELL 0x12ul
+
 /* Where an eight-bit tag stands in a command. */
 #define VOYAGER_COMMAND_TAG 0x10ul
 
@@ -395,6 +413,9 @@
 
 /* load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has */
 #define REGISTER_VOYAGER_FAULT 0xb0ul
+
+/* load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's */
+#define REGISTER_VOYAGER_POLICY 0xb8ul
 
 /* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bits 8 to 15: the logical queue; bits 16 to 18: its process */
 #define REGISTER_VOYAGER_QUEUE_CONTROL 0x0ul

@@ -121,6 +121,7 @@ pub static MODEL: Model = Model {
             "logical_queues": 16,
             "physical_queues": 4,
             "hybrid_queues": 2,
+            "hybrid_policy": "least-recently-used",
             "slots": 4,
             "miss_slots": 4,
             "destinations": 64,

@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::Rank;
+use narthex_fabrics::{Header, Rank};
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -176,7 +176,7 @@ impl NetworkSide {
     fn go_on(&mut self, context: &mut Context<'_>) {
         let network = &mut context.network;
         if let Some((rank, packet)) = self.held.take_if(|(rank, _)| network.can_send_to(*rank)) {
-            network.send_unrecorded(rank, packet);
+            network.send_unrecorded(rank, Header::default(), packet);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use narthex_fabrics::Rank;
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ struct Opened {
     buffer: u64,
     bytes: u64,
     physical: Option<usize>,
+    /// It was opened before its program asks for it.
+    is_prepared: bool,
 }
 
 /// The kernel agent of a node.
@@ -43,8 +46,8 @@ struct Opened {
 pub struct Agent {
     /// By direction and logical queue.
     opened: [Vec<Option<Opened>>; 2],
-    /// Processes whose translation tables are filled.
-    translated: u8,
+    /// The ranks of processes, in their jobs, whose translation tables are filled.
+    ranks: Vec<Option<u16>>,
     /// Ranges that processes have registered.
     registered: Vec<(u8, u64, u64)>,
     commands: VecDeque<[u64; request::COMMAND_WORDS]>,
@@ -54,10 +57,10 @@ pub struct Agent {
 
 impl Agent {
     /// An agent to which no program has spoken.
-    pub fn new(logical: u32) -> Self {
+    pub fn new(logical: u32, processes: u8) -> Self {
         Agent {
             opened: [(), ()].map(|()| vec![None; logical as usize]),
-            translated: 0,
+            ranks: vec![None; processes.into()],
             registered: Vec::new(),
             commands: VecDeque::new(),
             read: 0,
@@ -67,6 +70,11 @@ impl Agent {
     /// How many commands wait for the firmware.
     pub fn waiting(&self) -> usize {
         self.commands.len()
+    }
+
+    /// The rank of a process in its job; 0 while it has not called.
+    pub fn rank_of(&self, process: u8) -> u16 {
+        self.ranks[usize::from(process)].unwrap_or(0)
     }
 
     /// Whether a queue is open.
@@ -138,22 +146,31 @@ impl Voyager {
         Ok(0)
     }
 
-    /// A process's translation table gets all ranks of the machine: rank, and receive queue.
+    /// A process's translation table gets all ranks of its job, each with its receive queues.
     fn fill_translation(&mut self, context: &Context<'_>, process: u8) {
-        if self.state.agent.translated >> process & 1 != 0 {
+        let own = &mut self.state.agent.ranks[usize::from(process)];
+        if own.is_some() {
             return;
         }
-        self.state.agent.translated |= 1 << process;
+        let job = context.network.job();
+        *own = Some(job.rank_of(context.network.own()).0);
         let layout = &self.build.layout;
-        let ranks = u64::from(context.network.nodes().1) * u64::from(layout.processes);
         let queues = u64::from(layout.queues);
-        for destination in (0..ranks * queues).take_while(|&destination| destination < layout.destinations) {
-            let (rank, own) = (destination / queues, destination % queues);
-            let (node, there) = (rank / u64::from(layout.processes), rank % u64::from(layout.processes));
-            let logical = layout.logical(there as u8, own as u8);
-            let entry = ENTRY_VALID | node | u64::from(logical) << 16;
+        let destinations = (u64::from(job.ranks) * queues).min(layout.destinations);
+        for destination in 0..destinations {
+            let rank = Rank((destination / queues) as u16);
+            let Some((node, there)) = self.place_of(context, rank) else { continue };
+            let logical = layout.logical(there, (destination % queues) as u8);
+            let entry = ENTRY_VALID | u64::from(node) | u64::from(logical) << 16;
             self.state.sram.set_word(layout.translation(process) + destination * ENTRY_BYTES, entry);
         }
+    }
+
+    /// The node of a rank of the calling process's job, and which of its processes it is.
+    fn place_of(&self, context: &Context<'_>, rank: Rank) -> Option<(u16, u8)> {
+        let Rank(process) = context.network.job().process(rank)?;
+        let processes = u16::from(self.build.layout.processes);
+        Some((process / processes, (process % processes) as u8))
     }
 
     /// The direction and the logical queue that a request names.
@@ -183,12 +200,40 @@ impl Voyager {
             return Err(CallError::Invalid);
         }
         self.check_room()?;
-        let place = usize::from(logical);
-        if self.state.agent.opened[direction as usize][place].is_some() {
-            return Err(CallError::Busy);
-        }
         let bytes = slots * SLOT_BYTES;
-        let shadow = self.build.layout.shadow(direction, logical);
+        let before = self.state.agent.opened[direction as usize][usize::from(logical)];
+        let at = match before {
+            Some(Opened {
+                is_prepared: true, kind: QueueKind::Resident, buffer, bytes: prepared, ..
+            }) if kind == QueueKind::Resident && prepared == bytes => {
+                let queues = &mut self.state.agent.opened[direction as usize];
+                queues[usize::from(logical)] = before.map(|own| Opened { is_prepared: false, ..own });
+                buffer
+            }
+            Some(_) => return Err(CallError::Busy),
+            None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
+        };
+        let layout = &self.build.layout;
+        words[5] = logical.into();
+        words[6] = layout.window(direction, logical);
+        words[7] = match kind {
+            QueueKind::NonResident => buffer,
+            _ => layout.cachable_buffers(process).start + (at - layout.buffers_of(process).start),
+        };
+        Ok(())
+    }
+
+    /// Opens a queue that is not open: where its buffer is.
+    fn open_anew(
+        &mut self,
+        direction: Direction,
+        logical: u8,
+        kind: QueueKind,
+        (buffer, bytes): (u64, u64),
+        system: &mut dyn OperatingSystem,
+    ) -> Result<u64, CallError> {
+        let process = self.build.layout.owner(logical);
+        let slots = bytes / SLOT_BYTES;
         let (at, physical) = match kind {
             QueueKind::NonResident => (self.pin_buffer(buffer, bytes, system)?, None),
             QueueKind::Hybrid => (self.allocate(process, bytes)?, None),
@@ -197,22 +242,45 @@ impl Voyager {
                 (at, Some(self.take_physical(direction, logical, at, slots as u16)?))
             }
         };
+        let shadow = self.build.layout.shadow(direction, logical);
         for (word, value) in [0, 0, QUEUE_CLOSED].into_iter().enumerate() {
             self.state.sram.set_word(shadow + word as u64 * 8, value);
         }
         if physical.is_none() {
-            let about = is_receive | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
+            let about = direction as u64 | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
             self.state.agent.command(process, request::OPEN, &[about, at]);
         }
         let is_pinned = kind == QueueKind::NonResident;
-        let opened = Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical };
-        self.state.agent.opened[direction as usize][place] = Some(opened);
-        let own_buffers = self.build.layout.buffers_of(process).start;
-        let seen = self.build.layout.cachable_buffers(process).start + at.wrapping_sub(own_buffers);
-        words[5] = logical.into();
-        words[6] = self.build.layout.window(direction, logical);
-        words[7] = if is_pinned { buffer } else { seen };
-        Ok(())
+        let opened =
+            Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical, is_prepared: false };
+        self.state.agent.opened[direction as usize][usize::from(logical)] = Some(opened);
+        Ok(at)
+    }
+
+    /// Where the library's queues are resident, a process's first receive queue is there before
+    /// the process has asked for it, as if a launcher of jobs had opened it: others may have
+    /// started already and send to it.
+    pub(super) fn prepare(&mut self) {
+        if self.build.kind != QueueKind::Resident {
+            return;
+        }
+        let slots = self.build.config.slots;
+        for process in 0..self.build.layout.processes {
+            let logical = self.build.layout.logical(process, 0);
+            let bytes = u64::from(slots) * SLOT_BYTES;
+            let Ok(at) = self.allocate(process, bytes) else { return };
+            let Ok(physical) = self.take_physical(Direction::Receive, logical, at, slots as u16) else {
+                return;
+            };
+            let opened = Opened {
+                kind: QueueKind::Resident,
+                buffer: at,
+                bytes,
+                physical: Some(physical),
+                is_prepared: true,
+            };
+            self.state.agent.opened[Direction::Receive as usize][usize::from(logical)] = Some(opened);
+        }
     }
 
     /// Pins the buffer of a non-resident queue, which has one address of the node.
@@ -266,9 +334,9 @@ impl Voyager {
         base: u64,
         slots: u16,
     ) -> Result<usize, CallError> {
-        let lent = if self.build.kind == QueueKind::Hybrid { self.build.config.hybrid_queues } else { 0 };
+        let config = &self.build.config;
         let queues = &mut self.state.queues;
-        let mut physical = lent as usize + 1..self.build.config.physical_queues as usize;
+        let mut physical = 1..(config.physical_queues - config.hybrid_queues) as usize;
         let physical =
             physical.find(|&place| queues.is_unused(direction, place)).ok_or(CallError::NoMemory)?;
         let process = self.build.layout.owner(logical);
@@ -342,28 +410,30 @@ impl Voyager {
 
     fn transfer(&mut self, context: &Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
         let [method, rank, from, to, bytes, channel, own, _] = *words;
-        let processes = u64::from(self.build.layout.processes);
-        let (node, there) = (rank / processes, rank % processes);
+        let place = u16::try_from(rank).ok().and_then(|rank| self.place_of(context, Rank(rank)));
+        let (node, there) = place.ok_or(CallError::Invalid)?;
         let each = u64::from(self.channels_of_process());
-        let known = node < context.network.nodes().1.into() && (channel < each || channel == NOTHING);
-        let ends = from.checked_add(bytes).is_some() && to.checked_add(bytes).is_some();
-        if !known || !ends || !(1..=MOST_BYTES).contains(&bytes) || method > method::FIRMWARE_SENDS {
+        let ends = |address: u64| address.checked_add(bytes).is_some_and(|end| end < 1 << 48);
+        let is_known = channel < each || channel == NOTHING;
+        if !is_known || !ends(from) || !ends(to) || !(1..=MOST_BYTES).contains(&bytes) {
             return Err(CallError::Invalid);
         }
         let acknowledge = self.told(process, own, 0)?;
-        let channel = if channel == NOTHING { NO_CHANNEL } else { (there * each + channel) as u8 };
-        let pages = from / PAGE_BYTES..=(from + bytes - 1) / PAGE_BYTES;
-        let blocks = &self.state.blocks;
-        if !pages.into_iter().all(|page| blocks.translate(process, page * PAGE_BYTES).is_some()) {
-            return Err(CallError::BadAddress);
-        }
-        if method != method::HARDWARE {
-            self.check_room()?;
-            let told = acknowledge.and_then(|acknowledge| acknowledge.queue).map_or(NOTHING, u64::from);
-            let channel = if channel == NO_CHANNEL { NOTHING } else { channel.into() };
-            let rest = [method, node | there << 16, from, to, bytes, channel, told];
-            self.state.agent.command(process, request::DMA, &rest);
-            return Ok(());
+        let channel = if channel == NOTHING { NO_CHANNEL } else { (u64::from(there) * each + channel) as u8 };
+        let frame = self.one_piece(process, from, bytes)?;
+        match method {
+            method::HARDWARE => {}
+            method::FIRMWARE | method::FIRMWARE_SENDS => {
+                self.check_room()?;
+                let frame = frame.ok_or(CallError::NoMemory)?;
+                let told = acknowledge.and_then(|acknowledge| acknowledge.queue).map_or(NOTHING, u64::from);
+                let channel = if channel == NO_CHANNEL { NOTHING } else { channel.into() };
+                let place = u64::from(node) | u64::from(there) << 16;
+                let rest = [method, place, frame, to, bytes, channel, told];
+                self.state.agent.command(process, request::DMA, &rest);
+                return Ok(());
+            }
+            _ => return Err(CallError::Invalid),
         }
         if self.state.commands.waiting_of_system() > 0 {
             return Err(CallError::Again);
@@ -371,8 +441,8 @@ impl Voyager {
         let to = BlockTransmit {
             sram: 0,
             bytes: 0,
-            node: node as u16,
-            process: there as u8,
+            node,
+            process: there,
             address: to,
             channel,
             is_chained: true,
@@ -380,6 +450,16 @@ impl Voyager {
         };
         self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
         Ok(())
+    }
+
+    /// The node's address of a range that a process has registered; none if that is in several
+    /// pieces.
+    fn one_piece(&self, process: u8, address: u64, bytes: u64) -> Result<Option<u64>, CallError> {
+        let pages = address / PAGE_BYTES..=(address + bytes - 1) / PAGE_BYTES;
+        let frames = pages.map(|page| self.state.blocks.translate(process, page * PAGE_BYTES));
+        let frames = frames.collect::<Option<Vec<u64>>>().ok_or(CallError::BadAddress)?;
+        let is_one = frames.windows(2).all(|pair| pair[1] == pair[0] + PAGE_BYTES);
+        Ok(is_one.then_some(frames[0] + address % PAGE_BYTES))
     }
 
     /// The commands of a transfer by hardware: parts of it, in both halves of the transfers'
@@ -403,7 +483,9 @@ impl Voyager {
                     ..to
                 }),
             ];
-            commands.map(|operation| self.state.commands.push_system(Command::of_system(operation)));
+            commands.into_iter().for_each(|operation| {
+                self.state.commands.push_system(Command::of_system(operation));
+            });
             done += part;
             if is_last {
                 return;

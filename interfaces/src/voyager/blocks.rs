@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use super::bus_unit::{self, Job, Moves};
 use super::commands::{Acknowledge, BlockTransmit, HostAddress, Issuer};
 use super::device::Voyager;
-use super::receive::rank_of_node;
 use super::registers::{BLOCK_PACKET_BYTES, NOTHING, fault};
 use super::transmit::Outgoing;
 use super::wire::{ADDRESS_BYTES, Label};
@@ -159,9 +158,9 @@ impl BlockUnits {
         usize::from(channel) < self.channels.len()
     }
 
-    /// A packet is in memory; what becomes due.
-    fn count(&mut self, channel: u8) -> Option<Acknowledge> {
-        self.channels.get_mut(usize::from(channel))?.count -= 1;
+    /// Packets are in memory; what becomes due.
+    pub fn count(&mut self, channel: u8, packets: u32) -> Option<Acknowledge> {
+        self.channels.get_mut(usize::from(channel))?.count -= i64::from(packets);
         self.due(channel)
     }
 
@@ -256,7 +255,7 @@ impl Voyager {
             bus_unit::REMOTE if failure.is_some() => self.statistics.remote_refused.increment(),
             bus_unit::REMOTE => {
                 self.statistics.remote_writes.increment();
-                let due = self.state.blocks.count(job.channel);
+                let due = self.state.blocks.count(job.channel, 1);
                 due.into_iter().for_each(|due| self.acknowledge(due));
             }
             _ => {}
@@ -324,13 +323,9 @@ impl Voyager {
         let bytes = own.next_bytes();
         let mut payload = (address + own.sent).to_le_bytes().to_vec();
         payload.extend(self.state.sram.bytes(sram + own.sent, bytes));
-        let label = Label {
-            is_command: true,
-            bytes: bytes as u8,
-            user: channel,
-            queue: process,
-            source: self.rank_here(context, 0),
-        };
-        Outgoing { rank: rank_of_node(context, node).expect("it was checked"), label, payload }
+        let label =
+            Label { is_command: true, bytes: bytes as u8, user: channel, queue: process, ..Label::default() };
+        let rank = context.network.rank_on(node.into()).expect("it was checked");
+        Outgoing { rank, label, payload }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
 use super::registers::{
-    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, NOTHING, fault, operation as number,
+    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, NOTHING, operation as number,
 };
 
 /// Bytes of a line of host memory, and of what short forms move.
@@ -42,7 +42,8 @@ pub struct Acknowledge {
     pub value: u32,
 }
 
-/// What a command does.
+/// What a command does; what its operands mean is in the list of the headers' comments.
+#[allow(missing_docs, reason = "the operands are those of the commands")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Operation {
     /// Host memory to SRAM.
@@ -63,6 +64,12 @@ pub enum Operation {
     BlockTransmit(BlockTransmit),
     /// A channel counter.
     CounterSet { channel: u8, count: u32, acknowledge: Acknowledge },
+    /// Lines to the network, as a packet of a block transfer.
+    Packet { sram: u64, node: u16, process: u8, sender: u8 },
+    /// A message to a receive queue of this node.
+    Tell(Acknowledge),
+    /// Packets that a channel counts.
+    Count { channel: u8, packets: u32 },
     /// A word of a physical queue's state.
     QueueSet { direction: Direction, physical: usize, offset: u64, value: u64 },
     /// A physical queue is taken away.
@@ -125,9 +132,12 @@ impl Command {
             {
                 1
             }
-            number::QUEUE_OUT | number::MAP_SET | number::NOTIFY => 1,
             number::BLOCK_TRANSMIT | number::APPROVE => 3,
-            number::BUS_READ..=number::BUS_FLUSH => 2,
+            number::BUS_READ..=number::BUS_FLUSH
+                if !matches!(first & 0xff, number::QUEUE_OUT | number::MAP_SET | number::NOTIFY) =>
+            {
+                2
+            }
             _ => 1,
         }
     }
@@ -218,6 +228,17 @@ impl Command {
             }
             number::APPROVE => Operation::Approve { offset: second, value: third },
             number::NOTIFY => Operation::Complete,
+            number::COUNT => Operation::Count { channel: field(32, 8) as u8, packets: field(40, 16) as u32 },
+            number::PACKET => Operation::Packet {
+                sram: (first >> 17 & 0x7fff) * LINE_BYTES,
+                node: (first >> 32) as u16,
+                process: (first >> 48) as u8 & 7,
+                sender: (first >> 57) as u8 & 7,
+            },
+            number::TELL => {
+                let queue = Some(field(32, 8) as u8);
+                Operation::Tell(Acknowledge { queue, value: (first >> 40) as u32 })
+            }
             _ => Operation::Wrong,
         };
         let notify = (first & COMMAND_NOTIFY != 0).then_some((first >> 16) as u8);
@@ -379,15 +400,10 @@ impl Commands {
     }
 }
 
-/// Why an operation cannot be carried out.
-pub type Fault = u64;
-
-/// It names SRAM that is not there.
-pub const SRAM_FAULT: Fault = fault::SRAM;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::voyager::registers::fault;
 
     const NOW: Time = Time::ZERO;
 

@@ -9,6 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::registers::{MOST_QUEUES, MOST_SRAM, SOURCE_RECEIVE, SOURCES};
 use crate::models::Problem;
 
+/// Which hybrid queue gives its physical one away when another one needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HybridPolicy {
+    /// The one that was used longest ago.
+    LeastRecentlyUsed,
+    /// The first one that was not used since it was looked at last.
+    Clock,
+}
+
 /// The parameters of a voyager device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +47,8 @@ pub struct Config {
     /// Those among them that the firmware lends to hybrid queues.
     #[schemars(range(min = 1, max = 15))]
     pub hybrid_queues: u32,
+    /// Which hybrid queue gives its physical one away when another one needs it.
+    pub hybrid_policy: HybridPolicy,
     /// Slots of a queue of the messaging library.
     #[schemars(range(min = 1, max = 4096))]
     pub slots: u32,

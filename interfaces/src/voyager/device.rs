@@ -132,11 +132,13 @@ impl Voyager {
             bus: BusUnit::new(*block_bytes),
             blocks: BlockUnits::new(config.channels, layout.processes),
             space: Space::new(config.captures, config.approvals, lines),
-            agent: Agent::new(config.logical_queues),
+            agent: Agent::new(config.logical_queues, layout.processes),
             latches: Latches::default(),
             leaving: Vec::new(),
         };
-        Voyager { build, state, statistics: Statistics::default() }
+        let mut device = Voyager { build, state, statistics: Statistics::default() };
+        device.prepare();
+        device
     }
 
     /// Lets all units go on as far as they can now.

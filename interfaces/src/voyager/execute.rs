@@ -86,13 +86,24 @@ impl Voyager {
                 if !self.state.sram.has(sram, SLOT_BYTES) || !sram.is_multiple_of(8) {
                     return Begun::Done(Err(fault::SRAM));
                 }
-                self.state.transmit.send(Direct { issuer, sram, queue, node, process });
+                self.state.transmit.send(Direct { issuer, is_block: false, sram, queue, node, process });
+                Begun::UnderWay
+            }
+            Operation::Packet { sram, node, process, sender }
+                if self.state.transmit.is_free(issuer.queue) =>
+            {
+                if !self.state.sram.has(sram, SLOT_BYTES) {
+                    return Begun::Done(Err(fault::SRAM));
+                }
+                let direct = Direct { issuer, is_block: true, sram, queue: process, node, process: sender };
+                self.state.transmit.send(direct);
                 Begun::UnderWay
             }
             Operation::QueueOut { direction, physical } => self.take_away(issuer, direction, physical),
-            Operation::BlockRead { .. } | Operation::BlockTransmit(_) | Operation::Transmit { .. } => {
-                Begun::Waits
-            }
+            Operation::BlockRead { .. }
+            | Operation::BlockTransmit(_)
+            | Operation::Transmit { .. }
+            | Operation::Packet { .. } => Begun::Waits,
             other => Begun::Done(self.execute(other)),
         }
     }
@@ -151,6 +162,17 @@ impl Voyager {
                     return Err(fault::DESTINATION);
                 }
                 let due = blocks.set_channel(channel, count, acknowledge);
+                due.into_iter().for_each(|due| self.acknowledge(due));
+            }
+            Operation::Tell(acknowledge) => {
+                let queue = acknowledge.queue.map_or(usize::MAX, usize::from);
+                if queue >= queues.logical_queues() {
+                    return Err(fault::DESTINATION);
+                }
+                self.acknowledge(acknowledge);
+            }
+            Operation::Count { channel, packets } if blocks.has_channel(channel) => {
+                let due = blocks.count(channel, packets);
                 due.into_iter().for_each(|due| self.acknowledge(due));
             }
             Operation::QueueSet { direction, physical, offset, value } if has_queue(physical) => {

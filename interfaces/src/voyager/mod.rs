@@ -35,3 +35,6 @@ pub mod transmit;
 pub mod wire;
 
 pub use device::{Build, Voyager};
+
+#[cfg(test)]
+mod tests;

@@ -315,6 +315,7 @@ impl Voyager {
             register::TRANSLATION => both(layout.translation(0), layout.destinations),
             register::SNOOPED_LINES => layout.snooped / self.build.block_bytes,
             register::FAULT => state.commands.fault,
+            register::POLICY => config.hybrid_policy as u64,
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }

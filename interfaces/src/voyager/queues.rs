@@ -58,7 +58,7 @@ pub struct Queue {
     /// A VOYAGER_STATUS number.
     pub error: u64,
     /// It is to be taken from its logical queue.
-    is_leaving: bool,
+    pub(super) is_leaving: bool,
 }
 
 impl Queue {
@@ -292,12 +292,17 @@ impl QueueFile {
         self.queue_mut(direction, physical).error = error;
     }
 
+    /// Where a packet for the firmware goes now.
+    pub fn target_of_firmware(&self) -> Target {
+        let miss = self.queue(Direction::Receive, MISS);
+        if miss.is_full() || !miss.is_enabled { Target::Held } else { Target::Queue(MISS) }
+    }
+
     /// Where a packet for a logical queue goes now.
     pub fn target(&mut self, logical: u8) -> Target {
         let holds = self.left_out != Some(Rule::HoldWhileDisabled);
         let own = self.resident(Direction::Receive, logical);
-        let miss = self.queue(Direction::Receive, MISS);
-        let to_miss = if miss.is_full() || !miss.is_enabled { Target::Held } else { Target::Queue(MISS) };
+        let to_miss = self.target_of_firmware();
         let Some(physical) = own else { return to_miss };
         let queue = self.queue_mut(Direction::Receive, physical);
         if queue.error != QUEUE_OPEN {

@@ -11,7 +11,6 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +25,10 @@ use crate::half::Context;
 
 /// The user's byte of an acknowledgement.
 pub const ACKNOWLEDGEMENT: u8 = 255;
+
+/// Where a packet of a block transfer has its address in a slot of the miss queue, so that its
+/// data begin with a line.
+const BLOCK_ADDRESS: usize = 24;
 
 /// What the unit is at.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -71,15 +74,15 @@ impl Voyager {
     /// The packet that is next: an acknowledgement, or the network's oldest one.
     fn next_label(&self, context: &Context<'_>) -> Option<Label> {
         match self.state.receive.own.front() {
-            Some(own) => Some(self.label_of(context, *own)),
+            Some(own) => Some(self.label_of(*own)),
             None => context.network.front().map(|packet| Label::of(packet.header)),
         }
     }
 
-    fn label_of(&self, context: &Context<'_>, own: Acknowledge) -> Label {
+    fn label_of(&self, own: Acknowledge) -> Label {
         let queue = own.queue.expect("it is for a program");
-        let source = self.rank_here(context, self.build.layout.owner(queue));
-        Label { is_command: false, bytes: 4, user: ACKNOWLEDGEMENT, queue, source }
+        let source = self.state.agent.rank_of(self.build.layout.owner(queue));
+        Label { bytes: 4, user: ACKNOWLEDGEMENT, queue, source, ..Label::default() }
     }
 
     /// Takes it.
@@ -123,6 +126,7 @@ impl Voyager {
         let target = match label.is_command {
             true if self.state.blocks.has_room(self.build.config.remote_commands) => Target::Dropped,
             true => Target::Held,
+            false if label.is_firmware => self.state.queues.target_of_firmware(),
             false => self.state.queues.target(label.queue),
         };
         if target == Target::Held {
@@ -165,6 +169,9 @@ impl Voyager {
         let sram = &mut self.state.sram;
         let mut bytes = Vec::with_capacity(SLOT_BYTES as usize);
         bytes.extend(label.slot_header().to_le_bytes());
+        if label.is_firmware {
+            bytes.resize(BLOCK_ADDRESS, 0);
+        }
         bytes.extend(payload);
         sram.write(slot, &bytes);
         if let Some(header) = header {
@@ -182,9 +189,4 @@ impl Voyager {
             data: data.to_vec(),
         });
     }
-}
-
-/// To whom a rank's packets go: packets of all processes come to their node's first.
-pub fn rank_of_node(context: &Context<'_>, node: u16) -> Option<Rank> {
-    context.network.rank_on(node.into())
 }

@@ -173,6 +173,7 @@ registers! {
     TRANSLATION = 0xa0, "load: where the translation tables are in bank B, entries of each process in the upper half";
     SNOOPED_LINES = 0xa8, "load: lines of a process's part of the snooped space";
     FAULT = 0xb0, "load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has";
+    POLICY = 0xb8, "load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's";
 }
 
 registers! {
@@ -223,6 +224,12 @@ pub mod operation {
     pub const NOTIFY: u64 = 14;
     /// Takes lines of host memory out of all caches; memory has their bytes then.
     pub const BUS_FLUSH: u64 = 15;
+    /// A channel counts packets that firmware has received.
+    pub const COUNT: u64 = 16;
+    /// Sends a packet of a block transfer.
+    pub const PACKET: u64 = 17;
+    /// Tells a program that its block has left.
+    pub const TELL: u64 = 18;
 }
 
 /// A command's completion is pushed to the completion queue.
@@ -283,7 +290,7 @@ pub mod permission {
 /// | --- | --- |
 /// | OPEN | direction, logical queue << 8, kind << 16, slots << 32; buffer (node address of a non-resident queue's, SRAM address of a hybrid one's) |
 /// | CLOSE | direction, logical queue << 8 |
-/// | DMA | method; node, process << 16; local address; remote address; bytes; channel at the destination (all ones: none); logical queue for the acknowledgement (all ones: none) |
+/// | DMA | method; node, process << 16; the node's address of the local bytes; remote address; bytes; channel at the destination (all ones: none); logical queue for the acknowledgement (all ones: none) |
 pub mod request {
     /// Doublewords of a request's structure.
     pub const WORDS: usize = 8;
@@ -435,6 +442,32 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     ("VOYAGER_APPROVE", operation::APPROVE, "Command: 0; offset in the serviced space; value."),
     ("VOYAGER_COMPLETE", operation::NOTIFY, "Command: nothing but its completion."),
     ("VOYAGER_BUS_FLUSH", operation::BUS_FLUSH, "Command: lines << 24; host address as BUS_READ's."),
+    ("VOYAGER_COUNT", operation::COUNT, "Command: channel << 32 | packets << 40."),
+    (
+        "VOYAGER_PACKET",
+        operation::PACKET,
+        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data.",
+    ),
+    (
+        "VOYAGER_PACKET_CHANNEL",
+        8,
+        "PACKET's second doubleword: bytes of data, and here the channel (255: none).",
+    ),
+    (
+        "VOYAGER_PACKET_TO_FIRMWARE",
+        1 << 16,
+        "PACKET's second doubleword: it goes to the miss queue, not to the remote command queue.",
+    ),
+    (
+        "VOYAGER_HEADER_PACKET",
+        1 << 23,
+        "A miss queue's header: such a packet. Bytes of data in bits 16 to 22, channel in bits 24 to 31, process in bits 32 to 39; its address is in bytes 24 to 31 of its slot, its data from byte 32 on.",
+    ),
+    (
+        "VOYAGER_TELL",
+        operation::TELL,
+        "Command: logical receive queue << 32 | value << 40; a message as acknowledgements are.",
+    ),
     ("VOYAGER_COMMAND_TAG", 16, "Where an eight-bit tag stands in a command."),
     ("VOYAGER_FAULT_OPERAND", fault::OPERAND, "A command without sense."),
     ("VOYAGER_FAULT_SRAM", fault::SRAM, "A command with an SRAM address beyond the banks."),

@@ -22,6 +22,9 @@ use super::registers::{
 use super::wire::{ADDRESS_BYTES, Label};
 use crate::half::Context;
 
+/// Where the data of a packet of a block transfer begin, in the lines that PACKET names.
+const PACKET_DATA: u64 = 32;
+
 /// Of a translation's entry: it is valid.
 pub const ENTRY_VALID: u64 = 1 << 63;
 
@@ -30,9 +33,11 @@ pub const ENTRY_VALID: u64 = 1 << 63;
 pub struct Direct {
     /// Whose command it is.
     pub issuer: Issuer,
+    /// It is a packet of a block transfer.
+    pub is_block: bool,
     /// The slot's SRAM address.
     pub sram: u64,
-    /// The logical receive queue.
+    /// The logical receive queue; of a block transfer the process there.
     pub queue: u8,
     /// The node.
     pub node: u16,
@@ -54,10 +59,10 @@ pub struct Outgoing {
 impl Outgoing {
     /// Hands it over, if the network takes it.
     pub fn leave(&mut self, context: &mut Context<'_>) -> bool {
-        if !context.network.can_send(self.rank) {
+        if !context.network.can_send_to(self.rank) {
             return false;
         }
-        context.network.send_unrecorded(self.label.header(self.rank), std::mem::take(&mut self.payload));
+        context.network.send_unrecorded(self.rank, self.label.header(), std::mem::take(&mut self.payload));
         true
     }
 }
@@ -220,8 +225,9 @@ impl Voyager {
                 self.statistics.refused.increment();
                 None
             }
+            From::Command(direct) if direct.is_block => self.read_packet(context, direct),
             From::Command(direct) => {
-                let Direct { issuer, sram: slot, queue, node, process } = direct;
+                let Direct { issuer, sram: slot, queue, node, process, .. } = direct;
                 let bytes = u64::from(sram.word(slot) as u32 >> 16 & 0x7f);
                 let nodes = context.network.nodes().1;
                 if bytes > MOST_PAYLOAD || node >= nodes || process >= self.build.layout.processes {
@@ -234,25 +240,49 @@ impl Voyager {
         }
     }
 
+    /// A packet of a block transfer that firmware has made: three lines, of which the first
+    /// one says what it is.
+    fn read_packet(&mut self, context: &Context<'_>, direct: Direct) -> Option<Outgoing> {
+        let Direct { issuer, sram: lines, queue: process, node, process: sender, .. } = direct;
+        let State { sram, commands, agent, .. } = &mut self.state;
+        let control = sram.word(lines + 8);
+        let bytes = control & 0xff;
+        let processes = self.build.layout.processes;
+        let is_known = node < context.network.nodes().1 && process < processes && sender < processes;
+        if !is_known || bytes > BLOCK_PACKET_BYTES {
+            commands.complete(issuer, Some(fault::DESTINATION));
+            return None;
+        }
+        let is_firmware = control >> 16 & 1 != 0;
+        let label = Label {
+            is_command: !is_firmware,
+            is_firmware,
+            bytes: bytes as u8,
+            user: (control >> 8) as u8,
+            queue: process,
+            source: agent.rank_of(sender),
+        };
+        let mut payload = sram.bytes(lines, ADDRESS_BYTES).to_vec();
+        payload.extend(sram.bytes(lines + PACKET_DATA, bytes));
+        let rank = context.network.rank_on(node.into()).expect("it has been checked");
+        Some(Outgoing { rank, label, payload })
+    }
+
     /// The packet of a slot for a translated destination.
     fn outgoing(&self, context: &Context<'_>, slot: u64, entry: u64, process: u8) -> Outgoing {
         let header = self.state.sram.word(slot) as u32;
         let bytes = (header >> 16 & 0x7f) as u8;
         let label = Label {
             is_command: false,
+            is_firmware: false,
             bytes,
             user: (header >> 24) as u8,
             queue: (entry >> 16) as u8,
-            source: self.rank_here(context, process),
+            source: self.state.agent.rank_of(process),
         };
         let rank = context.network.rank_on(entry & 0xffff).expect("it has been checked");
         let payload = self.state.sram.bytes(slot + SLOT_HEADER_BYTES, bytes.into()).to_vec();
         Outgoing { rank, label, payload }
-    }
-
-    /// The rank of a process of this node.
-    pub(super) fn rank_here(&self, context: &Context<'_>, process: u8) -> u16 {
-        context.network.nodes().0 * u16::from(self.build.layout.processes) + u16::from(process)
     }
 }
 

@@ -2,16 +2,16 @@
 //!
 //! | bits | message | remote command |
 //! | --- | --- | --- |
-//! | 0 to 15 | rank to which the network carries it | the same |
-//! | 16 to 23 | bytes of payload | bytes of data |
+//! | 0 to 15 | rank that sends, in its job | |
+//! | 16 to 22 | bytes of payload | bytes of data |
+//! | 23 | it is for the firmware, whatever the queue | |
 //! | 24 to 31 | the user's | channel, 255 for none |
 //! | 32 to 39 | logical receive queue | process |
-//! | 40 to 55 | rank that sends | the same |
-//! | 56 | 0 | 1 |
+//! | 40 | 0 | 1 |
 //!
 //! The payload of a remote command is the address, eight bytes, and the data.
 
-use narthex_fabrics::{Header, Rank};
+use narthex_fabrics::Header;
 use serde::{Deserialize, Serialize};
 
 /// Bytes in front of the data of a remote command.
@@ -22,6 +22,8 @@ pub const ADDRESS_BYTES: u64 = 8;
 pub struct Label {
     /// It carries a remote command.
     pub is_command: bool,
+    /// It goes to the miss queue.
+    pub is_firmware: bool,
     /// Bytes of payload or data.
     pub bytes: u8,
     /// The user's bits, or the channel.
@@ -33,33 +35,31 @@ pub struct Label {
 }
 
 impl Label {
-    /// As the network carries it to a rank.
-    pub fn header(self, peer: Rank) -> Header {
-        Header(
-            u64::from(peer.0)
-                | u64::from(self.bytes) << 16
-                | u64::from(self.user) << 24
-                | u64::from(self.queue) << 32
-                | u64::from(self.source) << 40
-                | u64::from(self.is_command) << 56,
-        )
+    /// As the network carries it.
+    pub fn header(self) -> Header {
+        let slot = u64::from(self.slot_header());
+        Header(slot | u64::from(self.queue) << 32 | u64::from(self.is_command) << 40)
     }
 
     /// The header of a packet that has arrived.
     pub fn of(header: Header) -> Self {
         let Header(bits) = header;
         Label {
-            is_command: bits >> 56 & 1 != 0,
-            bytes: (bits >> 16) as u8,
+            is_command: bits >> 40 & 1 != 0,
+            is_firmware: bits >> 23 & 1 != 0,
+            bytes: (bits >> 16) as u8 & 0x7f,
             user: (bits >> 24) as u8,
             queue: (bits >> 32) as u8,
-            source: (bits >> 40) as u16,
+            source: bits as u16,
         }
     }
 
     /// The header of a received slot.
     pub fn slot_header(self) -> u32 {
-        u32::from(self.source) | u32::from(self.bytes & 0x7f) << 16 | u32::from(self.user) << 24
+        u32::from(self.source)
+            | u32::from(self.bytes & 0x7f) << 16
+            | u32::from(self.is_firmware) << 23
+            | u32::from(self.user) << 24
     }
 }
 
@@ -69,10 +69,14 @@ mod tests {
 
     #[test]
     fn a_label_comes_as_it_went() {
-        let label = Label { is_command: true, bytes: 64, user: 255, queue: 200, source: 0xabcd };
-        assert_eq!(Label::of(label.header(Rank(9))), label);
-        assert_eq!(label.header(Rank(9)).peer(), Rank(9));
-        assert_eq!(label.header(Rank(9)).payload_bytes(), 64);
-        assert_eq!(label.slot_header(), 0xff40_abcd);
+        for is_command in [false, true] {
+            for is_firmware in [false, true] {
+                let label =
+                    Label { is_command, is_firmware, bytes: 88, user: 255, queue: 200, source: 0xabcd };
+                assert_eq!(Label::of(label.header()), label);
+                let flag = u32::from(is_firmware) << 23;
+                assert_eq!(label.slot_header(), 0xff58_abcd | flag);
+            }
+        }
     }
 }
