@@ -124,13 +124,6 @@ static inline uint32_t payload_bytes(uint32_t header) {
     return header >> 16 & 0x7f;
 }
 
-/* Sends the message in this place. */
-static inline void launch(uint64_t place, uint32_t header, uint64_t translation, uint64_t process) {
-    if (header & HEADER_OF_FIRMWARE) /* programs have no right to it */
-        sram_store(place, sram_load(place) & ~(uint64_t)HEADER_OF_FIRMWARE);
-    issue_transmit(place, translation, process);
-}
-
 void translate_and_launch(const struct operation *operation) {
     ENTER(ACTIVITY_LAUNCH);
     struct transmit_queue *queue = operation->queue;
@@ -144,7 +137,7 @@ void translate_and_launch(const struct operation *operation) {
     else if (payload_bytes(header) > VOYAGER_PAYLOAD_LIMIT)
         stop_sending(queue, VOYAGER_STATUS_BAD_LENGTH);
     else {
-        launch(place, header, translation, queue->process);
+        issue_transmit(place, translation, queue->process);
         queue->consumer += 1;
         show(queue->shadow, VOYAGER_POINTER_CONSUMER, queue->consumer);
     }
