@@ -18,7 +18,7 @@ static struct {
 void agent_start(void) {
     uint64_t translation = nic_load(REGISTER_VOYAGER_TRANSLATION);
     node.queues = nic_load(REGISTER_VOYAGER_LIMITS) & 0xffff;
-    node.table = VOYAGER_SRAM + VOYAGER_BANK_B + (uint32_t)translation;
+    node.table = VOYAGER_SRAM + (uint32_t)translation;
     node.table_entries = translation >> 32;
 }
 
