@@ -10,6 +10,9 @@
 
 enum { DOUBLEWORD = sizeof(uint64_t), LINE_BYTES = 32 };
 
+/* The bit of a header that firmware's own packets have. */
+enum { HEADER_OF_FIRMWARE = 1 << 23 };
+
 /* Whose commands a queue has. Receiving never waits behind what the network does not take. */
 enum command_queue { FOR_TRANSMIT, FOR_RECEIVE, COMMAND_QUEUES };
 

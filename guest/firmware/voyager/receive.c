@@ -25,7 +25,7 @@ static const uint64_t SOURCES = 1ul << VOYAGER_SOURCE_COMPLETION |
 enum { BRINGING_COMMANDS = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
 
 /* Buffers of block transfers' packets are freed two at a time (Section 5.3.2). */
-enum { AGGREGATED_FREES = 2, OF_A_BLOCK = 1 << 23 };
+enum { AGGREGATED_FREES = 2 };
 
 static struct {
     uint64_t slots; /* of the miss queue, in SRAM */
@@ -110,7 +110,7 @@ void demultiplex(uint64_t header) {
     uint64_t packet = arrivals.slots + (arrivals.seen & arrivals.mask) * VOYAGER_SLOT_BYTES;
     if ((uint16_t)(arrivals.seen - arrivals.freed) == arrivals.limit) {
         hold(&crowd, header);
-    } else if (header & OF_A_BLOCK) {
+    } else if (header & HEADER_OF_FIRMWARE) {
         receive_block_packet(header, packet);
         arrivals.seen += 1;
         if (arrivals.seen % AGGREGATED_FREES == 0)

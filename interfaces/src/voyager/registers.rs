@@ -375,6 +375,11 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         "Command: it waits until those before it in its queue are complete.",
     ),
     (
+        "VOYAGER_COMMAND_SHORT",
+        COMMAND_SHORT,
+        "BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: lines - 1 << 11, SRAM line << 17; node line << 32, or line to copy to << 32, or node << 32 | logical queue << 48 | priority << 56 | process << 57.",
+    ),
+    (
         "VOYAGER_COMMAND_CHAINED",
         COMMAND_CHAINED,
         "BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line.",
