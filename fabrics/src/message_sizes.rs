@@ -44,7 +44,7 @@ impl MessageSizes {
     }
 
     /// `messages` more of `bytes`.
-    fn add(&mut self, bytes: u64, messages: u64) {
+    pub(crate) fn add(&mut self, bytes: u64, messages: u64) {
         match self.counts.binary_search_by_key(&bytes, |&(size, _)| size) {
             Ok(place) => self.counts[place].1 += messages,
             Err(place) => self.counts.insert(place, (bytes, messages)),

@@ -404,12 +404,16 @@ impl ProcessPort<'_> {
         relay.push(Box::new(packet));
     }
 
-    /// Sends a packet of a device, to a process of whatever job: it is no message of the
-    /// library, its header is the device's own, and its size is not counted. `can_send_to` has
-    /// said yes.
+    /// Sends a packet of a device whose headers are its own, to a process of whatever job: it
+    /// counts its messages itself. `can_send_to` has said yes.
     pub fn send_unrecorded(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
         self.port.last_sender = self.process();
         self.port.emit(self.own, process, header, payload);
+    }
+
+    /// A message of so many bytes, header included, has been sent by such a device.
+    pub fn count_message(&mut self, bytes: u64) {
+        self.port.message_sizes.add(bytes, 1);
     }
 
     /// This process's node, and how many nodes there are.

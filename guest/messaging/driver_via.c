@@ -58,7 +58,7 @@ static struct peer *arrived_from;
 
 static void post_receive(struct peer *peer, struct slot *slot) {
     via_describe(&slot->descriptor, &slot->message, memory, sizeof slot->message);
-    via_check(VipPostRecv(peer->vi, &slot->descriptor, memory), "VipPostRecv");
+    via_require(VipPostRecv(peer->vi, &slot->descriptor, memory), "VipPostRecv");
 }
 
 static void open_peer(int rank, struct slot *slots, VIP_PROTECTION_HANDLE ptag) {
@@ -67,7 +67,7 @@ static void open_peer(int rank, struct slot *slots, VIP_PROTECTION_HANDLE ptag) 
                                     .MaxTransferSize = sizeof(struct message),
                                     .Ptag = ptag};
     *peer = (struct peer){.credits = credits_of_peer, .sends = slots, .receives = slots + SENDS};
-    via_check(VipCreateVi(nic, &attributes, NULL, arrivals, &peer->vi), "VipCreateVi");
+    via_require(VipCreateVi(nic, &attributes, NULL, arrivals, &peer->vi), "VipCreateVi");
     for (int each = 0; each < credits_of_peer + CREDIT_MESSAGES; each++)
         post_receive(peer, &peer->receives[each]);
     via_connect(nic, peer->vi, rank, MESSAGES);
@@ -96,11 +96,11 @@ static void open_all(void) {
     peers = calloc((size_t)count, sizeof *peers);
     narthex_check(slots && peers, "node %d has no memory left for packets", own);
     memset(slots, 0, bytes);
-    via_check(VipOpenNic("via", &nic), "VipOpenNic");
-    via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
+    via_require(VipOpenNic("via", &nic), "VipOpenNic");
+    via_require(VipCreatePtag(nic, &ptag), "VipCreatePtag");
     VIP_MEM_ATTRIBUTES attributes = {.Ptag = ptag};
-    via_check(VipRegisterMem(nic, slots, bytes, &attributes, &memory), "VipRegisterMem");
-    via_check(VipCreateCQ(nic, each * (size_t)count, &arrivals), "VipCreateCQ");
+    via_require(VipRegisterMem(nic, slots, bytes, &attributes, &memory), "VipRegisterMem");
+    via_require(VipCreateCQ(nic, each * (size_t)count, &arrivals), "VipCreateCQ");
     for (int rank = 0; rank < count; rank++)
         if (rank != own)
             open_peer(rank, slots + each * (size_t)rank, ptag);
@@ -155,7 +155,7 @@ static void post_send(struct peer *peer, uint64_t header, const void *payload, s
     peer->due = 0;
     copy(slot->message.payload, payload, bytes);
     via_describe(&slot->descriptor, &slot->message, memory, length);
-    via_check(VipPostSend(peer->vi, &slot->descriptor, memory), "VipPostSend");
+    via_require(VipPostSend(peer->vi, &slot->descriptor, memory), "VipPostSend");
 }
 
 SENDING_CODE static void send(uint64_t header, const void *payload, size_t bytes) {
@@ -202,7 +202,7 @@ static uint64_t arrived(void) {
     uint64_t header = from_itself->arrived();
     while (header == 0 && VipCQDone(arrivals, &vi, &is_receive) == VIP_SUCCESS) {
         struct peer *peer = peer_of(vi);
-        via_check(VipRecvDone(vi, &descriptor), "VipRecvDone");
+        via_require(VipRecvDone(vi, &descriptor), "VipRecvDone");
         struct slot *slot = (struct slot *)(void *)descriptor;
         peer->credits += (int)slot->message.credits;
         header = slot->message.header;

@@ -6,7 +6,7 @@
 
 enum { RETRY_CYCLES = 2000 };
 
-void via_check(VIP_RETURN result, const char *call) {
+void via_require(VIP_RETURN result, const char *call) {
     narthex_check(result == VIP_SUCCESS, "node %d: %s fails with code %d", narthex_node(), call,
                   (int)result);
 }
@@ -26,16 +26,16 @@ void via_connect(VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, int rank, unsigned number
     if (rank > own) {
         VIP_NET_ADDRESS address = address_of(own, rank, number);
         VIP_CONN_HANDLE connection;
-        via_check(VipConnectWait(nic, &address, VIP_INFINITE, NULL, NULL, &connection),
-                  "VipConnectWait");
-        via_check(VipConnectAccept(connection, vi), "VipConnectAccept");
+        via_require(VipConnectWait(nic, &address, VIP_INFINITE, NULL, NULL, &connection),
+                    "VipConnectWait");
+        via_require(VipConnectAccept(connection, vi), "VipConnectAccept");
         return;
     }
     VIP_NET_ADDRESS address = address_of(rank, own, number);
     VIP_RETURN result;
     while ((result = VipConnectRequest(vi, NULL, &address, VIP_INFINITE, NULL)) == VIP_NO_MATCH)
         narthex_pause(RETRY_CYCLES);
-    via_check(result, "VipConnectRequest");
+    via_require(result, "VipConnectRequest");
 }
 
 void via_describe(VIP_DESCRIPTOR *descriptor, void *memory, VIP_MEM_HANDLE handle,

@@ -9,8 +9,11 @@
 extern "C" {
 #endif
 
-/* Fails with the call's name unless it was successful. */
+/* Fails with the names of the call and of its code unless it was successful. */
 void via_check(VIP_RETURN result, const char *call);
+
+/* The same with the code's number, for the messaging library. */
+void via_require(VIP_RETURN result, const char *call);
 
 /* A VI of this process, connected to one of process `rank`, which calls this too. Of two processes
  * the one with the lower rank waits for the other; `number` tells several VIs of a pair apart. */

@@ -13,7 +13,7 @@
 //! | the composer and the guest's library | [`layout`](HalfDescription::layout) | [`seats`](DeviceDescription::seats), [`receiver`](DeviceDescription::receiver), [`sender`](DeviceDescription::sender), [`layouts`](DeviceDescription::layouts) |
 //! | results | [`statistics`](HalfDescription::statistics) | [`statistics`](DeviceDescription::statistics) |
 //! | the hang explainer | [`queue`](HalfDescription::queue) | [`queue`](DeviceDescription::queue), [`name_of`](DeviceDescription::name_of) |
-//! | timelines | [`engine`](HalfDescription::engine) | [`engine`](DeviceDescription::engine) |
+//! | timelines | [`engine`](HalfDescription::engine) | [`engine`](DeviceDescription::engine), [`part`](DeviceDescription::part) |
 //! | system calls and debuggers | [`peek`](HalfDescription::peek) | [`peek`](DeviceDescription::peek) |
 //! | model checkers | [`protocol_rules`](HalfDescription::protocol_rules), [`HalfState`] | [`hash_state`](DeviceDescription::hash_state) |
 
@@ -184,6 +184,11 @@ pub struct DeviceSeat {
 pub trait DeviceDescription {
     /// Its seats, in the order of their numbers.
     fn seats(&self) -> Vec<DeviceSeat>;
+
+    /// What timelines and explanations call the part of the device behind a seat.
+    fn part(&self, _seat: usize) -> &'static str {
+        "interface"
+    }
 
     /// The seats that an access to the registers of one of them may concern.
     fn seats_beside(&self, seat: usize) -> Range<usize> {

@@ -223,10 +223,9 @@ impl DeviceDescription for Interface {
             let registers = Addresses::of_process(process).register_page();
             let Layout { home, snoops_all, .. } = half.layout();
             let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
-            let direction = if is_sender { "send" } else { "receive" };
             DeviceSeat {
                 process,
-                name: format!("the {direction} half of process {process}'s interface"),
+                name: format!("the {} of process {process}'s interface", self.part(number)),
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 is_coherent: !concern.is_empty(),
@@ -235,6 +234,10 @@ impl DeviceDescription for Interface {
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()
+    }
+
+    fn part(&self, seat: usize) -> &'static str {
+        if seat == Interface::send_half(Interface::process_of(seat)) { "send half" } else { "receive half" }
     }
 
     fn seats_beside(&self, seat: usize) -> Range<usize> {

@@ -314,6 +314,10 @@ impl DeviceDescription for Forwarder {
         }]
     }
 
+    fn part(&self, _seat: usize) -> &'static str {
+        "forwarder"
+    }
+
     fn asserted_lines(&self, _seat: usize) -> u64 {
         self.status
     }

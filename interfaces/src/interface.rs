@@ -97,6 +97,8 @@ pub struct Surroundings<'a> {
     pub packet_bytes: u64,
     /// The local memory on the interconnect of the interface's last seat, if there is one.
     pub local_memory: Option<&'a Range<u64>>,
+    /// Where the registers of a DMA engine are there, if there is one.
+    pub dma_engine: Option<u64>,
 }
 
 /// Builds the interface `name` for a node: a pair of halves for each process, or a whole

@@ -86,6 +86,8 @@ pub enum Requirement {
     /// The pages of a process are in frames that follow each other: the program gives the
     /// interface its own addresses.
     ContiguousFrames,
+    /// A DMA engine has registers on the interconnect of the interface's last seat.
+    DmaEngine,
     /// The node runs one process; says why.
     OneProcess(&'static str),
 }

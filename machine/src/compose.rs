@@ -19,6 +19,7 @@ use narthex_interfaces::description::Layout;
 use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
+use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device};
 use narthex_kernel::Time;
@@ -344,10 +345,23 @@ impl<'a> Blueprint<'a> {
         let names = devices.iter().filter_map(|device| device.calls_name()).map(str::to_owned);
         let calls = calls
             .with_devices(names.collect())
+            .with_absent_devices(self.absent_devices())
             .with_processors(self.config.processors_per_process() as usize);
         let process = Process::new(self.loaded(place).program.clone(), Personality::Linux, pages, calls)
             .with_first_processor(agent.0.into());
         Ok(((processor, memory), process))
+    }
+
+    /// The devices that programs open with other interfaces, under their sections' names, and
+    /// what is said to one that opens them here.
+    fn absent_devices(&self) -> Vec<(String, String)> {
+        let others = MODELS.iter().filter(|model| model.makes_devices());
+        let absent = |model: &&Model| {
+            let (interface, examples) = (&self.interface, model.examples.join(", "));
+            let reason = format!("which is a device of {examples}; the interface is {interface}");
+            (model.section.to_owned(), reason)
+        };
+        others.map(|model| absent(&model)).collect()
     }
 
     /// A processor of a process of a program, on which nothing runs yet.

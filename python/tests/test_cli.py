@@ -128,7 +128,9 @@ def test_a_read_only_folder_is_found_before_the_run(tmp_path):
 def test_a_missing_compiler_is_named_with_the_remedy(tmp_path):
     source = tmp_path / "empty.c"
     source.write_text("int main(void) { return 0; }")
-    done = narthex("cc", source, "-o", tmp_path / "empty", env={"CC": "no-such-cc", "PATH": ""})
+    done = narthex(
+        "cc", source, "-o", tmp_path / "empty", env={"NARTHEX_CC": "no-such-cc", "PATH": ""}
+    )
     assert done.returncode == 2
     assert "no-such-cc" in done.stderr
     assert "ziglang" in done.stderr

@@ -292,9 +292,15 @@ def test_the_steps_of_a_life_go_between_the_right_lanes(life):
     assert network == [("interface 0", "network"), ("network", "interface 1")]
 
 
-@pytest.mark.parametrize("interface", ["NI2w", "NI64w+Udma", "NI16w+Blkbuf", "CNI4", "CNI0Qm"])
-def test_every_step_of_any_interface_is_explained(interface):
-    for step in lives.steps(narthex.explain(interface, 64).document):
+@pytest.mark.parametrize(
+    ("machine", "interface"),
+    [
+        *[("hpca98", name) for name in ("NI2w", "NI64w+Udma", "NI16w+Blkbuf", "CNI4", "CNI0Qm")],
+        *[("edt", name) for name in ("EDT", "CCDMA-intervention", "PIO")],
+    ],
+)
+def test_every_step_of_any_interface_is_explained(machine, interface):
+    for step in lives.steps(narthex.explain(interface, 64, machine=machine).document):
         assert step.meaning
         assert step.meaning.split(". ")[0].rstrip(".") + "." in " ".join(lives.MEANINGS.values())
 

@@ -1,5 +1,7 @@
 """The Virtual Interface Architecture, end to end: VIPL, kernel agent, firmware and schemes."""
 
+import re
+
 import pytest
 from test_programs import PROGRAMS
 
@@ -16,9 +18,57 @@ SCHEMES = [
     "PIO",
     "PIO+WriteCombining",
 ]
+NO_PROGRESS = 3
 SILENT = """
 #include "firmware/firmware.h"
-int main(void) { for (;;) wait_for_interrupt(); }
+static void look_for_ever(void) { for (;;) __asm__ volatile(""); }
+int main(void) { look_for_ever(); return 0; }
+"""
+CONNECTED = """
+#include <stdlib.h>
+#include <string.h>
+#include "narthex.h"
+#include "via/endpoint.h"
+
+static void ignore(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error) { (void)context, (void)error; }
+
+int main(void) {
+    VIP_NIC_HANDLE nic;
+    VIP_PROTECTION_HANDLE ptag;
+    VIP_MEM_HANDLE memory;
+    VIP_CQ_HANDLE cq;
+    VIP_VI_HANDLE vi, whose;
+    VIP_BOOLEAN is_receive;
+    VIP_DESCRIPTOR *done;
+    char *page = aligned_alloc(4096, 4096);
+    memset(page, 0, 4096);
+    via_check(VipOpenNic("via", &nic), "VipOpenNic");
+    VipErrorCallback(nic, NULL, ignore);
+    via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
+    VIP_MEM_ATTRIBUTES of_memory = {.Ptag = ptag};
+    via_check(VipRegisterMem(nic, page, 4096, &of_memory, &memory), "VipRegisterMem");
+    via_check(VipCreateCQ(nic, 2, &cq), "VipCreateCQ");
+    VIP_VI_ATTRIBUTES of_vi = {
+        .ReliabilityLevel = VIP_SERVICE_UNRELIABLE, .MaxTransferSize = 64, .Ptag = ptag};
+    via_check(VipCreateVi(nic, &of_vi, cq, NULL, &vi), "VipCreateVi");
+    via_describe((VIP_DESCRIPTOR *)(page + 1024), page + 2048, memory, 64);
+    via_check(VipPostRecv(vi, (VIP_DESCRIPTOR *)(page + 1024), memory), "VipPostRecv");
+    via_connect(nic, vi, narthex_node() ^ 1, 0);
+    (void)cq, (void)whose, (void)is_receive, (void)done;
+    %s
+    return 0;
+}
+"""
+WAITING = 'via_check(VipRecvWait(vi, VIP_INFINITE, &done), "VipRecvWait");'
+FULL_QUEUE = """
+    for (int each = 0; each < 3; each++) {
+        VIP_DESCRIPTOR *descriptor = (VIP_DESCRIPTOR *)(page + each * 128);
+        via_describe(descriptor, page + 2048, memory, 64);
+        via_check(VipPostSend(vi, descriptor, memory), "VipPostSend");
+        via_check(VipSendWait(vi, VIP_INFINITE, &done), "VipSendWait");
+    }
+    for (int each = 0; each < 3; each++)
+        via_check(VipCQWait(cq, VIP_INFINITE, &whose, &is_receive), "VipCQWait");
 """
 
 
@@ -29,6 +79,11 @@ def run(program, *args, interface="EDT", nodes=2, **asked):
 @pytest.mark.parametrize("interface", SCHEMES)
 def test_each_mistake_ends_in_the_error_that_the_specification_names(interface):
     run("via", interface=interface)
+
+
+@pytest.mark.parametrize("interface", ["EDT", "CCDMA-intervention"])
+def test_processes_that_share_an_interface_do_not_get_at_each_others_vis(interface):
+    run("via", interface=interface, nodes=1, set={"machine.processors_per_node": 2})
 
 
 @pytest.mark.parametrize("interface", SCHEMES)
@@ -72,11 +127,86 @@ def test_sends_in_place_use_registrations_again():
     assert tight.value("in place") > kept.value("in place") + 1000
 
 
-def test_firmware_that_never_answers_is_explained(tmp_path):
+def hang(tmp_path, program, source=None, **asked):
+    """Run what makes no progress; return the words that explain it."""
+    if source is not None:
+        program = tmp_path / program
+        program.write_text(source)
+    with pytest.raises(narthex.NarthexError) as caught:
+        run(program, **asked)
+    assert caught.value.exit_code == NO_PROGRESS
+    return str(caught.value)
+
+
+def test_firmware_that_never_answers_is_explained_by_its_function(tmp_path):
     source = tmp_path / "silent.c"
     source.write_text(SILENT)
-    with pytest.raises(narthex.NarthexError, match="VipOpenNic"):
-        run("via-latency", firmware={"via": source})
+    told = hang(tmp_path, "via-latency", firmware={"via": source})
+    assert "in VipOpenNic" in told
+    assert re.search(r"firmware on processor 1: executes\n +at +0x\w+ (look_for_ever|main) ", told)
+    assert "commands that wait for the firmware: 1" in told
+
+
+@pytest.mark.parametrize(("what", "call"), [(WAITING, "VipRecvWait"), (FULL_QUEUE, "VipCQWait")])
+def test_two_ends_that_wait_are_explained_with_what_the_firmware_waits_for(tmp_path, what, call):
+    told = hang(tmp_path, "waiting.c", CONNECTED % what)
+    assert call in told
+    assert re.search(
+        r"firmware on processor 1: waits for an interrupt; .*\n +at +0x\w+ main ", told
+    )
+    assert "node 1: doorbells: 0 of 64 entries in use" in told
+
+
+def test_processes_that_share_an_interface_are_explained_too(tmp_path):
+    set_ = {"machine.processors_per_node": 2}
+    told = hang(tmp_path, "waiting.c", CONNECTED % WAITING, set=set_)
+    assert told.count("doorbells: 0 of 64 entries in use") == 4
+
+
+def test_a_program_of_vipl_is_told_which_interfaces_have_it():
+    written = []
+    with pytest.raises(narthex.NarthexError, match="VipOpenNic returns VIP_ERROR_RESOURCE"):
+        run("via-latency", interface="CNI32Qm", output=lambda *each: written.append(each[-1]))
+    told = rb'"/dev/via", which is a device of EDT, EDT\+DmaReceive, .*; the interface is CNI32Qm'
+    assert re.search(told, b"".join(written))
+
+
+def test_firmware_drives_the_dma_engine_where_the_machines_file_has_it():
+    moved = {"node.dma_engines.host_dma.registers": "[0, 0x70005000]"}
+    result = run("via-latency", 64, 3, 1, interface="CCDMA-intervention", set=moved)
+    assert (
+        result.document["nodes"]
+        == run("via-latency", 64, 3, 1, interface="CCDMA-intervention").document["nodes"]
+    )
+    unreached = {"node.dma_engines.host_dma.registers": "[0, 0]"}
+    with pytest.raises(narthex.NarthexError, match="no DMA engine has registers on the ni_bus"):
+        run("hello", set=unreached)
+
+
+def test_messages_across_pages_and_posted_before_the_connection_go_to_their_places():
+    nodes = run("via-latency", 32768, 3, 1).document["nodes"]
+    packets = 4 * 22
+    assert all(node["statistics"]["via_packets_placed"] >= packets for node in nodes)
+
+
+def test_messages_are_counted_by_their_size_once():
+    nodes = run("via-latency", 4096, 4, 1).document["nodes"]
+    counted = [
+        size["messages"]
+        for node in nodes
+        for size in node["message_sizes"]
+        if size["bytes"] == 32 + 4096
+    ]
+    assert counted == [5, 5]
+
+
+def test_a_timeline_calls_the_interface_and_its_firmware_by_their_names(tmp_path):
+    file = tmp_path / "via.pftrace"
+    run("via-latency", 64, 2, 1, interface="CCDMA-intervention", trace=file)
+    written = file.read_bytes()
+    for name in (b"firmware", b"network side of the interface", b"DMA engine"):
+        assert name in written
+    assert b" half" not in written
 
 
 def test_an_experiment_of_a_whole_run_has_the_time_of_firmware():

@@ -46,12 +46,14 @@ pub struct SystemCalls {
     noticed: BTreeSet<u64>,
     /// The devices that the program can open, by their names.
     devices: Vec<String>,
+    /// Devices of other nodes, by their names, and what is said of them.
+    absent: Vec<(String, String)>,
 }
 
 /// Its memory's regions, its threads, its place in the random numbers, and what it was told.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, threads, randomness, noticed, devices: _ } = self;
+        let SystemCalls { space, threads, randomness, noticed, devices: _, absent: _ } = self;
         archive.value(space)?;
         let most = threads.most();
         archive.value(threads)?;
@@ -69,7 +71,7 @@ impl SystemCalls {
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
         let (threads, noticed) = (Threads::on(1), BTreeSet::new());
-        SystemCalls { space, threads, randomness, noticed, devices: Vec::new() }
+        SystemCalls { space, threads, randomness, noticed, devices: Vec::new(), absent: Vec::new() }
     }
 
     /// The same for a process with so many processors, of which the first thread
@@ -91,6 +93,11 @@ impl SystemCalls {
     /// The same for a process that can open these devices: `/dev/` and a name.
     pub fn with_devices(self, devices: Vec<String>) -> Self {
         SystemCalls { devices, ..self }
+    }
+
+    /// The same for a process that is told why it cannot open these others.
+    pub fn with_absent_devices(self, absent: Vec<(String, String)>) -> Self {
+        SystemCalls { absent, ..self }
     }
 
     /// Answers call `number` (register a7) of the first thread with `arguments` (a0

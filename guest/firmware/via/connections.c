@@ -66,6 +66,7 @@ static void connect(struct vi *vi, uint64_t node, uint64_t remote_vi) {
     vi->expected = header_ends(header_word(0, vi->number, remote_vi));
     vi->sent = 0;
     vi->arrived = 0;
+    arm_receives(vi);
 }
 
 /* Requests */

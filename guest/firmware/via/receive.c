@@ -30,7 +30,7 @@ static inline struct work *work_of(struct vi *vi, uint16_t number) {
 
 /* Posting */
 
-/* Lets the device put the message with this number straight into its place, if that is one. */
+/* Lets the device put the message for this receive straight into its place, if that is one. */
 static inline void arm(struct vi *vi, uint16_t number) {
     const struct work *work = work_of(vi, number);
     const struct piece *piece = work->pieces;
@@ -39,6 +39,12 @@ static inline void arm(struct vi *vi, uint16_t number) {
     via_store(REGISTER_VIA_PLACE_SELECT, vi->number);
     via_store(REGISTER_VIA_PLACE_ADDRESS, copy_address(piece->region, piece->address));
     via_store(REGISTER_VIA_PLACE_LENGTH, place_number(vi, number) << 32 | piece->bytes);
+}
+
+void arm_receives(struct vi *vi) {
+    vi->first = vi->completed;
+    for (uint16_t each = 0; vi->completed + each != vi->posted && each < machine.places; each++)
+        arm(vi, vi->completed + each);
 }
 
 void post_receive(struct vi *vi, uint64_t token) {
@@ -66,7 +72,7 @@ void post_receive(struct vi *vi, uint64_t token) {
         return;
     }
     vi->posted += 1;
-    if (waiting < machine.places)
+    if (is_connected(vi) && waiting < machine.places)
         arm(vi, vi->posted - 1);
 }
 
@@ -86,8 +92,10 @@ void complete_receive(struct vi *vi, uint64_t bytes, uint64_t status, uint64_t i
 }
 
 void flush_receives(struct vi *vi) {
-    while (vi->completed != vi->posted)
+    while (vi->completed != vi->posted) {
+        disarm(vi, vi->completed);
         complete_receive(vi, 0, VIP_STATUS_DESC_FLUSHED_ERROR | VIP_STATUS_OP_RECEIVE, 0);
+    }
 }
 
 /* Arrivals */

@@ -8,6 +8,9 @@
 /* Posts the descriptor behind a doorbell's value. */
 void post_receive(struct vi *vi, uint64_t token);
 
+/* Gives the receives that were posted before the connection their places. */
+void arm_receives(struct vi *vi);
+
 /* Takes in the oldest packet that was received. */
 void receive_packet(void);
 

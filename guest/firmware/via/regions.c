@@ -138,10 +138,8 @@ static bool forget(struct work *work, const struct region *region) {
 
 static void forget_in_vi(struct vi *vi, const struct region *region) {
     for (uint16_t each = vi->completed; each != vi->posted; each++)
-        if (forget(&vi->receives[each % VIA_DESCRIPTORS_LIMIT], region)) {
-            via_store(REGISTER_VIA_PLACE_SELECT, vi->number);
-            via_store(REGISTER_VIA_PLACE_LENGTH, place_number(vi, each) << 32);
-        }
+        if (forget(&vi->receives[each % VIA_DESCRIPTORS_LIMIT], region))
+            disarm(vi, each);
     if (vi->state == VI_READING)
         forget(vi->reading, region);
 }

@@ -55,7 +55,8 @@ struct vi {
     uint16_t posted;    /* receive descriptors */
     uint16_t completed; /* of them */
     uint16_t held_first, held_count;
-    uint16_t process, number, fill_too;
+    uint16_t process, number;
+    uint16_t first;        /* of its receive descriptors since it was connected */
     uint64_t arrived;      /* bytes of the message that is arriving */
     struct work *receives; /* VIA_DESCRIPTORS_LIMIT */
     struct cq *send_cq, *receive_cq;
@@ -91,9 +92,16 @@ extern struct region regions[REGIONS];
 extern struct cq cqs[QUEUES];
 extern struct process processes[PROCESSES];
 
-/* A message's number in the packet-to-address table: that of another node's does not do. */
-static inline uint64_t place_number(const struct vi *vi, uint16_t message) {
-    return (uint64_t)vi->remote << 16 | message;
+/* The number that the message for a receive descriptor has in the packet-to-address table: that of
+ * another node's does not do. A sender counts its messages since it was connected. */
+static inline uint64_t place_number(const struct vi *vi, uint16_t receive) {
+    return (uint64_t)vi->remote << 16 | (uint16_t)(receive - vi->first);
+}
+
+/* Takes the place of a receive descriptor's message away. */
+static inline void disarm(const struct vi *vi, uint16_t receive) {
+    via_store(REGISTER_VIA_PLACE_SELECT, vi->number);
+    via_store(REGISTER_VIA_PLACE_LENGTH, place_number(vi, receive) << 32);
 }
 
 static inline bool is_connected(const struct vi *vi) {

@@ -252,6 +252,10 @@ impl DeviceDescription for DmaDevice {
         self.registers.iter().enumerate().map(seat).collect()
     }
 
+    fn part(&self, _seat: usize) -> &'static str {
+        "DMA engine"
+    }
+
     fn seats_beside(&self, _seat: usize) -> Range<usize> {
         0..self.registers.len()
     }

@@ -48,7 +48,7 @@ use super::{BuiltDevice, Makes, Model, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
-use crate::programming::{Driver, Programming};
+use crate::programming::{Driver, Programming, Requirement};
 use crate::via::config::Config;
 use crate::via::registers::{CONSTANTS, FACTS, Scheme};
 use crate::via::{Build, Via};
@@ -92,6 +92,7 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
         processes: node.processes,
         block_bytes: node.block_bytes,
         memory_end: node.local_memory.as_ref().map_or(0, |memory| memory.end),
+        dma_engine: node.dma_engine.unwrap_or_default(),
     };
     Ok(Box::new(Via::new(build)))
 }
@@ -117,7 +118,7 @@ pub static MODEL: Model = Model {
         registers: &[],
         constants: CONSTANTS,
         facts: FACTS,
-        requirements: &[],
+        requirements: &[Requirement::DmaEngine],
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),

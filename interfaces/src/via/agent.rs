@@ -13,7 +13,8 @@
 //! It pins the pages that the interface is to reach, and writes the addresses of their
 //! frames to memory of the system, where the firmware reads them. A page is unpinned when
 //! the program asks for that after the firmware has answered, so that none goes while the
-//! firmware may use it. The requests are in [`request`].
+//! firmware may use it: those of a region with RELEASE after DEREGISTER or DESTROY_CQ, all
+//! that is left with RELEASE after CLOSE. The requests are in [`request`].
 
 mod tables;
 
@@ -163,7 +164,7 @@ impl Agent {
             _ => {}
         }
         match request {
-            request::CLOSE => self.close(process, words, system),
+            request::CLOSE => self.close(process, words),
             request::REGISTER => self.register(process, words, system),
             request::DEREGISTER => self.deregister(process, words),
             request::RELEASE => self.release(process, words[0], system),
@@ -228,18 +229,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Everything of the process goes, the firmware is told.
-    fn close(
-        &mut self,
-        process: u8,
-        words: &mut Words,
-        system: &mut dyn OperatingSystem,
-    ) -> Result<(), CallError> {
+    /// Everything of the process goes but its pages, which the firmware may still use.
+    fn close(&mut self, process: u8, words: &mut Words) -> Result<(), CallError> {
         self.check_room()?;
-        for Region { address, length, list, .. } in self.regions.remove_all(process) {
-            self.lists.free(list);
-            system.unpin(address, length)?;
-        }
         self.vis.remove_all(process);
         self.queues.remove_all(process);
         self.tags.remove_all(process);
@@ -320,13 +312,17 @@ impl Agent {
         system.unpin(address, length)
     }
 
-    /// The command page of a process that has closed the interface goes.
+    /// The regions and the command page of a process that has closed the interface go.
     fn release_page(&mut self, process: u8, system: &mut dyn OperatingSystem) -> Result<(), CallError> {
         let session = self.session(process);
         if !std::mem::take(&mut session.is_closing) {
             return Err(CallError::Busy);
         }
         let page = session.page.take().expect("it is open");
+        for Region { address, length, list, .. } in self.regions.remove_all(process) {
+            self.lists.free(list);
+            system.unpin(address, length)?;
+        }
         system.unpin(page, PAGE_BYTES)
     }
 

@@ -50,6 +50,8 @@ pub struct Build {
     pub block_bytes: u64,
     /// Where its local memory ends.
     pub memory_end: u64,
+    /// Where the registers of the DMA engine are that its firmware drives.
+    pub dma_engine: u64,
 }
 
 narthex_kernel::statistics! {
@@ -283,6 +285,10 @@ impl DeviceDescription for Via {
         vec![host, ni]
     }
 
+    fn part(&self, seat: usize) -> &'static str {
+        if seat == HOST { "interface" } else { "network side of the interface" }
+    }
+
     fn seats_beside(&self, _seat: usize) -> Range<usize> {
         HOST..NI + 1
     }
@@ -351,14 +357,14 @@ impl DeviceDescription for Via {
         let State { doorbells, agent, network, eager, .. } = &self.state;
         if seat == HOST {
             let (used, limit) = doorbells.used();
-            return QueueState::of("doorbells", used, Some(limit)).with_note(eager.describe());
+            let state = QueueState::of("doorbells", used, Some(limit)).with_note(eager.describe());
+            return state.held_for(network.held_for());
         }
         let ((received, slots), (commands, _)) = (network.used(), agent.used());
         let slots = format!("free slots for packets: {slots}");
         let commands = (commands > 0).then(|| format!("commands that wait for the firmware: {commands}"));
         let note: Vec<String> = std::iter::once(slots).chain(commands).collect();
-        let state = QueueState::of("received packets", received, None).with_note(note.join(", "));
-        state.held_for(network.held_for())
+        QueueState::of("received packets", received, None).with_note(note.join(", "))
     }
 
     fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {

@@ -78,6 +78,19 @@ impl Placing {
             message: third as u32,
         })
     }
+
+    /// Whether a packet of so many bytes of payload is the message's last.
+    fn is_last(&self, payload: u64) -> bool {
+        self.offset + payload >= self.message_bytes
+    }
+
+    /// Bytes of the message that ends with this packet, with one header. Messages are what
+    /// takes a receive descriptor; packets about connections and of RDMA are none.
+    fn ended_message(packet: &[u8]) -> Option<u64> {
+        let placing = Placing::of(packet)?;
+        let is_last = placing.is_last(packet.len() as u64 - HEADER_BYTES);
+        is_last.then_some(HEADER_BYTES + placing.message_bytes)
+    }
 }
 
 /// Where a packet's payload is to go.
@@ -176,6 +189,9 @@ impl NetworkSide {
     fn go_on(&mut self, context: &mut Context<'_>) {
         let network = &mut context.network;
         if let Some((rank, packet)) = self.held.take_if(|(rank, _)| network.can_send_to(*rank)) {
+            if let Some(bytes) = Placing::ended_message(&packet) {
+                network.count_message(bytes);
+            }
             network.send_unrecorded(rank, Header::default(), packet);
         }
     }
@@ -239,7 +255,7 @@ impl NetworkSide {
     /// Where a packet's payload goes. The last packet of a message takes the place away.
     fn landing(&mut self, packet: &[u8]) -> Landing {
         let Some(placing) = Placing::of(packet) else { return Landing::Slot };
-        let Placing { vi, offset, message_bytes, message } = placing;
+        let Placing { vi, offset, message, .. } = placing;
         let payload = packet.len() as u64 - HEADER_BYTES;
         let Some(place) = self.entry(vi.into(), message) else { return Landing::Slot };
         let fits = offset + payload <= place.length.into();
@@ -247,7 +263,7 @@ impl NetworkSide {
             return Landing::Slot;
         }
         let address = place.address + offset;
-        if offset + payload >= message_bytes {
+        if placing.is_last(payload) {
             place.length = 0;
         }
         Landing::Place(address)
@@ -364,6 +380,13 @@ mod tests {
             None,
             "its last packet took it away"
         );
+    }
+
+    #[test]
+    fn a_message_is_counted_where_its_last_packet_leaves() {
+        let ended = |flags, offset, bytes| Placing::ended_message(&packet(flags, 5, offset, bytes));
+        assert_eq!([ended(PACKET_PLACED, 0, 128), ended(PACKET_PLACED, 64, 128)], [None, Some(32 + 128)]);
+        assert_eq!(ended(0, 64, 128), None, "a packet about a connection");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device::{Via, surroundings};
 use super::doorbells::Doorbell;
-use super::registers::{self as register, REGISTERS, VIA_DMA_ENGINE, VIA_REGISTERS, WINDOW_BYTES};
+use super::registers::{self as register, REGISTERS, VIA_REGISTERS, WINDOW_BYTES};
 use crate::address_names::AddressName;
 use crate::half::Context;
 use crate::registers::{Addresses, DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
@@ -153,7 +153,7 @@ impl Via {
             }
             register::MEMORY => self.build.memory_end,
             register::PLACES => config.places.into(),
-            register::DMA_ENGINE => VIA_DMA_ENGINE,
+            register::DMA_ENGINE => self.build.dma_engine,
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }

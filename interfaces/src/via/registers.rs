@@ -60,8 +60,6 @@ impl Scheme {
 
 /// Where the device's registers are on the bus of its firmware.
 pub const VIA_REGISTERS: u64 = 0x7000_1000;
-/// Where the registers of the DMA engine that the firmware drives are on that bus.
-pub const VIA_DMA_ENGINE: u64 = 0x7000_3000;
 /// Bytes of a process's window into the interface's memory.
 pub const WINDOW_BYTES: u64 = 0x1_0000;
 /// Bytes of a packet's header in the interface's memory.

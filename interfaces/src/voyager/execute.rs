@@ -99,6 +99,7 @@ impl Voyager {
                 self.state.transmit.send(direct);
                 Begun::UnderWay
             }
+            Operation::MapSet { direction, .. } if !self.state.queues.can_map(direction) => Begun::Waits,
             Operation::QueueOut { direction, physical } => self.take_away(issuer, direction, physical),
             Operation::BlockRead { .. }
             | Operation::BlockTransmit(_)

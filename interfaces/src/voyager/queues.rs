@@ -158,8 +158,21 @@ pub enum Rule {
     NeverBack,
     /// A mapped receive queue that is not enabled holds its packets.
     HoldWhileDisabled,
+    /// A receive queue is mapped while no packet is on its way to the miss queue.
+    MapWhenQuiet,
     /// A pointer that cannot be is refused.
     CheckPointers,
+}
+
+impl Rule {
+    /// All of them, by the names that users write.
+    pub const ALL: [(Rule, &'static str); 5] = [
+        (Rule::WaitForUnit, "waiting-for-the-unit"),
+        (Rule::NeverBack, "never-back"),
+        (Rule::HoldWhileDisabled, "holding-while-disabled"),
+        (Rule::MapWhenQuiet, "mapping-when-quiet"),
+        (Rule::CheckPointers, "checking-pointers"),
+    ];
 }
 
 /// The physical queues, and the map to them.
@@ -235,6 +248,14 @@ impl QueueFile {
     pub fn load(&self, direction: Direction, logical: u8, offset: u64) -> Option<u64> {
         let physical = self.resident(direction, logical)?;
         Some(self.queue(direction, physical).load(offset))
+    }
+
+    /// Whether a logical queue may be given a physical one now: a packet that is on its way to
+    /// the miss queue is not seen there yet, and would be overtaken.
+    pub fn can_map(&self, direction: Direction) -> bool {
+        direction == Direction::Transmit
+            || self.busy[Direction::Receive as usize] != Some(MISS as u8)
+            || self.left_out == Some(Rule::MapWhenQuiet)
     }
 
     /// Gives a logical queue a physical one.

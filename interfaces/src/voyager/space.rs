@@ -45,6 +45,15 @@ pub enum Rule {
     UseOnce,
 }
 
+impl Rule {
+    /// All of them, by the names that users write.
+    pub const ALL: [(Rule, &'static str); 3] = [
+        (Rule::CaptureOnce, "capturing-once"),
+        (Rule::MatchAddress, "matching-addresses"),
+        (Rule::UseOnce, "using-once"),
+    ];
+}
+
 /// An access to serviced space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {

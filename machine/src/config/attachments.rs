@@ -111,6 +111,7 @@ impl super::MachineConfig {
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
             local_memory: local_memory.as_ref(),
+            dma_engine: self.dma_engine_beside(chosen),
         };
         let interface = build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
@@ -118,6 +119,7 @@ impl super::MachineConfig {
             .or_else(|| self.lacks_block_buffers(&chosen.name))
             .or_else(|| self.lacks_plain_header(&chosen.name))
             .or_else(|| self.lacks_contiguous_frames(&chosen.name))
+            .or_else(|| self.lacks_dma_engine(chosen))
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
@@ -129,6 +131,24 @@ impl super::MachineConfig {
         let place = self.node.place(chosen)?;
         let last = place.last()?;
         self.node.memories.values().filter(|memory| memory.is_on(last)).find_map(|memory| memory.range())
+    }
+
+    /// Where the registers of a DMA engine are on the interconnect of an interface's last seat.
+    fn dma_engine_beside(&self, chosen: &Attached) -> Option<u64> {
+        let place = self.node.place(chosen)?;
+        let last = place.last()?;
+        self.node.dma_engines.values().find_map(|part| part.registers_on(last))
+    }
+
+    fn lacks_dma_engine(&self, chosen: &Attached) -> Option<String> {
+        let lacks = chosen.name.requires(Requirement::DmaEngine) && self.dma_engine_beside(chosen).is_none();
+        let place = self.node.place(chosen)?;
+        let last = place.last()?;
+        lacks.then(|| {
+            format!(
+                "no DMA engine has registers on the {last} ([node.dma_engines.NAME] with on and registers)"
+            )
+        })
     }
 
     fn lacks_plain_header(&self, interface: &Name) -> Option<String> {

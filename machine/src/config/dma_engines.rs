@@ -32,6 +32,14 @@ pub struct DmaEnginePart {
     pub registers: Vec<u64>,
 }
 
+impl DmaEnginePart {
+    /// Where its registers are on an interconnect, if they can be reached there.
+    pub(super) fn registers_on(&self, interconnect: &str) -> Option<u64> {
+        let port = self.on.names().iter().position(|on| on == interconnect)?;
+        self.registers.get(port).copied().filter(|&start| start != NO_REGISTERS)
+    }
+}
+
 impl MachineConfig {
     /// The rules that DMA engines break.
     pub(super) fn dma_engine_problems(&self) -> Vec<Broken> {

@@ -128,6 +128,7 @@ fn try_out(
                 block_bytes,
                 packet_bytes,
                 local_memory: None,
+                dma_engine: None,
             };
             return refused(key, build(name.send, config, &node).err());
         }

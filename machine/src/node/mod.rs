@@ -84,6 +84,7 @@ pub use interrupts::Lines;
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
+pub use report::AgentNames;
 
 /// What can happen at a node: a step of one of its parts.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
 use narthex_interfaces::address_names::AddressName;
+use narthex_interfaces::description::DeviceSeat;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
@@ -10,6 +11,15 @@ use serde_json::{Value, json};
 use super::counts::{ledger_json, sizes_json, statistics_json};
 use super::process::{Ended, Personality};
 use super::{Agent, Node};
+
+/// What timelines call a node's agents.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentNames {
+    /// Its processors.
+    pub processors: Vec<String>,
+    /// The seats of its devices.
+    pub seats: Vec<String>,
+}
 
 impl Node {
     /// Closes the ledgers: the run ends now.
@@ -78,21 +88,36 @@ impl Node {
 
     /// What explanations call an agent.
     pub fn name_of_agent(&self, agent: Agent) -> &'static str {
-        let interface = &self.devices[0];
-        let is_of_halves = interface.sender(0) != interface.receiver(0);
         match agent {
             Agent::Processor(0) => "processor",
-            Agent::Processor(index)
-                if self.processes[self.processors[index].process].personality == Personality::Bare =>
-            {
-                "firmware"
-            }
+            Agent::Processor(index) if self.runs_firmware(index) => "firmware",
             Agent::Processor(_) => "another processor",
-            Agent::Seat(seat) if seat >= interface.seats().len() => "device",
-            Agent::Seat(_) if !is_of_halves => "interface",
-            Agent::Seat(seat) if seat.is_multiple_of(2) => "send half",
-            Agent::Seat(_) => "receive half",
+            Agent::Seat(seat) => self.devices[self.seats[seat].device].part(self.seats[seat].seat),
         }
+    }
+
+    fn runs_firmware(&self, processor: usize) -> bool {
+        self.processes[self.processors[processor].process].personality == Personality::Bare
+    }
+
+    /// What timelines call its agents.
+    pub fn agent_names(&self) -> AgentNames {
+        let is_alone = (0..self.processors.len()).filter(|&index| self.runs_firmware(index)).count() == 1;
+        let processor = |index: usize| match self.runs_firmware(index) {
+            true if is_alone => "firmware".to_owned(),
+            true => format!("firmware of processor {index}"),
+            false => format!("processor {index}"),
+        };
+        let seats = self.devices.iter().flat_map(|device| {
+            let seats = device.seats();
+            let several = seats.iter().any(|seat| seat.process != seats[0].process);
+            let name = move |(seat, &DeviceSeat { process, .. }): (usize, &DeviceSeat)| match several {
+                true => format!("{} of process {process}", device.part(seat)),
+                false => device.part(seat).to_owned(),
+            };
+            seats.iter().enumerate().map(name).collect::<Vec<_>>()
+        });
+        AgentNames { processors: (0..self.processors.len()).map(processor).collect(), seats: seats.collect() }
     }
 
     /// What an address of the first process is, in words.

@@ -259,8 +259,14 @@ impl Node {
         let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
         threads.sort_by_key(|thread| thread.is_asleep);
         let interface = &self.devices[0];
+        // Of a whole device, all processes share what they ask of it, which is at its first
+        // seat, and what arrives.
+        let [sends, receives] = [interface.sender(process), interface.receiver(process)];
+        let is_shared = sends == receives || sends.is_none();
+        let sender = if is_shared { Some(0) } else { sends };
+        let receiver = receives.or(interface.receiver(0));
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
-        let (send, receive) = (queue(interface.sender(process)), queue(interface.receiver(process)));
+        let (send, receive) = (queue(sender), queue(receiver));
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),

@@ -215,14 +215,14 @@ fn format(
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
     let writer = Output::create(destination, name)?;
-    let processes = processes_of(nodes);
+    let names = nodes[0].agent_names();
     if !has_waveforms(name) {
-        return Ok(Box::new(Perfetto::new(writer, title, processes)?));
+        return Ok(Box::new(Perfetto::new(writer, title, names)?));
     }
     let of_node =
         |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
     let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
-    Ok(Box::new(ValueChangeDump::new(writer, title, processes, &buses, selection.from)?))
+    Ok(Box::new(ValueChangeDump::new(writer, title, names, &buses, selection.from)?))
 }
 
 /// The address that a transaction is about.

@@ -1,8 +1,8 @@
 //! The rows of a timeline, and what stands in them.
 
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::Agent;
 use narthex_machine::node::probe::Supplier;
+use narthex_machine::node::{Agent, AgentNames};
 use narthex_machine::wiring::MEMORY_BUS;
 use narthex_memory::Kind;
 
@@ -22,11 +22,11 @@ pub enum Track {
     Processor(usize),
     /// A bus: its transactions.
     Bus(&'static str),
-    /// A half of the interface: what its engine is at.
-    Half(usize),
+    /// A part of the interface: what its engine is at.
+    Part(usize),
     /// The network port: packets that leave, arrive, are taken.
     Network,
-    /// Messages in the queue, FIFO or registers of a half.
+    /// Messages in the queue, FIFO or registers of a part.
     Messages(usize),
     /// Packets that were sent and not acknowledged.
     Unacknowledged,
@@ -54,7 +54,7 @@ impl Track {
             Track::Processor(index) => index as i32,
             Track::Bus(MEMORY_BUS) => KIND,
             Track::Bus(_) => KIND + 1,
-            Track::Half(side) => 2 * KIND + side as i32,
+            Track::Part(side) => 2 * KIND + side as i32,
             Track::Network => 3 * KIND,
             Track::Messages(side) => 4 * KIND + side as i32,
             Track::Unacknowledged => 5 * KIND,
@@ -68,7 +68,7 @@ impl Track {
         match self {
             Track::Processor(_) => "What its program is doing; in it, what the processor is doing meanwhile.",
             Track::Bus(_) => "Transactions, as long as they have the bus.",
-            Track::Half(_) => "What its engine is at; nothing while it has nothing to do.",
+            Track::Part(_) => "What its engine is at; nothing while it has nothing to do.",
             Track::Network => "What becomes of packets; arrows join what becomes of one.",
             Track::Messages(_) => "In its queue, FIFO or registers, as far as it knows.",
             Track::Unacknowledged => {
@@ -79,18 +79,14 @@ impl Track {
         }
     }
 
-    /// What it is called; a half with its process, if the node has several.
-    pub fn name(self, processes: usize) -> String {
-        let half = |side: usize| {
-            let name = if side.is_multiple_of(2) { "send half" } else { "receive half" };
-            if processes == 1 { name.to_owned() } else { format!("{name} of process {}", side / 2) }
-        };
+    /// What it is called on a node whose agents have these names.
+    pub fn name(self, names: &AgentNames) -> String {
         match self {
-            Track::Processor(index) => format!("processor {index}"),
+            Track::Processor(index) => names.processors[index].clone(),
             Track::Bus(name) => name.to_owned(),
-            Track::Half(side) => half(side),
+            Track::Part(seat) => names.seats[seat].clone(),
             Track::Network => "network port".into(),
-            Track::Messages(side) => format!("messages in the {}", half(side)),
+            Track::Messages(seat) => format!("messages in the {}", names.seats[seat]),
             Track::Unacknowledged => "packets not acknowledged".into(),
             Track::Returned => "packets that came back".into(),
             Track::Waiting => "packets that wait to be taken".into(),
@@ -142,10 +138,10 @@ pub enum Detail {
 }
 
 /// An agent in words.
-pub fn agent_name(agent: Agent, processes: usize) -> String {
+pub fn agent_name(agent: Agent, names: &AgentNames) -> &str {
     match agent {
-        Agent::Processor(index) => Track::Processor(index).name(processes),
-        Agent::Seat(side) => Track::Half(side).name(processes),
+        Agent::Processor(index) => &names.processors[index],
+        Agent::Seat(seat) => &names.seats[seat],
     }
 }
 
@@ -162,17 +158,17 @@ impl Label {
     }
 
     /// What there is to know about it, by name.
-    pub fn details(&self, processes: usize) -> Vec<(&'static str, Detail)> {
+    pub fn details(&self, names: &AgentNames) -> Vec<(&'static str, Detail)> {
         let Label::Transaction(transaction) = self else { return Vec::new() };
         let mut details = vec![
-            ("agent", Detail::Text(agent_name(transaction.agent, processes))),
+            ("agent", Detail::Text(agent_name(transaction.agent, names).to_owned())),
             ("place", Detail::Text(transaction.place.clone())),
             ("address", Detail::Address(transaction.address)),
         ];
         if let Some(supplier) = transaction.supplier {
             let name = match supplier {
                 Supplier::MainMemory => "main memory".to_owned(),
-                Supplier::Agent(agent) => agent_name(agent, processes),
+                Supplier::Agent(agent) => agent_name(agent, names).to_owned(),
             };
             let key = if transaction.kind.carries_block() { "bytes to" } else { "bytes from" };
             details.push((key, Detail::Text(name)));

@@ -117,7 +117,7 @@ impl Timeline {
             }
             Sight::Engine(side, engine) => {
                 let doing = engine.doing.map(Label::Engine);
-                self.aim(row(Track::Half(side)), Goal::Stack(doing.into_iter().collect()));
+                self.aim(row(Track::Part(side)), Goal::Stack(doing.into_iter().collect()));
                 self.aim(row(Track::Messages(side)), Goal::Number(engine.messages));
             }
             Sight::Buffers(buffers) => {

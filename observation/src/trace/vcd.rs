@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use narthex_kernel::Time;
+use narthex_machine::node::AgentNames;
 use vcd::{IdCode, TimescaleUnit, Value, VarType, Writer};
 
 use super::format::Format;
@@ -53,7 +54,7 @@ impl Shown {
 /// Writes the buses of a timeline as a value change dump.
 pub struct ValueChangeDump<W: Write> {
     writer: Writer<W>,
-    processes: usize,
+    names: AgentNames,
     signals: BTreeMap<Row, Signals>,
     /// What the buses are to show from the present on, where that has changed.
     changed: BTreeMap<Row, Shown>,
@@ -65,7 +66,7 @@ impl<W: Write> ValueChangeDump<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn new(writer: W, machine: &str, processes: usize, buses: &[Row], from: Time) -> io::Result<Self> {
+    pub fn new(writer: W, machine: &str, names: AgentNames, buses: &[Row], from: Time) -> io::Result<Self> {
         let mut writer = Writer::new(writer);
         writer.version(concat!("Narthex ", env!("CARGO_PKG_VERSION")))?;
         writer.comment(machine)?;
@@ -75,7 +76,7 @@ impl<W: Write> ValueChangeDump<W> {
             if index == 0 || buses[index - 1].node != row.node {
                 writer.add_module(&format!("node_{}", row.node))?;
             }
-            writer.add_module(&row.track.name(processes).replace([' ', '/'], "_"))?;
+            writer.add_module(&row.track.name(&names).replace([' ', '/'], "_"))?;
             signals.insert(*row, declare(&mut writer)?);
             writer.upscope()?;
             if buses.get(index + 1).is_none_or(|next| next.node != row.node) {
@@ -85,7 +86,7 @@ impl<W: Write> ValueChangeDump<W> {
         writer.enddefinitions()?;
         writer.timestamp(from.as_ps())?;
         let changed = buses.iter().map(|&row| (row, Shown::free())).collect();
-        Ok(ValueChangeDump { writer, processes, signals, changed, present: from })
+        Ok(ValueChangeDump { writer, names, signals, changed, present: from })
     }
 
     /// Takes down what a bus shows from `at` on.
@@ -146,7 +147,7 @@ impl<W: Write + Send> Format for ValueChangeDump<W> {
         let shown = match label {
             Label::Transaction(transaction) => Shown {
                 busy: true,
-                owner: agent_name(transaction.agent, self.processes),
+                owner: agent_name(transaction.agent, &self.names).to_owned(),
                 kind: label.name(),
                 address: Some(transaction.address),
             },

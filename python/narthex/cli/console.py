@@ -123,7 +123,7 @@ def kept(error: NarthexError, text: str, name: str) -> NarthexError:
     """Keep a document whose file cannot be written in another place; returns what to say."""
     import tempfile
 
-    from narthex.compiler import cache_folder
+    from narthex.toolchain import cache_folder
 
     for folder in (cache_folder() / "unwritten", Path(tempfile.gettempdir())):
         file = folder / f"{name}-{os.urandom(4).hex()}.json"

@@ -35,6 +35,11 @@ AGENTS = {
     "program": "processor",
     "processor": "processor",
     "another processor": "processor",
+    "firmware": "interface",
+    "interface": "interface",
+    "network side of the interface": "interface",
+    "DMA engine": "interface",
+    "forwarder": "interface",
     "send half": "interface",
     "receive half": "interface",
 }

@@ -136,12 +136,15 @@ impl<M: GuestMemory> Call<'_, M> {
     /// A device has the same descriptor each time; other files do not exist.
     pub(super) fn open(&mut self) -> Answer {
         let path = self.text(self.a[1])?;
-        if let Some(name) = path.strip_prefix("/dev/")
-            && let Some(place) = self.calls.devices.iter().position(|device| device == name)
-        {
+        let name = path.strip_prefix("/dev/").unwrap_or_default();
+        if let Some(place) = self.calls.devices.iter().position(|device| device == name) {
             return Ok((FIRST_DEVICE as i64 + place as i64).into());
         }
-        let notice = format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT");
+        let absent = self.calls.absent.iter().find(|(device, _)| device == name);
+        let notice = match absent {
+            Some((_, reason)) => format!("the program opens {path:?}, {reason}: it gets ENOENT"),
+            None => format!("the program opens the file {path:?}, but nodes have no files: it gets ENOENT"),
+        };
         Ok(self.notice(ENOENT, notice))
     }
 }

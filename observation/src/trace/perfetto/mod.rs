@@ -3,9 +3,9 @@
 //! whole trace at any instant.
 //!
 //! ```text
-//!   machine ─┬─ node 0 ─┬─ processor 0            activity ⊃ occupation
+//!   machine ─┬─ node 0 ─┬─ processor 0, firmware  activity ⊃ occupation
 //!            │          ├─ memory bus, ...        transactions
-//!            │          ├─ send half, receive half
+//!            │          ├─ send half, receive half, or what else its interface has
 //!            │          ├─ network port           packets, joined by arrows
 //!            │          └─ messages in the send half, ...     numbers
 //!            └─ node 1 ─── ...
@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use narthex_kernel::Time;
+use narthex_machine::node::AgentNames;
 
 use super::format::{Format, Frame};
 use super::rows::{Detail, Label, Row, Step};
@@ -41,7 +42,7 @@ const SEQUENCE: u32 = 1;
 pub struct Perfetto<W: Write> {
     writer: W,
     buffer: Vec<u8>,
-    processes: usize,
+    names: AgentNames,
     /// The numbers of nodes' groups and of rows that have been described.
     nodes: HashMap<usize, u64>,
     rows: HashMap<Row, u64>,
@@ -53,15 +54,15 @@ pub struct Perfetto<W: Write> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// A trace of a machine of this name, whose nodes run this many processes each.
+    /// A trace of a machine of this name, whose nodes call their agents so.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn new(writer: W, machine: &str, processes: usize) -> io::Result<Self> {
+    pub fn new(writer: W, machine: &str, names: AgentNames) -> io::Result<Self> {
         let mut trace = Perfetto {
             writer,
             buffer: Vec::new(),
-            processes,
+            names,
             nodes: HashMap::new(),
             rows: HashMap::new(),
             event_names: HashMap::new(),
@@ -111,7 +112,7 @@ impl<W: Write> Perfetto<W> {
         let counter = row.track.is_number().then_some(CounterDescriptor { unit_name });
         let descriptor = TrackDescriptor {
             uuid: Some(uuid),
-            name: Some(row.track.name(self.processes)),
+            name: Some(row.track.name(&self.names)),
             parent_uuid: Some(parent),
             counter,
             sibling_order_rank: Some(row.track.rank()),
@@ -213,7 +214,7 @@ const END_PS: &str = "end_ps";
 
 impl<W: Write + Send> Format for Perfetto<W> {
     fn begin(&mut self, at: Time, row: Row, label: &Label) -> io::Result<()> {
-        let debug_annotations = self.annotations(label.details(self.processes));
+        let debug_annotations = self.annotations(label.details(&self.names));
         let name_iid = Some(self.event_name(label.name()));
         let event = TrackEvent { debug_annotations, name_iid, ..TrackEvent::default() };
         self.event(at, row, EventType::SliceBegin, BEGIN_PS, event)
