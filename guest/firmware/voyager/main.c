@@ -25,33 +25,34 @@ static inline void complete(uint64_t completion) {
     const struct operation *operation = resume(completed_queue(completion));
     switch (operation->phase) {
     case TRANSLATE_AND_LAUNCH:
-        LEAVE();
-        return translate_and_launch(operation);
+        translate_and_launch(operation);
+        break;
     case FREE_BUFFER:
-        LEAVE();
-        return free_buffer(operation);
+        free_buffer(operation);
+        break;
     case FREE_OTHER:
-        LEAVE();
-        return free_other(operation);
+        free_other(operation);
+        break;
     case SHOW_PARKED:
-        LEAVE();
-        return show_parked(operation);
+        show_parked(operation);
+        break;
     case FREE_PLACES:
-        LEAVE();
-        return free_block_places(operation);
+        free_block_places(operation);
+        break;
     case TRANSMIT_HAS_ENTERED:
-        LEAVE();
-        return transmit_has_entered();
+        transmit_has_entered();
+        break;
     case TRANSMIT_HAS_LEFT:
-        LEAVE();
-        return transmit_has_left(operation);
+        transmit_has_left(operation);
+        break;
     case RECEIVE_IS_MAPPED:
-        LEAVE();
-        return receive_is_mapped(operation);
+        receive_is_mapped(operation);
+        break;
     case RECEIVE_HAS_LEFT:
-        LEAVE();
-        return receive_has_left(operation);
+        receive_has_left(operation);
+        break;
     }
+    LEAVE();
 }
 
 void finish_operations(void) {
@@ -78,20 +79,21 @@ static inline void serve(uint64_t source, uint64_t entry) {
     ENTER(ACTIVITY_DISPATCH);
     switch (source) {
     case VOYAGER_SOURCE_COMPLETION:
-        LEAVE();
-        return complete(entry);
+        complete(entry);
+        break;
     case VOYAGER_SOURCE_CAPTURE:
-        LEAVE();
-        return take_pointer(entry);
+        take_pointer(entry);
+        break;
     case VOYAGER_SOURCE_AGENT:
-        LEAVE();
-        return carry_out(entry);
+        carry_out(entry);
+        break;
     case VOYAGER_SOURCE_RECEIVE:
-        LEAVE();
-        return demultiplex(entry);
+        demultiplex(entry);
+        break;
     default:
-        LEAVE();
+        break;
     }
+    LEAVE();
 }
 
 int main(void) {
