@@ -199,7 +199,7 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager")
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
