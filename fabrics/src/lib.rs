@@ -33,6 +33,6 @@ pub mod terminal;
 pub mod topologies;
 
 pub use message_sizes::MessageSizes;
-pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
+pub use packet::{Frame, FrameKind, FrameSummary, Header, Job, NodeId, Packet, Placement, Rank};
 pub use parcel::{Credit, Mail, Parcel, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

@@ -26,7 +26,7 @@ use crate::faults::{Faults, Lost};
 use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Statistics};
 use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
-use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
+use crate::packet::{Frame, Header, Job, NodeId, Packet, Placement, Rank};
 use crate::parcel::{Credit, Parcel, Sending};
 use crate::terminal::Terminal;
 
@@ -47,6 +47,8 @@ pub struct Calls {
 pub struct NetworkPort {
     own: NodeId,
     placement: Placement,
+    /// The job of each process.
+    jobs: Vec<Job>,
     flow: Box<dyn FlowControl>,
     /// What stands between it and the processes, if anything.
     relay: Option<Relay>,
@@ -86,6 +88,7 @@ impl NetworkPort {
         NetworkPort {
             own,
             placement,
+            jobs: vec![Job::whole(placement); placement.processes.into()],
             flow,
             relay: None,
             is_switched: network.terminal().is_some(),
@@ -108,6 +111,11 @@ impl NetworkPort {
         NetworkPort { faults, ..self }
     }
 
+    /// The same where processes belong to these jobs, by their number on the node.
+    pub fn with_jobs(self, jobs: Vec<Job>) -> Self {
+        NetworkPort { jobs, ..self }
+    }
+
     /// The same with a relay that a device of the node empties.
     pub fn with_relay(self, relay: Relay) -> Self {
         NetworkPort { relay: Some(relay), ..self }
@@ -119,12 +127,18 @@ impl NetworkPort {
         self.relay.as_mut().is_some_and(Relay::take_news)
     }
 
+    /// The job of one of its processes.
+    fn job_of(&self, own: Rank) -> Job {
+        self.jobs[usize::from(self.placement.process(own))]
+    }
+
     /// Sends a packet of one of its processes.
-    fn emit(&mut self, source: Rank, header: Header, payload: Vec<u8>) {
+    fn emit(&mut self, source: Rank, destination: Rank, header: Header, payload: Vec<u8>) {
         self.changes += 1;
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        let packet = Packet { source, destination: header.peer(), sequence, header, payload };
+        let header = header.with_peer(self.job_of(source).rank_of(source));
+        let packet = Packet { source, destination, sequence, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -273,6 +287,7 @@ impl Archived for NetworkPort {
         let NetworkPort {
             own: _,
             placement: _,
+            jobs: _,
             flow,
             relay,
             network,
@@ -322,17 +337,23 @@ impl ProcessPort<'_> {
         self.port.placement.process(self.own)
     }
 
-    /// Refuses a rank that no process has.
+    /// The job of this process.
+    pub fn job(&self) -> Job {
+        self.port.job_of(self.own)
+    }
+
+    /// Refuses a rank that no process of the job has.
     ///
     /// # Errors
     /// With the rank and what there is.
     pub fn check(&self, destination: Rank) -> Result<(), String> {
-        let placement = self.port.placement;
-        let (ranks, name) = (placement.ranks(), placement.name(destination));
-        if destination.0 < ranks {
+        let (placement, job) = (self.port.placement, self.job());
+        let (ranks, name) = (job.ranks, placement.name(destination));
+        if job.process(destination).is_some() {
             return Ok(());
         }
         let existing = match placement.processes {
+            _ if ranks != placement.ranks() => format!("its job has the ranks 0 to {}", ranks - 1),
             1 => format!("nodes are 0 to {}", ranks - 1),
             processes => format!(
                 "{} nodes of {processes} processes have the ranks 0 to {}",
@@ -348,10 +369,15 @@ impl ProcessPort<'_> {
         self.port.placement.name(rank)
     }
 
-    /// Whether a packet to `destination` may be sent now.
+    /// Whether a packet to this rank of the job may be sent now.
     pub fn can_send(&self, destination: Rank) -> bool {
+        self.job().process(destination).is_some_and(|process| self.can_send_to(process))
+    }
+
+    /// Whether a device may send a packet to this process, of whatever job, now.
+    pub fn can_send_to(&self, process: Rank) -> bool {
         match &self.port.relay {
-            None => !self.port.is_link_full && self.port.flow.can_send(self.own, destination),
+            None => !self.port.is_link_full && self.port.flow.can_send(self.own, process),
             Some(relay) => relay.has_room(),
         }
     }
@@ -364,22 +390,25 @@ impl ProcessPort<'_> {
         }
     }
 
-    /// Sends a packet to the process that the header names; `can_send` has said yes.
+    /// Sends a packet to the process of the job that the header names; `can_send` has said yes.
     pub fn send(&mut self, header: Header, payload: Vec<u8>) {
         let process = self.process();
+        let destination = self.job().process(header.peer()).expect("`can_send` has said yes");
         let port = &mut *self.port;
         port.last_sender = process;
         port.message_sizes.record(header, port.header_bytes);
-        let Some(relay) = &mut port.relay else { return port.emit(self.own, header, payload) };
+        let Some(relay) = &mut port.relay else { return port.emit(self.own, destination, header, payload) };
         port.changes += 1;
-        let packet = Packet { source: self.own, destination: header.peer(), sequence: 0, header, payload };
+        let header = header.with_peer(destination);
+        let packet = Packet { source: self.own, destination, sequence: 0, header, payload };
         relay.push(Box::new(packet));
     }
 
-    /// The same for a device whose headers are its own: it counts its messages itself.
-    pub fn send_unrecorded(&mut self, header: Header, payload: Vec<u8>) {
+    /// Sends a packet of a device, to a process of whatever job: its headers are its own, and it
+    /// counts its messages itself. `can_send_to` has said yes.
+    pub fn send_unrecorded(&mut self, process: Rank, payload: Vec<u8>) {
         self.port.last_sender = self.process();
-        self.port.emit(self.own, header, payload);
+        self.port.emit(self.own, process, Header::default(), payload);
     }
 
     /// A message of so many bytes, header included, has been sent by such a device.

@@ -2,6 +2,7 @@
 //! that knows which component is built from which table.
 
 mod firmware;
+pub mod jobs;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
-use narthex_cores::{Code, InOrder, Processor};
+use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::networks::Surroundings;
 use narthex_fabrics::switch::Switch;
@@ -35,10 +36,11 @@ use narthex_memory::{AgentId, ProcessorMemory, bus};
 use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
-use crate::request::{Failure, RunRequest};
+use crate::request::{Failure, JobRequest, RunRequest};
 use crate::wiring::{MemoryPlace, Shape};
 
 use firmware::Firmware;
+use jobs::Job;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -73,50 +75,75 @@ pub struct Blueprint<'a> {
     pub nodes: u32,
     /// Where random streams start.
     pub seed: u64,
-    /// The program that every node runs.
-    pub program: Arc<Program>,
-    /// Its decoded instructions.
-    pub code: Arc<Code>,
-    /// Its bytes, in their frames.
-    pub image: Arc<Image>,
-    /// The frames of its processes' pages.
+    /// What runs on its nodes.
+    pub jobs: Vec<Job>,
+    /// The frames of processes' pages.
     pub frames: PageFrames,
-    /// Its arguments, the name first.
-    pub arguments: Vec<String>,
     /// The firmware of processors that run some, by name.
     firmware: BTreeMap<String, Firmware>,
     devices: Vec<FurtherDevice>,
 }
 
 impl<'a> Blueprint<'a> {
-    /// Prepares what is shared: the program is decoded once.
+    /// Prepares what is shared: the program, which all processes run, is decoded once.
     pub fn new(
         config: &'a MachineConfig,
         interface: Attached,
         program: Program,
         request: &RunRequest,
     ) -> Self {
-        let code = Code::for_lines(config.fetch_line_bytes(), program.code());
-        let segments = program.segments().iter();
         let seed = request.seed.unwrap_or(config.machine.seed);
         let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
-        let image = Image::in_frames(segments.map(|segment| (segment.address, &*segment.bytes)), &frames);
-        let arguments = std::iter::once(request.program.clone()).chain(request.args.iter().cloned());
+        let nodes = request.nodes.unwrap_or(config.machine.nodes);
+        let placement = Placement { nodes: nodes as u16, processes: config.processes_per_node() as u8 };
+        let name = (&*request.program, &*request.args);
+        let job = Job::new(program, name, config.fetch_line_bytes(), &frames, placement);
         Blueprint {
             config: config.of_run(&interface),
             whole: config,
             machine: request.machine.clone(),
             interface,
-            nodes: request.nodes.unwrap_or(config.machine.nodes),
+            nodes,
             seed,
             frames,
-            code: Arc::new(code),
-            image: Arc::new(image),
-            arguments: arguments.collect(),
-            program: Arc::new(program),
+            jobs: vec![job],
             firmware: BTreeMap::new(),
             devices: Self::stated_devices(config),
         }
+    }
+
+    /// The same with the places of the request's first job, and with its further jobs.
+    ///
+    /// # Errors
+    /// If there is no place for one, or a program's file cannot run.
+    pub fn with_jobs_of(mut self, request: &RunRequest) -> Result<Self, Failure> {
+        let placement = self.placement();
+        let places = jobs::places(request, placement)?;
+        for JobRequest { program, args, elf, .. } in &request.jobs {
+            let parsed = Program::parse(program, elf.as_slice()).map_err(Failure::usage)?;
+            let line_bytes = self.whole.fetch_line_bytes();
+            self.jobs.push(Job::new(parsed, (program, args), line_bytes, &self.frames, placement));
+        }
+        for (job, (nodes, processes)) in self.jobs.iter_mut().zip(places) {
+            (job.nodes, job.processes) = (nodes, processes);
+        }
+        Ok(self)
+    }
+
+    /// The job of a process; none if nothing runs there.
+    fn job_of(&self, place: ProcessId) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.has(place))
+    }
+
+    /// The processes of a node.
+    fn processes_of(&self, node: NodeId) -> impl Iterator<Item = ProcessId> {
+        (0..self.placement().processes).map(move |process| ProcessId { node, process })
+    }
+
+    /// The program of a process. Where no job has one, that of the first is loaded, and
+    /// never runs.
+    fn loaded(&self, place: ProcessId) -> &Job {
+        self.job_of(place).unwrap_or(&self.jobs[0])
     }
 
     /// The devices that the machine's file states beside the network interface.
@@ -138,7 +165,9 @@ impl<'a> Blueprint<'a> {
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
         let network = config.network.build(id, &self.surroundings());
-        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes());
+        let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks(placement));
+        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
+            .with_jobs(jobs.collect());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,
@@ -163,7 +192,7 @@ impl<'a> Blueprint<'a> {
         let interconnects = shape.wire(&devices).map_err(usage)?;
         self.check_local_memories(&shape, &devices)?;
         let lines = self.lines(&shape, &devices)?;
-        let mut memories = self.memories(&shape);
+        let mut memories = self.memories(id, &shape);
         let mut processors = Vec::new();
         let mut processes: Vec<Process> = Vec::new();
         let per_process = config.processors_per_process() as usize;
@@ -190,14 +219,17 @@ impl<'a> Blueprint<'a> {
                     processes.push(process);
                     running
                 }
-                None => self.further_processor(processes.len() as u8 - 1, agent, part),
+                None => {
+                    let process = processes.len() as u8 - 1;
+                    self.further_processor(ProcessId { node: id, process }, agent, part)
+                }
             };
             let process = processes.len() - 1;
             processes[process].processors.end = processors.len() + 1;
             processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
         }
         let devices = std::iter::once(interface).chain(further);
-        Ok(Node::new(Parts {
+        let mut node = Node::new(Parts {
             id,
             processors,
             processes,
@@ -208,7 +240,11 @@ impl<'a> Blueprint<'a> {
             devices: devices.zip(shape.devices).collect(),
             network,
             operating_system: config.operating_system(),
-        }))
+        });
+        for place in self.processes_of(id).filter(|place| self.job_of(*place).is_none()) {
+            node.leave_vacant(place.process.into());
+        }
+        Ok(node)
     }
 
     /// The switches of its network, if that has any.
@@ -248,15 +284,17 @@ impl<'a> Blueprint<'a> {
         self.config.bus_named(&part.on).expect("checked with the machine")
     }
 
-    /// The memories of a node. The program is in that of the processors that run it.
-    fn memories(&self, shape: &Shape) -> Vec<HomeMemory> {
+    /// The memories of a node. The programs are in that of the processors that run them.
+    fn memories(&self, node: NodeId, shape: &Shape) -> Vec<HomeMemory> {
+        let images: Vec<Arc<Image>> =
+            self.processes_of(node).map(|place| self.loaded(place).image.clone()).collect();
         let parts = self.config.node.memories.keys().zip(&shape.memories);
         let memory = |(name, place): (&String, &MemoryPlace)| {
             let config = self.config.memory_named(name);
             let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
             HomeMemory {
                 bytes: match is_of_programs {
-                    true => MainMemory::with_image(self.image.clone()),
+                    true => MainMemory::with_images(images.clone()),
                     false => MainMemory::default(),
                 },
                 access_time: config.access_time,
@@ -299,8 +337,7 @@ impl<'a> Blueprint<'a> {
                 pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
             }
         }
-        let (mut processor, mut memory) =
-            self.further_processor(place.process, agent, self.config.node.host().1);
+        let (mut processor, mut memory) = self.further_processor(place, agent, self.config.node.host().1);
         let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
         for (range, protection) in mapped {
             calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
@@ -310,7 +347,7 @@ impl<'a> Blueprint<'a> {
             .with_devices(names.collect())
             .with_absent_devices(self.absent_devices())
             .with_processors(self.config.processors_per_process() as usize);
-        let process = Process::new(self.program.clone(), Personality::Linux, pages, calls)
+        let process = Process::new(self.loaded(place).program.clone(), Personality::Linux, pages, calls)
             .with_first_processor(agent.0.into());
         Ok(((processor, memory), process))
     }
@@ -324,14 +361,15 @@ impl<'a> Blueprint<'a> {
             let reason = format!("which is a device of {examples}; the interface is {interface}");
             (model.section.to_owned(), reason)
         };
-        others.map(|model| absent(&model)).collect()
+        others.map(absent).collect()
     }
 
-    /// A processor of a process of the program, on which nothing runs yet.
-    fn further_processor(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> Running {
-        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), self.code.clone())
+    /// A processor of a process of a program, on which nothing runs yet.
+    fn further_processor(&self, place: ProcessId, agent: AgentId, part: &ProcessorPart) -> Running {
+        let code = self.loaded(place).code.clone();
+        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), code)
             .with_access_control(&self.config.access_control);
-        (processor, self.memory_of(process, agent, part))
+        (processor, self.memory_of(place.process, agent, part))
     }
 
     fn placement(&self) -> Placement {
@@ -421,8 +459,11 @@ impl<'a> Blueprint<'a> {
         let mut devices = vec![
             (page(addresses.information_page()), PageAttributes::READ_ONLY),
             (page(addresses.register_page()), PageAttributes::DEVICE),
-            (NODE_MEMORY, PageAttributes::DATA),
         ];
+        // Processes of different jobs share nothing.
+        if self.loaded(place).processes.len() == usize::from(self.placement().processes) {
+            devices.push((NODE_MEMORY, PageAttributes::DATA));
+        }
         if self.config.has_block_buffers() {
             devices.push((page(addresses.block_buffers()), PageAttributes::BLOCK_BUFFERS));
         }
@@ -448,16 +489,18 @@ impl<'a> Blueprint<'a> {
 
     /// What the information page tells a process.
     fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
+        let Job { nodes, processes, .. } = self.loaded(place);
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
-            ("node", u64::from(place.node.0)),
-            ("nodes", u64::from(self.nodes)),
+            ("node", u64::from(u32::from(place.node.0).saturating_sub(nodes.start))),
+            ("nodes", nodes.len() as u64),
+            ("process", u64::from(place.process.saturating_sub(processes.start))),
             ("packet_bytes", self.packet_bytes()),
             ("header_bytes", self.config.messages.header.as_u64()),
             ("payload_bytes", self.config.payload_bytes()),
             ("block_bytes", self.block_bytes()),
             ("entry_bytes", self.packet_bytes()),
             ("seed", self.seed),
-            ("processes", u64::from(self.placement().processes)),
+            ("processes", processes.len() as u64),
             ("colours_bytes", self.config.data_cache.colours_bytes()),
         ])
     }
@@ -467,7 +510,7 @@ impl<'a> Blueprint<'a> {
         let rank = self.placement().rank(place.node, place.process);
         let page = Addresses::of_process(place.process).information_page();
         Invocation {
-            arguments: self.arguments.clone(),
+            arguments: self.loaded(place).arguments.clone(),
             environment: vec![format!("NARTHEX_PAGE={page:#x}")],
             seed: self.seed ^ u64::from(rank.0) << 32,
         }
@@ -493,7 +536,8 @@ impl<'a> Blueprint<'a> {
             devices: [&mut [], &mut []],
             interconnects: &mut [],
         };
-        let started = start(&self.program, &invocation, &mut loader).map_err(Failure::usage)?;
+        let program = &self.loaded(place).program;
+        let started = start(program, &invocation, &mut loader).map_err(Failure::usage)?;
         processor.set_pc(started.program_counter);
         processor.set_x(2, started.stack_pointer);
         Ok(SystemCalls::for_process(started.space, invocation.seed))

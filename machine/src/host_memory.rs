@@ -83,7 +83,7 @@ impl Estimate {
         };
         let queues = blueprint.build_interface()?.layouts(0);
         let queues = queues.iter().flat_map(|layout| &layout.cachable).map(|range| range.end - range.start);
-        let segments = || blueprint.program.segments().iter();
+        let segments = || blueprint.jobs.iter().flat_map(|job| job.program.segments());
         let pages = |bytes: usize| (bytes as u64).div_ceil(PAGE_BYTES) + 1;
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
         let variables: u64 = variables.map(|segment| pages(segment.bytes.len())).sum();

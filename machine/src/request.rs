@@ -45,9 +45,33 @@ pub struct RunRequest {
     /// gives it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub firmware: BTreeMap<String, FirmwareFile>,
+    /// The nodes on which the program has its processes, one on each: "0-7", "3" or "all"; all
+    /// processes of the machine run it if there are neither these nor further jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_nodes: Option<String>,
+    /// Further jobs of the run, each with a process on each of its nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobRequest>,
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,
+}
+
+/// A further job of a run: another program beside the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequest {
+    /// The program's name, for messages and results.
+    pub program: String,
+    /// Its arguments, without its name.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Its nodes: "0-7", or "3"; all of them if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+    /// The bytes of its ELF file; in hexadecimal digits where a request is text.
+    #[serde(with = "hex::serde")]
+    pub elf: Vec<u8>,
 }
 
 /// An ELF file with firmware. It comes with the request as a whole, so that the request

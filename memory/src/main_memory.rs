@@ -81,14 +81,27 @@ impl Image {
 /// The contents of one node's memory.
 #[derive(Clone, Debug, Default)]
 pub struct MainMemory {
-    image: Arc<Image>,
+    /// That of each process's program, the last one's for all further processes.
+    images: Vec<Arc<Image>>,
     pages: FxHashMap<u64, Box<Page>>,
 }
 
 impl MainMemory {
-    /// Memory that starts with `image`, and zeros elsewhere.
+    /// Memory that starts with `image` for every process, and zeros elsewhere.
     pub fn with_image(image: Arc<Image>) -> Self {
-        MainMemory { image, pages: FxHashMap::default() }
+        Self::with_images(vec![image])
+    }
+
+    /// Memory that starts with an image for each process, by its number, and zeros
+    /// elsewhere. The last image is that of all further processes, too.
+    pub fn with_images(images: Vec<Arc<Image>>) -> Self {
+        MainMemory { images, pages: FxHashMap::default() }
+    }
+
+    /// What the image of a page's process holds in it.
+    fn initial(images: &[Arc<Image>], page: u64) -> Option<&Page> {
+        let process = (page / SPACE_PAGES) as usize;
+        images.get(process).or(images.last())?.page(page)
     }
 
     /// Copies the bytes from `address` on.
@@ -118,11 +131,10 @@ impl MainMemory {
         }
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let source = &bytes[range];
-            let image = &self.image;
-            let target = self
-                .pages
-                .entry(page)
-                .or_insert_with(|| Box::new(image.page(page).copied().unwrap_or([0; PAGE_BYTES as usize])));
+            let images = &self.images;
+            let target = self.pages.entry(page).or_insert_with(|| {
+                Box::new(Self::initial(images, page).copied().unwrap_or([0; PAGE_BYTES as usize]))
+            });
             target[offset..offset + source.len()].copy_from_slice(source);
         }
     }
@@ -142,7 +154,9 @@ impl MainMemory {
         } else {
             self.pages.retain(|page, _| !(first..end).contains(page));
         }
-        for page in self.image.pages_in(first..end.max(first)) {
+        let process = (first / SPACE_PAGES) as usize;
+        let image = self.images.get(process).or(self.images.last());
+        for page in image.map_or_else(Vec::new, |image| image.pages_in(first..end.max(first))) {
             self.pages.insert(page, Box::new([0; PAGE_BYTES as usize]));
         }
     }
@@ -160,14 +174,14 @@ impl MainMemory {
     }
 
     fn page(&self, page: u64) -> Option<&Page> {
-        self.pages.get(&page).map(|page| &**page).or_else(|| self.image.page(page))
+        self.pages.get(&page).map(|page| &**page).or_else(|| Self::initial(&self.images, page))
     }
 }
 
 /// The pages that exist; the image is the program's.
 impl Archived for MainMemory {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let MainMemory { image: _, pages } = self;
+        let MainMemory { images: _, pages } = self;
         let mut numbers: Vec<u64> = pages.keys().copied().collect();
         numbers.sort_unstable();
         archive.value(&mut numbers)?;

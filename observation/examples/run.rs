@@ -40,6 +40,8 @@ fn main() -> ExitCode {
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        job_nodes: None,
+        jobs: Vec::new(),
         firmware: firmware(),
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
             file: file.into(),

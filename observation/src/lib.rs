@@ -65,8 +65,9 @@ struct Observation<'a> {
 
 impl Monitor for Observation<'_> {
     fn start(&mut self, blueprint: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
-        let Blueprint { config, interface, arguments, .. } = blueprint;
-        let title = format!("{} on {interface}, {}", arguments[0], config.machine.name);
+        let Blueprint { config, interface, jobs, .. } = blueprint;
+        let programs: Vec<&str> = jobs.iter().map(|job| &*job.arguments[0]).collect();
+        let title = format!("{} on {interface}, {}", programs.join(", "), config.machine.name);
         self.tracer = self.trace.map(|trace| Tracer::new(trace, &title, nodes)).transpose()?;
         Ok(())
     }

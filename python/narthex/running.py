@@ -13,6 +13,8 @@ from narthex.compiler import Progress
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
+from narthex.jobs import Jobs
+from narthex.jobs import request as jobs_request
 from narthex.programs import Program, find
 from narthex.results import Result
 
@@ -31,8 +33,9 @@ DEFAULT_INTERFACE = "CNI32Qm"
 
 
 def run(
-    program: str | Path | Program,
+    program: str | Path | Program | None = None,
     *args: object,
+    jobs: Jobs = (),
     machine: str | Path = DEFAULT_MACHINE,
     interface: str = DEFAULT_INTERFACE,
     nodes: int | None = None,
@@ -61,6 +64,8 @@ def run(
     number of nodes, and each of `set` one of its parameters
     ({"bus.clock": "125MHz"}); `firmware` has files for processors that run some
     ({"forwarder": "mine.elf"}), in place of what comes with Narthex (docs/firmware.md);
+    `jobs` are programs that run on the machine at the same time, each with one process on
+    each of its nodes ("gauss 64 @ 0-7"); `program`, if given, is the first (docs/jobs.md);
     `seed` starts the random streams. The same arguments
     give the same bits, whatever the number of host `threads` (1 to 1024; as
     many are used as there are processors and nodes, while that is faster), and whether the turns of
@@ -84,10 +89,11 @@ def run(
     Raises `NarthexError` when the program fails, makes no progress, or
     something is wrong with the arguments.
     """
-    guest = find(program)
+    guest, described = jobs_request(None if program is None else find(program), jobs)
     wanted = request(
         guest,
         args,
+        jobs=described,
         machine=machine,
         interface=interface,
         nodes=nodes,
@@ -112,6 +118,7 @@ def request(
     interface: str,
     nodes: int | None,
     set: Settings,  # noqa: A002 - the option's name on the command line
+    jobs: dict[str, Any] | None = None,
     firmware: Firmware = (),
     threads: int = 1,
     seed: int | None,
@@ -134,6 +141,7 @@ def request(
         **({"firmware": given} if given else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
+        **(jobs or {}),
     }
 
 

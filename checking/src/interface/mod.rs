@@ -214,6 +214,8 @@ impl Checked<'_> {
             threads: 1,
             seed: None,
             execute_wait_loops: false,
+            job_nodes: None,
+            jobs: Vec::new(),
             firmware: Default::default(),
             checkpoint: None,
         }
@@ -277,13 +279,13 @@ impl Checked<'_> {
         blueprint.map_devices(place, &layouts, &mut pages, &mut main);
         let mut memory = Words::over(main);
         let invocation = blueprint.invocation(place);
-        let started = start(&blueprint.program, &invocation, &mut memory).map_err(Failure::usage)?;
+        let started = start(&blueprint.jobs[0].program, &invocation, &mut memory).map_err(Failure::usage)?;
         let calls = SystemCalls::for_process(started.space, invocation.seed);
         let addresses = Addresses::of_process(0);
         let information = addresses.information_page();
         let private = vec![information..information + PAGE_BYTES, NODE_MEMORY];
         let processor = &self.config.processor;
-        let mut executor = Executor::new(processor, blueprint.code.clone(), pages, private);
+        let mut executor = Executor::new(processor, blueprint.jobs[0].code.clone(), pages, private);
         let caches = blueprint.processor_memory(place.process);
         let begun = executor.start([started.program_counter, started.stack_pointer], memory, caches, calls);
         let block_bytes = self.config.data_cache.block.as_u64();

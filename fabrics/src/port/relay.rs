@@ -107,7 +107,9 @@ impl ProcessPort<'_> {
     /// Hands a packet to a process: its header names the source.
     pub fn hand_to(&mut self, process: u8, header: Header, payload: Vec<u8>) {
         let destination = self.rank_of(process);
-        let packet = Packet { source: header.peer(), destination, sequence: 0, header, payload };
+        let source = header.peer();
+        let header = header.with_peer(self.port.job_of(destination).rank_of(source));
+        let packet = Packet { source, destination, sequence: 0, header, payload };
         let relay = self.relay_mut();
         relay.to_processes[usize::from(process)].push_back(Box::new(packet));
         relay.has_news = true;
@@ -121,7 +123,7 @@ impl ProcessPort<'_> {
     /// Sends a packet of this process; `can_launch` has said yes.
     pub fn launch(&mut self, process: u8, header: Header, payload: Vec<u8>) {
         let source = self.rank_of(process);
-        self.port.emit(source, header, payload);
+        self.port.emit(source, header.peer(), header, payload);
     }
 
     /// The oldest packet that has arrived for this process; else for the first one that

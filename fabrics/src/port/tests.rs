@@ -153,6 +153,38 @@ fn a_rank_that_no_process_has_is_refused_with_those_that_there_are() {
     assert_eq!(port(0, PLACEMENT, 2).of_process(0).name(Rank(9)), "rank 9");
 }
 
+/// Process 0 of both nodes is one job, process 1 of both another.
+fn port_of_jobs(own: u16) -> NetworkPort {
+    let job = |process| Job { first: Rank(process), stride: 2, ranks: 2 };
+    port(own, PLACEMENT, 2).with_jobs(vec![job(0), job(1)])
+}
+
+#[test]
+fn a_process_sends_to_the_ranks_of_its_job_and_receives_from_them() {
+    let [mut here, mut there] = [0, 1].map(port_of_jobs);
+    let (header, payload) = packet(1);
+    assert!(here.of_process(1).can_send(Rank(1)));
+    here.of_process(1).send(header, payload);
+    let (mut departures, _) = leaving(&mut here, at(0));
+    let (arrival, node, frame) = departures.pop_front().expect("a packet");
+    assert_eq!(node, NodeId(1));
+    there.arrive(arrival, frame);
+    assert_eq!(there.of_process(0).waiting(), 0, "the other job's process gets nothing");
+    let packet = there.of_process(1).take().expect("it has arrived");
+    assert_eq!((packet.source, packet.destination), (Rank(1), Rank(3)));
+    assert_eq!(packet.header.peer(), Rank(0), "the sender's rank in the job");
+}
+
+#[test]
+fn a_process_cannot_name_one_of_another_job() {
+    let mut port = port_of_jobs(0);
+    let process = port.of_process(0);
+    let problem = process.check(Rank(2)).unwrap_err();
+    assert_eq!(problem, "rank 2, which does not exist: its job has the ranks 0 to 1");
+    assert!(!process.can_send(Rank(2)) && !process.can_send(Rank(u16::MAX)));
+    assert!(process.can_send_to(Rank(3)), "a device may");
+}
+
 #[test]
 fn a_frame_that_is_to_be_lost_does_not_leave() {
     let lose = vec!["packet 2 from node 0 to node 1".parse().expect("a frame")];

@@ -162,7 +162,7 @@ impl Receive {
             return Err(RegisterFault("a load of RECEIVE while STATUS shows no packet".into()));
         };
         Ok(match self.words_read.checked_sub(1) {
-            None => packet.header.with_peer(packet.source).0,
+            None => packet.header.0,
             Some(index) => doubleword(packet.payload.chunks(8).nth(index).unwrap_or_default()),
         })
     }
@@ -287,6 +287,7 @@ mod tests {
             block_bytes: 64,
             packet_bytes: 256,
             local_memory: None,
+            dma_engine: None,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

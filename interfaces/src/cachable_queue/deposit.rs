@@ -92,7 +92,7 @@ impl Deposit {
         let start = self.next_place() as usize * self.block_bytes;
         let mut block = BlockData::zeroed(self.block_bytes);
         let payload = if start == 0 {
-            block.set_word(0, packet.header.with_peer(packet.source).with_sense(sense).0);
+            block.set_word(0, packet.header.with_sense(sense).0);
             &mut block[Header::BYTES..]
         } else {
             &mut block[..]

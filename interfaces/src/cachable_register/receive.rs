@@ -74,7 +74,7 @@ impl RegisterReceive {
 
     fn accept(&mut self, context: &mut Context<'_>) {
         if let Some(packet) = context.network.take() {
-            let header = packet.header.with_peer(packet.source);
+            let header = packet.header;
             let bytes = [&header.0.to_le_bytes(), &packet.payload[..]].concat();
             let config = &self.registers.config;
             let ready = context.timer_after(config.engine_time + config.deposit_time);

@@ -92,7 +92,7 @@ impl ReceiveFifo {
 /// The packet's bytes from `start` on as the processor sees them: the header
 /// names the source as the peer, and zeros follow the end.
 fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
-    let header = packet.header.with_peer(packet.source).0.to_le_bytes();
+    let header = packet.header.0.to_le_bytes();
     let whole = header.iter().chain(&packet.payload).chain(std::iter::repeat(&0));
     bytes.iter_mut().zip(whole.skip(start)).for_each(|(target, &source)| *target = source);
 }

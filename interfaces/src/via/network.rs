@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::{Header, Rank};
+use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -188,11 +188,11 @@ impl NetworkSide {
     /// Hands over a packet that the flow control takes now.
     fn go_on(&mut self, context: &mut Context<'_>) {
         let network = &mut context.network;
-        if let Some((rank, packet)) = self.held.take_if(|(rank, _)| network.can_send(*rank)) {
+        if let Some((rank, packet)) = self.held.take_if(|(rank, _)| network.can_send_to(*rank)) {
             if let Some(bytes) = Placing::ended_message(&packet) {
                 network.count_message(bytes);
             }
-            network.send_unrecorded(Header(rank.0.into()), packet);
+            network.send_unrecorded(rank, packet);
         }
     }
 

@@ -27,7 +27,7 @@ use crate::sha256::hexadecimal;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 const MAGIC: &[u8] = b"narthex checkpoint ";
 const DIGEST_BYTES: usize = 32;
 
@@ -195,6 +195,7 @@ mod tests {
             program: "em3d".into(),
             arguments: vec!["64".into()],
             binary_sha256: "12ab".into(),
+            jobs: Vec::new(),
             firmware_sha256: BTreeMap::default(),
             interface: "NI2w".into(),
             machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),

@@ -27,6 +27,8 @@ pub struct Identity {
     pub arguments: Vec<String>,
     /// Its bytes.
     pub binary_sha256: String,
+    /// Its nodes, and the jobs beside it: program and arguments, nodes, the hash of the bytes.
+    pub jobs: Vec<(String, Option<String>, String)>,
     /// The bytes of its firmware, by name.
     pub firmware_sha256: BTreeMap<String, String>,
     /// The interface and its place.
@@ -43,6 +45,7 @@ impl Identity {
             program: request.program.clone(),
             arguments: request.args.clone(),
             binary_sha256: sha256(elf),
+            jobs: jobs_of(request),
             firmware_sha256: request.firmware_sha256(),
             interface: interface.to_string(),
             machine,
@@ -51,8 +54,16 @@ impl Identity {
 
     /// How a checkpoint of `self` differs from the run `asked` for, if it does.
     pub fn difference(&self, asked: &Identity) -> Option<String> {
-        let Identity { version, program, arguments, binary_sha256, firmware_sha256, interface, machine } =
-            self;
+        let Identity {
+            version,
+            program,
+            arguments,
+            binary_sha256,
+            jobs,
+            firmware_sha256,
+            interface,
+            machine,
+        } = self;
         if *version != asked.version {
             return Some(format!("it is of narthex {version}, and this is narthex {}", asked.version));
         }
@@ -67,6 +78,9 @@ impl Identity {
             return Some(format!(
                 "program '{program}' has been changed or compiled again since it was written"
             ));
+        }
+        if *jobs != asked.jobs {
+            return Some("its jobs are others than those that the run asks for".into());
         }
         let names = firmware_sha256.keys().chain(asked.firmware_sha256.keys());
         let changed = |name: &&String| firmware_sha256.get(*name) != asked.firmware_sha256.get(*name);
@@ -85,6 +99,16 @@ impl Identity {
             arguments => format!("'{}' with arguments '{}'", self.program, arguments.join("' '")),
         }
     }
+}
+
+/// What decides the places of a run's jobs, and what the further ones run.
+fn jobs_of(request: &RunRequest) -> Vec<(String, Option<String>, String)> {
+    let first = request.job_nodes.iter().map(|nodes| (String::new(), Some(nodes.clone()), String::new()));
+    let further = request.jobs.iter().map(|job| {
+        let words = std::iter::once(&job.program).chain(&job.args).cloned().collect::<Vec<_>>();
+        (words.join("\0"), job.nodes.clone(), sha256(&job.elf))
+    });
+    first.chain(further).collect()
 }
 
 fn difference_of_machines(saved: &Value, asked: &Value) -> Option<String> {

@@ -150,6 +150,11 @@ impl Node {
         }
     }
 
+    /// Nothing runs as this process: it has ended before the run begins.
+    pub(crate) fn leave_vacant(&mut self, process: usize) {
+        self.end(Time::ZERO, process, Ended::Exited(0));
+    }
+
     /// A check failed, in the program or in a device that it used wrongly.
     pub(super) fn fail(&mut self, index: usize, message: &str) {
         let now = self.processors[index].processor.now();

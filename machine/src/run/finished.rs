@@ -1,7 +1,9 @@
 //! A run at its end, and its result as a document.
 
+use std::ops::Range;
+
 use narthex_fabrics::switch::Switch;
-use narthex_fabrics::{Frame, MessageSizes};
+use narthex_fabrics::{Frame, MessageSizes, Placement};
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
 use serde::Serialize;
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 use super::network;
 use super::number::number;
 use super::written::Written;
+use crate::compose::jobs;
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
 use crate::node::{Node, Process, Region, Report};
@@ -81,11 +84,35 @@ impl Finished {
         if let Some(network) = network::document(nodes, switches, *end) {
             document["network"] = network;
         }
+        if !request.jobs.is_empty() || request.job_nodes.is_some() {
+            document["jobs"] = jobs_json(request, elf, nodes);
+        }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());
         }
         document
     }
+}
+
+/// The jobs of a run that has several, with their places.
+fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node]) -> Value {
+    let placement = Placement { nodes: nodes.len() as u16, processes: nodes[0].programs() as u8 };
+    let places = jobs::places(request, placement).expect("the run has been placed so");
+    let first = (&request.program, &request.args, elf);
+    let further = request.jobs.iter().map(|job| (&job.program, &job.args, &*job.elf));
+    let json = |((program, arguments, elf), (nodes, processes)): (
+        (&String, &Vec<String>, &[u8]),
+        (Range<u32>, Range<u8>),
+    )| {
+        json!({
+            "program": program,
+            "arguments": arguments,
+            "binary_sha256": sha256(elf),
+            "nodes": [nodes.start, nodes.end],
+            "process": processes.start,
+        })
+    };
+    std::iter::once(first).chain(further).zip(places).map(json).collect()
 }
 
 /// What was set and changes nothing with the interface.

@@ -176,6 +176,8 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         threads: 1,
         seed: None,
         execute_wait_loops: false,
+        job_nodes: None,
+        jobs: Vec::new(),
         firmware: Default::default(),
         checkpoint: None,
     }

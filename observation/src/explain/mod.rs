@@ -142,6 +142,8 @@ pub fn explain(
         threads: 1,
         seed,
         execute_wait_loops: true,
+        job_nodes: None,
+        jobs: Vec::new(),
         firmware,
         checkpoint: None,
     };

@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
 
-PROGRAM = typer.Argument(
-    ...,
-    help="A program that comes with Narthex, an ELF file, or a C or C++ file.",
-    autocompletion=completion.programs,
-)
+PROGRAM_HELP = "A program that comes with Narthex, an ELF file, or a C or C++ file."
+PROGRAM = typer.Argument(..., help=PROGRAM_HELP, autocompletion=completion.programs)
 ARGUMENTS = typer.Argument(
     None, metavar="ARGS", help="The program's arguments; those that begin with - behind a --."
 )
@@ -91,6 +88,14 @@ FIRMWARE = typer.Option(
     help="Firmware (an ELF or a C file) for the processors that run NAME, instead of what comes "
     "with Narthex; NAME may be left out where the machine has one. May be repeated.",
 )
+JOB = typer.Option(
+    [],
+    "--job",
+    metavar="'PROGRAM ARGS [@ NODES]'",
+    help="A program that runs beside the others, with one process on each of its nodes (0-7; "
+    "all if none are named). May be repeated; PROGRAM, if given, is the first job.",
+)
+JOBS = typer.Option(None, "--jobs", metavar="FILE", help="A TOML file of jobs: [[job]] tables.")
 EXECUTE_WAIT_LOOPS = typer.Option(
     False,
     "--execute-wait-loops",
@@ -126,6 +131,8 @@ def register(app: typer.Typer) -> None:
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
+            "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
+            "narthex run --job 'em3d 256 @ 0-7' --job 'gauss 64 @ 8-15'",
             "narthex run roundtrip 64 -m forwarder.toml -i NI2w --firmware forwarder=mine.c",
         ),
     )(run)
@@ -142,7 +149,9 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    program: str = PROGRAM,
+    program: str | None = typer.Argument(
+        None, help=PROGRAM_HELP, autocompletion=completion.programs
+    ),
     args: list[str] | None = ARGUMENTS,
     machine: str = MACHINE,
     interface: str = typer.Option(
@@ -154,6 +163,8 @@ def run(
     ),
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
+    job: list[str] = JOB,
+    jobs_file: Path | None = JOBS,
     firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
@@ -169,18 +180,20 @@ def run(
     report: Path | None = REPORT_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
-    from narthex import running
+    from narthex import jobs, running
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
     timeline = running.trace_request(trace, trace_nodes, trace_from, trace_to)
     if trace:
         check_writable(trace, "--trace")
-    guest = find(program)
+    listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
+    guest, described = jobs.request(find(program) if program else None, listed, tell)
     compile_program(guest)
     wanted = running.request(
         guest,
         args or [],
+        jobs=described,
         machine=machine,
         interface=interface,
         nodes=nodes,
@@ -282,6 +295,7 @@ class Printer:
 
 def show(document: dict[str, Any]) -> None:
     """Print a run's reports and where the time went, of the whole run and of its regions."""
+    from narthex import jobs
     from narthex.results import (
         ledger_rows,
         ledger_shares,
@@ -299,8 +313,15 @@ def show(document: dict[str, Any]) -> None:
         )
         for report in reports_of(document)
     ]
+    columns = ["node", "name", "value", "unit"]
+    if "jobs" in document:
+        columns = ["job", *columns]
+        reports = [
+            (jobs.job_at(document, report["node"], report["process"]), *row)
+            for report, row in zip(document["reports"], reports, strict=True)
+        ]
     if reports:
-        print_table("Reported", ["node", "name", "value", "unit"], reports, ["node", "value"])
+        print_table("Reported", columns, reports, ["node", "value"])
     _show_ledger("Where the time went, in percent", *ledger_shares(document, ledger_rows(document)))
     names = list(dict.fromkeys(region["name"] for region in document["regions"]))
     for name in names[:MOST_REGIONS]:
@@ -312,8 +333,9 @@ def show(document: dict[str, Any]) -> None:
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
+    ran = jobs.words(document) if "jobs" in document else document["program"]
     say(
-        f"{document['program']} on {document['interface']}, {len(document['nodes'])} nodes:"
+        f"{ran} on {document['interface']}, {len(document['nodes'])} nodes:"
         f" {time_us:,.3f} us simulated, {retired:,} instructions"
     )
 

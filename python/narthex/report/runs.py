@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from narthex import notation
+from narthex import jobs, notation
 from narthex.report import charts, networks
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
@@ -32,7 +32,7 @@ LONGEST_OUTPUT = 20_000
 
 def section(document: Document) -> Section:
     """Describe a run, without its machine."""
-    program = " ".join([document["program"], *document["arguments"]])
+    program = jobs.words(document)
     parts: list[Any] = [facts(document)]
     if document["reports"]:
         parts.append(reports(document))
@@ -58,7 +58,7 @@ def facts(document: Document) -> Facts:
     sent = sum(entry["messages"] for entry in document["message_sizes"])
     return Facts(
         [
-            ("Program", " ".join([document["program"], *document["arguments"]])),
+            ("Jobs" if "jobs" in document else "Program", jobs.words(document)),
             ("Interface", document["interface"]),
             ("Machine", document["machine"]["machine"]["name"]),
             ("Nodes", number(len(document["nodes"]))),

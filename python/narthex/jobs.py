@@ -1,0 +1,118 @@
+"""The jobs of a run: several programs on one machine at a time.
+
+A job is a program with its arguments and, behind an `@`, the nodes on which it runs
+("gauss 64 @ 0-7"). It has one process on each of them, the first that is free on all, and
+its ranks count those nodes: its program runs as on a machine of its own and can name no
+process of another job (machine/src/compose/jobs.rs). A file of jobs is TOML:
+
+    [[job]]
+    program = "em3d"
+    arguments = ["256"]
+    nodes = "0-7"
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narthex import strict
+from narthex.compiler import Progress
+from narthex.errors import USAGE, NarthexError
+from narthex.programs import Program, find
+
+
+@dataclass
+class Job:
+    """A job as a file describes it."""
+
+    program: str
+    arguments: list[str] = field(default_factory=list)
+    nodes: str | None = None
+
+
+@dataclass
+class _File:
+    job: list[Job]
+
+
+Jobs = Sequence[str | Job]
+"""Jobs, or texts as `--job` takes them."""
+
+
+def read(text: str) -> Job:
+    """Read a job as `--job` takes it: "PROGRAM ARGS... [@ NODES]"."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise NarthexError(f"job '{text}': {error}", USAGE) from error
+    words, nodes = _nodes_of(words)
+    if not words:
+        raise NarthexError(
+            f"job '{text}' names no program; expected one with its arguments, "
+            "such as 'gauss 64 @ 0-7'",
+            USAGE,
+        )
+    return Job(words[0], words[1:], nodes)
+
+
+def _nodes_of(words: list[str]) -> tuple[list[str], str | None]:
+    """Separate the nodes from a job's words; the `@` may stand alone or before them."""
+    places = [index for index, word in enumerate(words) if word.startswith("@")]
+    if not places:
+        return words, None
+    nodes = "".join(words[places[-1] :]).removeprefix("@")
+    return words[: places[-1]], nodes
+
+
+def read_file(file: Path) -> list[Job]:
+    """Read a file of jobs."""
+    jobs = strict.table(_File, strict.document(file), str(file)).job
+    if not jobs:
+        raise NarthexError(f"{file}: it has no [[job]]")
+    return jobs
+
+
+def request(
+    program: Program | None, jobs: Jobs, progress: Progress | None = None
+) -> tuple[Program, dict[str, Any]]:
+    """Describe a run's jobs, as the simulator reads them; the first one's program is returned.
+
+    That is `program` if it is given, with the arguments that the run's request has.
+    """
+    known = [read(job) if isinstance(job, str) else job for job in jobs]
+    described: dict[str, Any] = {}
+    if program is None:
+        if not known:
+            raise NarthexError("name a program, or jobs with --job 'PROGRAM ARGS'", USAGE)
+        first, *known = known
+        program = find(first.program)
+        described = {"args": first.arguments, "job_nodes": first.nodes or "all"}
+    further = [_described(job, progress) for job in known]
+    return program, described | ({"jobs": further} if further else {})
+
+
+def _described(job: Job, progress: Progress | None) -> dict[str, Any]:
+    program = find(job.program)
+    return {
+        "program": program.name,
+        "args": job.arguments,
+        "nodes": job.nodes,
+        "elf": program.elf(progress).hex(),
+    }
+
+
+def words(document: dict[str, Any]) -> str:
+    """Return what a result's document ran, in words: its program, or its jobs."""
+    jobs = document.get("jobs", [document])
+    return " + ".join(" ".join([job["program"], *job["arguments"]]) for job in jobs)
+
+
+def job_at(document: dict[str, Any], node: int, process: int) -> str:
+    """Return the program of a process of a run with several jobs."""
+    for job in document["jobs"]:
+        begin, end = job["nodes"]
+        if begin <= node < end and job["process"] == process:
+            return str(job["program"])
+    return ""

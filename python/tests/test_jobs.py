@@ -1,0 +1,115 @@
+"""Several programs on one machine: their places, their ranks, what keeps them apart."""
+
+from pathlib import Path
+
+import pytest
+
+import narthex
+from narthex import jobs
+from narthex.cli import main
+from narthex.errors import NarthexError
+
+TWO = {"machine.processors_per_node": 2}
+
+WILD = """
+#include <narthex.h>
+#include <stdlib.h>
+
+/* Sends to the rank that it is given, which its job may lack. */
+int main(int argc, char **argv) {
+    char byte = 1;
+    narthex_send(atoi(argv[argc - 1]), 1, &byte, 1);
+    return 0;
+}
+"""
+
+
+def test_a_job_is_read_with_its_nodes() -> None:
+    assert jobs.read("gauss 64") == jobs.Job("gauss", ["64"], None)
+    assert jobs.read("gauss 64 @ 0-7") == jobs.Job("gauss", ["64"], "0-7")
+    assert jobs.read("gauss 64 @0 - 7") == jobs.Job("gauss", ["64"], "0-7")
+    assert jobs.read("'my program' -x 'a b'") == jobs.Job("my program", ["-x", "a b"], None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "names no program"), ("@ 0-7", "names no program"), ("a 'b", "No closing quotation")],
+)
+def test_a_job_that_cannot_be_read_says_why(text: str, problem: str) -> None:
+    with pytest.raises(NarthexError, match=problem):
+        jobs.read(text)
+
+
+def test_a_file_of_jobs_is_as_strict_as_others(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text('[[job]]\nprogram = "em3d"\narguments = ["64"]\nnodes = "0-1"\n')
+    assert jobs.read_file(file) == [jobs.Job("em3d", ["64"], "0-1")]
+    file.write_text('[[job]]\nprogramme = "em3d"\n')
+    with pytest.raises(NarthexError, match="did you mean 'program'"):
+        jobs.read_file(file)
+    file.write_text("job = []\n")
+    with pytest.raises(NarthexError, match=r"it has no \[\[job\]\]"):
+        jobs.read_file(file)
+
+
+def _reports(result: narthex.Result, nodes: range) -> list[tuple[int, str, float]]:
+    return [
+        (each["node"] - nodes.start, each["name"], each["value"])
+        for each in result.document["reports"]
+        if each["node"] in nodes
+    ]
+
+
+@pytest.mark.parametrize("interface", ["NI2w", "CNI32Qm", "CNI4"])
+def test_jobs_on_different_nodes_of_an_ideal_network_run_as_alone(interface: str) -> None:
+    together = narthex.run(
+        jobs=["em3d 64 @ 0-1", "gauss 16 @ 2-3"], nodes=4, interface=interface, threads=2
+    )
+    for program, size, nodes in (("em3d", 64, range(2)), ("gauss", 16, range(2, 4))):
+        alone = narthex.run(program, size, nodes=2, interface=interface)
+        assert _reports(together, nodes) == _reports(alone, range(2))
+
+
+def test_jobs_that_share_nodes_finish_with_right_results_and_cost_each_other_time() -> None:
+    def gauss_ns(*others: str) -> float:
+        result = narthex.run(jobs=["gauss 16", *others], nodes=2, interface="NI2w", set=TWO)
+        reports = [each for each in result.document["reports"] if each["process"] == 0]
+        return float(next(each["value"] for each in reports if each["name"] == "execution time"))
+
+    assert gauss_ns("em3d 64") > gauss_ns() > 0
+
+
+def test_a_program_with_a_job_beside_it_is_the_first_job() -> None:
+    result = narthex.run("gauss", 16, jobs=["em3d 64"], nodes=2, set=TWO)
+    known = [(job["program"], job["nodes"], job["process"]) for job in result.document["jobs"]]
+    assert known == [("gauss", [0, 2], 0), ("em3d", [0, 2], 1)]
+    assert jobs.job_at(result.document, 1, 1) == "em3d"
+
+
+@pytest.mark.parametrize("interface", ["NI2w", "CNI32Qm", "CNI4"])
+def test_a_job_cannot_name_a_process_of_another(tmp_path: Path, interface: str) -> None:
+    source = tmp_path / "wild.c"
+    source.write_text(WILD)
+    with pytest.raises(NarthexError) as caught:
+        narthex.run(jobs=[f"{source} 2 @ 0-1", "gauss 16 @ 2-3"], nodes=4, interface=interface)
+    assert "for node 2: nodes are 0 to 1" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_jobs_without_room_are_refused_with_a_remedy() -> None:
+    with pytest.raises(NarthexError, match=r"machine\.processors_per_node=2"):
+        narthex.run(jobs=["gauss 16", "em3d 64"], nodes=2)
+    with pytest.raises(NarthexError, match="the machine has the nodes 0 to 1"):
+        narthex.run(jobs=["gauss 16 @ 0-3"], nodes=2)
+    with pytest.raises(NarthexError, match="name a program, or jobs"):
+        narthex.run()
+
+
+def test_the_terminal_names_the_job_of_each_report(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--job", "em3d 64 @ 0-1", "--job", "gauss 16 @ 2-3", "--nodes", "4"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "em3d 64 + gauss 16 on CNI32Qm, 4 nodes" in shown
+    assert any(line.split()[:2] == ["gauss", "2"] for line in shown.splitlines())
