@@ -5,6 +5,7 @@
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
 //! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
+//! | [`voyager`] | StarT-Voyager: pointer windows against units, switched queues, approvals |
 //! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`directory`] | a directory's protocols, with messages in any order |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
@@ -27,6 +28,7 @@ pub mod interface;
 pub mod refusals;
 pub mod report;
 pub mod shared_memory;
+pub mod voyager;
 
 use narthex_machine::Failure;
 use narthex_memory::check::{CheckOptions, check};

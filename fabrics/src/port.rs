@@ -404,11 +404,11 @@ impl ProcessPort<'_> {
         relay.push(Box::new(packet));
     }
 
-    /// Sends a packet of a device, to a process of whatever job: its headers are its own, and it
+    /// Sends a packet of a device whose headers are its own, to a process of whatever job: it
     /// counts its messages itself. `can_send_to` has said yes.
-    pub fn send_unrecorded(&mut self, process: Rank, payload: Vec<u8>) {
+    pub fn send_unrecorded(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
         self.port.last_sender = self.process();
-        self.port.emit(self.own, process, Header::default(), payload);
+        self.port.emit(self.own, process, header, payload);
     }
 
     /// A message of so many bytes, header included, has been sent by such a device.

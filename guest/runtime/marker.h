@@ -18,6 +18,13 @@
 #define ACTIVITY_SHARED_MEMORY 7   /* fetching blocks of shared memory, and giving them away */
 #define ACTIVITY_DMA_SETUP 8       /* firmware: starting a DMA engine */
 #define ACTIVITY_DMA_INTERRUPT 9   /* firmware: the interrupt at the end of its copy */
+#define ACTIVITY_DISPATCH 10       /* firmware: what an event asks for */
+#define ACTIVITY_RESUME 11         /* firmware: taking up a suspended operation */
+#define ACTIVITY_MARSHAL 12        /* firmware: having a message fetched that is to be sent */
+#define ACTIVITY_LAUNCH 13         /* firmware: translating its destination, having it sent */
+#define ACTIVITY_DEMULTIPLEX 14    /* firmware: having an arrived message brought to its queue */
+#define ACTIVITY_FREE_BUFFER 15    /* firmware: freeing its buffer, showing it in its queue */
+#define ACTIVITY_RELEASE 17        /* firmware: a program has taken messages; 16 is LEAVE's */
 
 #ifdef __riscv
 #define MARKER(number) __asm__ volatile("slti x0, x0, %0" ::"i"(number) : "memory")

@@ -29,6 +29,9 @@
 /* The Virtual Interface Architecture's library. */
 #define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
 
+/* StarT-Voyager's message queues. */
+#define DRIVER_VOYAGER UINT64_C(0xa47cc00e4678b626)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -128,6 +131,78 @@
 /* ioctl: -> the most VIs, tags, handles, CQs, commands that wait, pages of a region. */
 #define VIA_QUERY UINT64_C(0x12)
 
+/* voyager_kind: queues of the hardware. */
+#define VOYAGER_KIND_RESIDENT UINT64_C(0x1)
+
+/* voyager_kind: queues of the firmware. */
+#define VOYAGER_KIND_NONRESIDENT UINT64_C(0x2)
+
+/* voyager_kind: queues of both in turn. */
+#define VOYAGER_KIND_HYBRID UINT64_C(0x3)
+
+/* Bytes of a queue's slot. */
+#define VOYAGER_SLOT_BYTES UINT64_C(0x60)
+
+/* Most bytes of payload of a message. */
+#define VOYAGER_PAYLOAD_LIMIT UINT64_C(0x58)
+
+/* Pointer window: the producer; a transmit queue's is stored by its program. */
+#define VOYAGER_POINTER_PRODUCER UINT64_C(0x0)
+
+/* Pointer window: the consumer; a receive queue's is stored by its program. */
+#define VOYAGER_POINTER_CONSUMER UINT64_C(0x8)
+
+/* Pointer window: a VOYAGER_STATUS number. */
+#define VOYAGER_POINTER_STATUS UINT64_C(0x10)
+
+/* Status: the queue works. */
+#define VOYAGER_STATUS_OPEN UINT64_C(0x0)
+
+/* Status: it is not open. */
+#define VOYAGER_STATUS_CLOSED UINT64_C(0x1)
+
+/* Status: a pointer was stored that cannot be. */
+#define VOYAGER_STATUS_BAD_POINTER UINT64_C(0x2)
+
+/* Status: a message had a destination that its process has not. */
+#define VOYAGER_STATUS_BAD_DESTINATION UINT64_C(0x3)
+
+/* Status: a message had too many bytes of payload. */
+#define VOYAGER_STATUS_BAD_LENGTH UINT64_C(0x4)
+
+/* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window, buffer. */
+#define VOYAGER_OPEN UINT64_C(0x1)
+
+/* ioctl: is receive, number k. */
+#define VOYAGER_CLOSE UINT64_C(0x2)
+
+/* ioctl: address, length; block transfers may read and write there. */
+#define VOYAGER_DMA_REGISTER UINT64_C(0x3)
+
+/* ioctl: address, length, as registered. */
+#define VOYAGER_DMA_DEREGISTER UINT64_C(0x4)
+
+/* ioctl: method, rank, local address, its address at the rank, bytes, channel of the rank (all ones: none), number k of the own receive queue for the acknowledgement (all ones: none). */
+#define VOYAGER_DMA UINT64_C(0x5)
+
+/* ioctl: channel, packets, number k of the receive queue that tells when they have come, value that it tells. */
+#define VOYAGER_CHANNEL_SET UINT64_C(0x6)
+
+/* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
+#define VOYAGER_QUERY UINT64_C(0x7)
+
+/* DMA: hardware at both ends. */
+#define VOYAGER_DMA_HARDWARE UINT64_C(0x0)
+
+/* DMA: firmware at both ends. */
+#define VOYAGER_DMA_FIRMWARE UINT64_C(0x1)
+
+/* DMA: firmware sends, hardware receives. */
+#define VOYAGER_DMA_FIRMWARE_SENDS UINT64_C(0x2)
+
+/* DMA: bytes of data in a packet, from a multiple of it on; a channel counts packets. */
+#define VOYAGER_BLOCK_PACKET_BYTES UINT64_C(0x40)
+
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
 
@@ -174,7 +249,8 @@
     EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
     EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
     EACH(DRIVER_CACHABLE_REGISTER, cachable_register)                                              \
-    EACH(DRIVER_VIA, via)
+    EACH(DRIVER_VIA, via)                                                                          \
+    EACH(DRIVER_VOYAGER, voyager)
 
 /* What the simulator tells a program about its machine. */
 struct narthex_information {
@@ -246,6 +322,20 @@ struct narthex_information {
     uint64_t via_mtu;
     /* VIs of a node */
     uint64_t via_vis;
+    /* how a voyager interface keeps the queues of its driver: a VOYAGER_KIND number, or 0 */
+    uint64_t voyager_kind;
+    /* queues that a process may open in each direction; virtual destination = rank * voyager_queues + k */
+    uint64_t voyager_queues;
+    /* slots of a queue of its driver */
+    uint64_t voyager_slots;
+    /* address of the process's page of serviced space */
+    uint64_t voyager_serviced;
+    /* address of the process's part of the snooped space, or 0 */
+    uint64_t voyager_snooped;
+    /* bytes of it */
+    uint64_t voyager_snooped_bytes;
+    /* channels of a process */
+    uint64_t voyager_channels;
 };
 
 #endif

@@ -16,6 +16,7 @@
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
+//! | [`voyager`] | the device of StarT-Voyager |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
@@ -45,6 +46,7 @@ pub mod registers;
 pub mod rules;
 pub mod taxonomy;
 pub mod via;
+pub mod voyager;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};

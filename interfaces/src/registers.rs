@@ -13,6 +13,7 @@ use crate::forwarder;
 use crate::information;
 use crate::programming::{self, Constant, Driver, Fact, Register};
 use crate::via::registers as via;
+use crate::voyager::registers as voyager;
 
 /// The addresses that belong to devices: no program may use them. Each process
 /// of a node has a part of its own ([`Addresses`]); the constants are those of
@@ -244,8 +245,12 @@ pub fn firmware_header() -> String {
          * `make headers`; do not edit. */\n\
          #ifndef NARTHEX_FIRMWARE_DEVICES_H\n#define NARTHEX_FIRMWARE_DEVICES_H\n\n",
     );
-    let devices: [(&[Constant], &[Register]); 2] =
-        [(&forwarder::CONSTANTS, &forwarder::REGISTERS), (via::FIRMWARE_CONSTANTS, via::REGISTERS)];
+    let devices: [(&[Constant], &[Register]); 4] = [
+        (&forwarder::CONSTANTS, &forwarder::REGISTERS),
+        (via::FIRMWARE_CONSTANTS, via::REGISTERS),
+        (voyager::FIRMWARE_CONSTANTS, voyager::REGISTERS),
+        (&[], voyager::QUEUE_REGISTERS),
+    ];
     for (constants, registers) in devices {
         let registers =
             registers.iter().map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));

@@ -31,6 +31,20 @@ categories! {
         DmaSetup = "DMA set-up",
         /// Firmware serves the interrupt at the end of a DMA engine's copy.
         DmaInterrupt = "DMA interrupt",
+        /// Firmware finds out what an event asks for.
+        Dispatch = "dispatch",
+        /// Firmware takes up an operation that it had suspended.
+        Resume = "resume",
+        /// Firmware has a message fetched that is to be sent.
+        Marshal = "marshal",
+        /// Firmware translates a message's destination and has it sent.
+        Launch = "translate and launch",
+        /// Firmware has an arrived message brought to its queue.
+        Demultiplex = "demultiplex",
+        /// Firmware frees the buffer of an arrived message and shows it in its queue.
+        FreeBuffer = "free buffer",
+        /// Firmware takes note that a program has taken messages from its queue.
+        Release = "release",
         /// The program has ended on this node.
         Exited = "exited",
         /// No thread has the processor.
@@ -92,7 +106,8 @@ impl Marker {
         }
         // A guest cannot say that it has exited.
         let guest = &Activity::ALL[..Activity::Exited as usize];
-        let activity = immediate.checked_sub(Self::ENTER)?;
+        let number = immediate.checked_sub(Self::ENTER)?;
+        let activity = number - u16::from(immediate > Self::LEAVE);
         guest.get(activity as usize).map(|&activity| Marker::Enter(activity))
     }
 }
@@ -145,8 +160,15 @@ mod tests {
     }
 
     #[test]
+    fn activities_are_numbered_around_the_marker_that_leaves_one() {
+        assert_eq!(Marker::decode(0x4ef), Some(Marker::Enter(Activity::FreeBuffer)));
+        assert_eq!(Marker::decode(0x4f0), Some(Marker::Leave));
+        assert_eq!(Marker::decode(0x4f1), Some(Marker::Enter(Activity::Release)));
+    }
+
+    #[test]
     fn other_hints_and_exited_are_no_markers() {
-        assert_eq!(Marker::decode(0x4ea), None);
+        assert_eq!(Marker::decode(0x4f2), None);
         assert_eq!(Marker::decode(0x123), None);
     }
 

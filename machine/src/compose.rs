@@ -209,8 +209,8 @@ impl<'a> Blueprint<'a> {
                     Some(self.process(place, agent, &devices, &beside, main)?)
                 }
                 (Some(firmware), _) => {
-                    let registers = shape.registers(&devices, on);
-                    Some(self.firmware_process(agent, (name, firmware), &registers, main)?)
+                    let beside = [shape.registers(&devices, on), shape.homes_of_devices(&devices, on)];
+                    Some(self.firmware_process(agent, (name, firmware), beside, main)?)
                 }
             };
             let core = config.core_named(&part.core);

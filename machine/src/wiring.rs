@@ -265,6 +265,13 @@ impl Shape {
         beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
     }
 
+    /// The memory of devices on a processor's interconnects, of which they are the home: what
+    /// it may cache beside its own.
+    pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        beside.flat_map(|placed| placed.seat.homes).collect()
+    }
+
     /// What a process accesses uncached beside the interface's part for it: the registers of
     /// further devices that are its to use, and memories beside its own.
     pub fn beside_interface(

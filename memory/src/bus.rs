@@ -36,8 +36,8 @@ pub struct Config {
     pub clock: Frequency,
     /// Bytes that cross in one data cycle.
     pub width: Bytes,
-    /// Bus cycles of arbitration before the address of each transaction.
-    #[schemars(range(min = 1))]
+    /// Bus cycles of arbitration before the address of each transaction; 0 where it
+    /// overlaps the transaction before.
     pub arbitration_cycles: u32,
     /// Bus cycles of a transaction's address.
     #[schemars(range(min = 1))]
@@ -137,17 +137,10 @@ impl Phases {
     }
 
     /// The rules that a bus's parameters break, as (key, what is wrong) pairs.
-    pub fn problems(
-        width: Bytes,
-        arbitration_cycles: u32,
-        address_cycles: u32,
-    ) -> Vec<(&'static str, String)> {
+    pub fn problems(width: Bytes, address_cycles: u32) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         if !width.as_u64().is_power_of_two() || width.as_u64() > 256 {
             problems.push(("width", format!("{width} is not a power of two from 1B to 256B")));
-        }
-        if arbitration_cycles == 0 {
-            problems.push(("arbitration_cycles", "0 is too few: a bus needs at least one cycle".into()));
         }
         if address_cycles == 0 {
             problems.push(("address_cycles", "0 is too few: an address needs at least one cycle".into()));
@@ -159,7 +152,7 @@ impl Phases {
 impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut problems = Phases::problems(self.width, self.arbitration_cycles, self.address_cycles);
+        let mut problems = Phases::problems(self.width, self.address_cycles);
         match (self.retry_cycles, self.dirty_owner) {
             (Some(0), _) => {
                 problems.push((
@@ -440,10 +433,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bus_without_arbitration_is_refused() {
-        let broken = Config { arbitration_cycles: 0, width: Bytes::new(48), ..config() };
+    fn a_bus_without_address_cycles_is_refused() {
+        let broken = Config { address_cycles: 0, width: Bytes::new(48), ..config() };
         let keys: Vec<_> = broken.problems().into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys, ["width", "arbitration_cycles"]);
+        assert_eq!(keys, ["width", "address_cycles"]);
     }
 
     #[test]

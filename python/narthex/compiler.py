@@ -1,44 +1,24 @@
 """Compiles guests: C and C++ programs for the simulated RISC-V processors.
 
-The compiler is PyPI's `ziglang`, a plain dependency that needs no root and
-brings C and C++ libraries (musl, libc++) along; the environment variable `CC`
-names another one, for example `riscv64-linux-gnu-gcc`. A guest is a static ELF
-file. Its messaging library and runtime are compiled once for a compiler and
-its flags and kept in the cache folder, as are the programs that come with
-Narthex; the key is a hash of all that goes in, so that nothing stale is used.
-
-The cache folder is `$NARTHEX_CACHE`, or `~/.cache/narthex`. Zig keeps its own
-cache in it: its first use compiles the C library, which takes about a minute.
+`toolchain` finds the compiler. A guest is a static ELF file. Its messaging library and
+runtime are compiled once for a compiler and its flags and kept in the cache folder, as are the
+programs that come with Narthex; the key is a hash of all that goes in, so that nothing stale is
+used. The first use of ziglang compiles the C library, which takes about a minute, the first C++
+program its C++ library, which takes two.
 """
 
 import hashlib
-import importlib.metadata
-import os
-import shlex
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from narthex import files
 from narthex.assets import GUEST
 from narthex.errors import NarthexError, unknown
-
-Progress = Callable[[str], object]
-"""Called with one line of text when something slow begins."""
+from narthex.toolchain import CXX_SUFFIXES, Compiler, Progress, cache_folder, find_compiler, run
 
 SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
-CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
 
-_TARGET = (
-    "--target=riscv64-linux-musl",
-    "-mcpu=generic_rv64+m+a+f+d+c",
-    "-mabi=lp64d",
-    # Other functions keep frame pointers, which lead from an error to its callers.
-    "-momit-leaf-frame-pointer",
-)
 _FLAGS = ("-O2", "-g", "-static")
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
@@ -49,52 +29,6 @@ _FIRMWARE_FLAGS = (
     *("-O2", "-g", "-static", "-ffreestanding", "-nostdlib", "-mcmodel=medany"),
     *("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer"),
 )
-_FIRMWARE_TARGET = ("--target=riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+c+zicsr")
-"""Without floating point: an interrupt has fewer registers to save."""
-_FIRMWARE_MACHINE = ("-march=rv64imac_zicsr", "-mabi=lp64")
-"""The same for a compiler that CC names."""
-
-REMEDY = (
-    "install the one that Narthex uses with `python -m pip install ziglang`, or set CC to a "
-    "RISC-V compiler, for example CC=riscv64-linux-gnu-gcc"
-)
-"""What to do where there is no compiler that works."""
-
-
-@dataclass(frozen=True)
-class Compiler:
-    """A C and C++ cross compiler: how it and its archiver are called."""
-
-    c: tuple[str, ...]
-    cxx: tuple[str, ...]
-    archiver: tuple[str, ...]
-    version: str
-    firmware: tuple[str, ...] = ()
-    """The C driver for processors without a system."""
-
-    def command(self, sources: Iterable[Path]) -> tuple[str, ...]:
-        """Return the driver for the sources: C++ if one of them is."""
-        return self.cxx if any(source.suffix in CXX_SUFFIXES for source in sources) else self.c
-
-
-def cache_folder() -> Path:
-    """Return the folder for compiled libraries and programs."""
-    named = os.environ.get("NARTHEX_CACHE")
-    try:
-        return Path(named).expanduser() if named else Path.home() / ".cache" / "narthex"
-    except RuntimeError as error:
-        place = f"the environment's NARTHEX_CACHE is '{named}'" if named else "there is no HOME"
-        raise NarthexError(f"{place}: {error} Set NARTHEX_CACHE to a folder.") from error
-
-
-def find_compiler(command: str | None = None) -> Compiler:
-    """Return the compiler `command`, else that of `CC`, else ziglang."""
-    command = command or os.environ.get("CC")
-    try:
-        words = shlex.split(command) if command else None
-    except ValueError as error:
-        raise NarthexError(f"CC is '{command}': {error}; {REMEDY}") from error
-    return _zig() if words is None else _named_compiler(words)
 
 
 def compile_program(
@@ -122,8 +56,8 @@ def compile_program(
     _check_sources(paths)
     chosen = find_compiler(compiler)
     library = _library(chosen, progress)
-    _say(progress, f"compiling {', '.join(path.name for path in paths)}")
-    return _link(chosen, paths, Path(output), library, extra_flags)
+    _announce(progress, chosen, f"compiling {', '.join(path.name for path in paths)}")
+    return _link(chosen, paths, Path(output), library, extra_flags, progress)
 
 
 compile = compile_program  # noqa: A001 - `narthex.compile` in Python
@@ -147,8 +81,8 @@ def compile_firmware(
     if cxx := [path for path in paths if path.suffix in CXX_SUFFIXES]:
         raise NarthexError(f"'{cxx[0]}' is C++, which firmware has no library for; write it in C")
     chosen = find_compiler(compiler)
-    _say(progress, f"compiling {', '.join(path.name for path in paths)}")
-    return _link_firmware(chosen, paths, Path(output), extra_flags)
+    _announce(progress, chosen, f"compiling {', '.join(path.name for path in paths)}")
+    return _link_firmware(chosen, paths, Path(output), extra_flags, progress)
 
 
 def firmware_names() -> list[str]:
@@ -167,7 +101,7 @@ def firmware_path(
     inputs = [*firmware[name], *_firmware_runtime(), FIRMWARE_SCRIPT, *_headers()]
     output = cache_folder() / "firmware" / _key(chosen, inputs) / name
     if not output.exists():
-        _say(progress, f"compiling firmware {name}")
+        _announce(progress, chosen, f"compiling firmware {name}")
         _make_folder(output.parent)
         _link_firmware(chosen, firmware[name], output, ())
     return output
@@ -189,7 +123,11 @@ def _firmware_runtime() -> list[Path]:
 
 
 def _link_firmware(
-    compiler: Compiler, sources: Sequence[Path], output: Path, extra_flags: Sequence[str]
+    compiler: Compiler,
+    sources: Sequence[Path],
+    output: Path,
+    extra_flags: Sequence[str],
+    progress: Progress | None = None,
 ) -> Path:
     """Compile and link into a scratch folder, then write the firmware into its place."""
     _make_folder(output.parent)
@@ -198,7 +136,7 @@ def _link_firmware(
         unfinished = Path(scratch) / "firmware"
         names = [str(source.resolve()) for source in [*sources, *_firmware_runtime()]]
         command = [*compiler.firmware, *_FIRMWARE_FLAGS, *_includes(), *extra_flags, *names]
-        _run([*command, "-T", str(FIRMWARE_SCRIPT), "-o", str(unfinished)], None)
+        run([*command, "-T", str(FIRMWARE_SCRIPT), "-o", str(unfinished)], None, progress)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
 
@@ -220,7 +158,7 @@ def program_path(
     output = cache_folder() / "programs" / _key(chosen, [*inputs, *_library_sources()]) / name
     if not output.exists():
         library = _library(chosen, progress)
-        _say(progress, f"compiling {name}")
+        _announce(progress, chosen, f"compiling {name}")
         _make_folder(output.parent)
         _link(chosen, programs[name], output, library, ())
     return output
@@ -230,7 +168,7 @@ def compile_bare(source: str, output: Path, compiler: Compiler) -> Path:
     """Compile C text that needs no library and begins at `_start`."""
     file = output.with_suffix(".c")
     file.write_text(source, encoding="utf-8")
-    _run([*compiler.c, *_FLAGS, "-nostdlib", str(file), "-o", str(output)], None)
+    run([*compiler.c, *_FLAGS, "-nostdlib", str(file), "-o", str(output)], None)
     return output
 
 
@@ -261,7 +199,7 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager")
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
@@ -289,9 +227,9 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
     with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         objects = [str(Path(scratch) / f"{source.stem}.o") for source in sources]
         for source, target in zip(sources, objects, strict=True):
-            _run([*compiler.c, *_FLAGS, *_includes(), "-c", _relative(source), "-o", target], GUEST)
+            run([*compiler.c, *_FLAGS, *_includes(), "-c", _relative(source), "-o", target], GUEST)
         unfinished = Path(scratch) / archive.name
-        _run([*compiler.archiver, "rcs", str(unfinished), *objects], GUEST)
+        run([*compiler.archiver, "rcs", str(unfinished), *objects], GUEST)
         unfinished.replace(archive)
     return archive
 
@@ -302,21 +240,37 @@ def _link(
     output: Path,
     library: Path,
     extra_flags: Sequence[str],
+    progress: Progress | None = None,
 ) -> Path:
-    """Compile and link into a scratch folder, then write the program into its place."""
+    """Compile and link into a scratch folder, then write the program into its place.
+
+    `progress` hears the compiler's warnings.
+    """
     _make_folder(output.parent)
     files.check_writable(output, "choose another place for the program")
     shipped = all(source.is_relative_to(GUEST) for source in sources)
+    marker = _cxx_marker(compiler, sources)
+    if marker and not marker.exists():
+        _say(progress, "compiling the C++ library, too: the first time takes about two minutes")
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         unfinished = Path(scratch) / "program"
         names = [_relative(source) if shipped else str(source) for source in sources]
         command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
         command += [str(library.absolute()), "-lm", "-o", str(unfinished)]
-        _run(command, GUEST if shipped else None)
+        run(command, GUEST if shipped else None, progress)
+        if marker:
+            marker.touch()
         if _STARTS_THREADS in unfinished.read_bytes():
-            _run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
+            run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
+
+
+def _cxx_marker(compiler: Compiler, sources: Sequence[Path]) -> Path | None:
+    """Return the file that says that ziglang has compiled its C++ library, if it is to."""
+    if compiler.command(sources) != compiler.cxx or "ziglang" not in compiler.version:
+        return None
+    return cache_folder() / "zig" / f"C++ library of {compiler.version}"
 
 
 def _includes() -> list[str]:
@@ -342,68 +296,6 @@ def _check_sources(paths: Sequence[Path]) -> None:
             raise NarthexError(f"'{path}' is not a C or C++ source file (allowed: {suffixes})")
 
 
-def _zig() -> Compiler:
-    try:
-        version = importlib.metadata.version("ziglang")
-    except importlib.metadata.PackageNotFoundError:
-        raise NarthexError(
-            f"there is no compiler: the package ziglang is missing; {REMEDY}"
-        ) from None
-    zig = (sys.executable, "-m", "ziglang")
-    return Compiler(
-        (*zig, "cc", *_TARGET),
-        (*zig, "c++", *_TARGET),
-        (*zig, "ar"),
-        f"ziglang {version}",
-        (*zig, "cc", *_FIRMWARE_TARGET),
-    )
-
-
-def _named_compiler(words: Sequence[str]) -> Compiler:
-    """Return a compiler given by its command, such as `riscv64-linux-gnu-gcc -static`."""
-    if not words:
-        raise NarthexError(f"CC is blank; {REMEDY}")
-    program, *flags = words
-    version = _run([program, "--version"], None)
-    archiver = _run([program, "-print-prog-name=ar"], None).strip() or "ar"
-    flags = ["-fno-math-errno", *flags]
-    c = (program, *flags)
-    bare = (*c, *_FIRMWARE_MACHINE)
-    return Compiler(c, (_cxx_beside(program), *flags), (archiver,), version, bare)
-
-
-def _cxx_beside(program: str) -> str:
-    """Return the C++ driver that belongs to a C driver, or `CXX`."""
-    if named := os.environ.get("CXX"):
-        return named
-    folder, name = os.path.split(program)
-    for c, cxx in (("gcc", "g++"), ("clang", "clang++")):
-        if c in name and cxx not in name:
-            return os.path.join(folder, name.replace(c, cxx, 1))
-    return program
-
-
-def _run(command: Sequence[str], folder: Path | None) -> str:
-    """Run a compiler's command and return what it printed; its errors are the user's."""
-    zig_cache = str(cache_folder().absolute() / "zig")
-    environment = os.environ | {
-        "ZIG_GLOBAL_CACHE_DIR": zig_cache,
-        "ZIG_LOCAL_CACHE_DIR": zig_cache,
-    }
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-            check=False,
-        )  # fmt: skip
-    except OSError as error:
-        raise NarthexError(
-            f"cannot run the compiler '{command[0]}' ({error.strerror}); {REMEDY}"
-        ) from error
-    if done.returncode != 0:
-        raise NarthexError((done.stderr or done.stdout).strip() or f"'{command[0]}' failed")
-    return done.stdout
-
-
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -412,6 +304,13 @@ def _make_folder(folder: Path) -> None:
             f"cannot make the folder {folder} ({error.strerror}); "
             "set NARTHEX_CACHE to a folder you may write to"
         ) from error
+
+
+def _announce(progress: Progress | None, compiler: Compiler, text: str) -> None:
+    """Say that something is compiled, and what there is to say about the compiler."""
+    if compiler.notice:
+        _say(progress, compiler.notice)
+    _say(progress, text)
 
 
 def _say(progress: Progress | None, text: str) -> None:

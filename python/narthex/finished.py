@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from narthex.compiler import cache_folder
 from narthex.documents import RUN, identify
 from narthex.errors import NarthexError
 from narthex.files import write_whole
@@ -20,6 +19,7 @@ from narthex.identity import machine_of, run_key
 from narthex.packed import packed, unpacked
 from narthex.programs import Program
 from narthex.results import Result
+from narthex.toolchain import cache_folder
 
 KEPT_S = 30 * 24 * 3600
 

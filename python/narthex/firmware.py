@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, arguments, compiler, files
+from narthex import _native, arguments, compiler, files, toolchain
 from narthex.arguments import Settings
 from narthex.errors import NarthexError, unknown
 
@@ -44,7 +44,7 @@ def request(
     machine: str,
     settings: Settings,
     given: Firmware,
-    progress: compiler.Progress | None = None,
+    progress: toolchain.Progress | None = None,
 ) -> dict[str, dict[str, str]]:
     """Describe a run's firmware, as the simulator reads it; what is not given is shipped."""
     if not given and _has_none(machine, settings):
@@ -101,7 +101,7 @@ def _pair(text: str) -> tuple[str, str]:
     return (name, file) if equals and os.sep not in name else ("", text)
 
 
-def _contents(name: str, file: Path, progress: compiler.Progress | None) -> dict[str, str]:
+def _contents(name: str, file: Path, progress: toolchain.Progress | None) -> dict[str, str]:
     if file.suffix in compiler.SOURCE_SUFFIXES:
         with tempfile.TemporaryDirectory() as scratch:
             output = Path(scratch) / file.stem

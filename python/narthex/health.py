@@ -144,24 +144,26 @@ def check_simulator() -> tuple[State, str, str]:
 
 def check_compiler() -> tuple[State, str, str]:
     """Compile a small program for the simulated processors, and run it."""
-    from narthex import compiler, running
+    from narthex import compiler, running, toolchain
 
     try:
-        chosen = compiler.find_compiler()
+        chosen = toolchain.find_compiler()
         with tempfile.TemporaryDirectory() as scratch:
             program = compiler.compile_bare(_EXIT, Path(scratch) / "exit", chosen)
             running.run(str(program), nodes=1)
     except NarthexError as error:
-        return State.PROBLEM, str(error), compiler.REMEDY
+        return State.PROBLEM, str(error), toolchain.REMEDY
     found = chosen.version.splitlines()[0]
     if not compiler.library_is_compiled(chosen):
         found += "; its first use for a program compiles the C library, about a minute"
+    if chosen.notice:
+        found += f"; {chosen.notice}"
     return State.OK, found, ""
 
 
 def check_cache() -> tuple[State, str, str]:
     """Check that the folder of compiled programs can be written to; tell its size."""
-    from narthex.compiler import cache_folder
+    from narthex.toolchain import cache_folder
 
     folder = cache_folder()
     try:
@@ -188,7 +190,7 @@ def _bytes_below(folder: Path) -> int:
 
 def check_space() -> tuple[State, str, str]:
     """Check the free space where the cache is."""
-    from narthex.compiler import cache_folder
+    from narthex.toolchain import cache_folder
 
     place = cache_folder().absolute()
     while not place.is_dir():

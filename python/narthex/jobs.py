@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from narthex import strict
-from narthex.compiler import Progress
 from narthex.errors import USAGE, NarthexError
 from narthex.programs import Program, find
+from narthex.toolchain import Progress
 
 
 @dataclass

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import _native, arguments, assets, compiler, files
+from narthex import _native, arguments, assets, compiler, files, toolchain
 from narthex.errors import NarthexError, unknown
 
 LARGEST_BYTES = 256 << 20
@@ -24,10 +24,10 @@ class Program:
     """A program that can be run."""
 
     name: str
-    _make: Callable[[compiler.Progress | None], bytes]
+    _make: Callable[[toolchain.Progress | None], bytes]
     _elf: bytes | None = None
 
-    def elf(self, progress: compiler.Progress | None = None) -> bytes:
+    def elf(self, progress: toolchain.Progress | None = None) -> bytes:
         """Return the ELF file's bytes; sources are compiled the first time."""
         if self._elf is None:
             self._elf = self._make(progress)
@@ -72,7 +72,7 @@ def _checked(file: Path) -> bytes:
     return elf
 
 
-def _compiled(source: Path, progress: compiler.Progress | None) -> bytes:
+def _compiled(source: Path, progress: toolchain.Progress | None) -> bytes:
     """Compile the user's own source; the ELF file lives as long as the run."""
     with tempfile.TemporaryDirectory() as scratch:
         output = Path(scratch) / source.stem

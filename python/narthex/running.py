@@ -9,7 +9,6 @@ from typing import Any
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
-from narthex.compiler import Progress
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
@@ -17,6 +16,7 @@ from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
 from narthex.programs import Program, find
 from narthex.results import Result
+from narthex.toolchain import Progress
 
 Observer = Callable[[int], bool]
 """Called several times a second with the simulated time in picoseconds; a

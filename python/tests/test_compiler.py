@@ -140,7 +140,7 @@ def test_a_file_that_is_not_a_source_is_refused(tmp_path):
 
 
 def test_a_missing_compiler_comes_with_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", "riscv64-nobody-gcc -static")
+    monkeypatch.setenv("NARTHEX_CC", "riscv64-nobody-gcc -static")
     source = tmp_path / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
     with pytest.raises(NarthexError, match=r"riscv64-nobody-gcc.*pip install ziglang"):
@@ -148,12 +148,67 @@ def test_a_missing_compiler_comes_with_a_remedy(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not HOST_CC, reason="no host compiler")
-def test_cc_names_another_compiler(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", "cc")
+def test_another_compiler_can_be_given(tmp_path, monkeypatch):
     monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "cache"))
     source = tmp_path / "self.c"
     source.write_text(
         '#include <narthex.h>\nint main(void) { narthex_report("x", 2, "ns"); return 0; }\n'
     )
-    program = compiler.compile_program([source], tmp_path / "self")
+    program = compiler.compile_program([source], tmp_path / "self", compiler="cc")
     assert run(program, emulated=False).stdout == "x: 2 ns\n"
+
+
+def _cc_for(tmp_path, machine):
+    """A command that says that it compiles for a machine, and is no compiler."""
+    fake = tmp_path / f"cc-for-{machine}"
+    fake.write_text(f"#!/bin/sh\necho {machine}\n")
+    fake.chmod(0o755)
+    return str(fake)
+
+
+def test_a_cc_for_the_host_is_left_alone_and_said_to_be(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", _cc_for(tmp_path, "x86_64-linux-gnu"))
+    found = compiler.find_compiler()
+    assert found.version.startswith("ziglang")
+    assert "is not used for guests (it compiles for x86_64-linux-gnu)" in found.notice
+    assert "NARTHEX_CC" in found.notice
+    monkeypatch.setenv("CC", "no-such-cc-at-all")
+    assert "no-such-cc-at-all" in compiler.find_compiler().notice
+    monkeypatch.setenv("CC", " ")
+    assert compiler.find_compiler().notice == ""
+
+
+def test_a_cc_for_risc_v_is_used(tmp_path, monkeypatch):
+    command = _cc_for(tmp_path, "riscv64-unknown-linux-gnu")
+    monkeypatch.setenv("CC", f"{command} -static")
+    found = compiler.find_compiler()
+    assert found.c[0] == command
+    assert (found.c[-1], found.notice) == ("-static", "")
+
+
+def test_the_own_variable_goes_first_and_must_be_for_risc_v(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", _cc_for(tmp_path, "x86_64-linux-gnu"))
+    own = _cc_for(tmp_path, "riscv64-linux-musl")
+    monkeypatch.setenv("NARTHEX_CC", own)
+    assert compiler.find_compiler().c[0] == own
+    monkeypatch.setenv("NARTHEX_CC", _cc_for(tmp_path, "aarch64-linux-gnu"))
+    with pytest.raises(NarthexError, match="which compiles for aarch64-linux-gnu"):
+        compiler.find_compiler()
+
+
+def test_warnings_of_the_compiler_are_heard(tmp_path):
+    source = tmp_path / "warned.c"
+    source.write_text("int main(void) { int x = 1; x == 2; return 0; }\n")
+    heard = []
+    compiler.compile_program([source], tmp_path / "warned", progress=heard.append)
+    assert any("warned.c:1:" in each and "warning" in each for each in heard), heard
+
+
+def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.delenv("NARTHEX_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiler.cache_folder() == tmp_path / "narthex"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/paths/do/not/count")
+    assert compiler.cache_folder() == Path.home() / ".cache" / "narthex"
+    monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "own"))
+    assert compiler.cache_folder() == tmp_path / "own"

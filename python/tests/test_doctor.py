@@ -48,7 +48,7 @@ def test_a_warning_is_no_failure(monkeypatch):
 
 
 def test_a_compiler_that_is_not_there(monkeypatch):
-    monkeypatch.setenv("CC", "no-such-riscv-gcc")
+    monkeypatch.setenv("NARTHEX_CC", "no-such-riscv-gcc")
     state, found, remedy = health.check_compiler()
     assert state is State.PROBLEM
     assert "no-such-riscv-gcc" in found

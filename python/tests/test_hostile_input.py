@@ -263,7 +263,7 @@ def test_columns_that_are_no_number_change_nothing(capsys, monkeypatch, value):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("CC", '"', "CC is '\"': No closing quotation"),
+        ("NARTHEX_CC", '"', "NARTHEX_CC is '\"': No closing quotation"),
         ("NARTHEX_CACHE", "~nobody-at-all/x", "NARTHEX_CACHE is '~nobody-at-all/x': "),
         ("NARTHEX_CACHE", "x" * 300, "File name too long"),
     ],

@@ -160,8 +160,8 @@ pub fn check(
     Ok(report)
 }
 
-/// A whole device is explored by a program of the checker: that of Eager Data Transfer,
-/// which has a protocol of its own.
+/// A whole device is explored by a program of the checker: those of Eager Data Transfer and
+/// of StarT-Voyager, which have protocols of their own.
 fn check_device(
     asked: &Attached,
     machine: &MachineConfig,
@@ -172,12 +172,15 @@ fn check_device(
     (model.attaches)(asked.attachment).map_err(|reason| {
         Failure::usage(format!("'{name}' cannot be attached to {}: {reason}", asked.attachment))
     })?;
+    if model.section == "voyager" {
+        return crate::voyager::check(&name, request.without.as_deref(), request.limit, observe);
+    }
     let writes_home = match name.as_str() {
         "EDT" => false,
         "EDT+DmaReceive" => true,
         _ => {
             return Err(Failure::usage(format!(
-                "'{name}' has no coherence protocol of its own to be checked; EDT and EDT+DmaReceive have, and \
+                "'{name}' has no protocol of its own to be checked; EDT, EDT+DmaReceive and Voyager have, and \
                  `narthex check protocol` checks the caches' one"
             )));
         }

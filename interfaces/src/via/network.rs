@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::Rank;
+use narthex_fabrics::{Header, Rank};
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -192,7 +192,7 @@ impl NetworkSide {
             if let Some(bytes) = Placing::ended_message(&packet) {
                 network.count_message(bytes);
             }
-            network.send_unrecorded(rank, packet);
+            network.send_unrecorded(rank, Header::default(), packet);
         }
     }
 

@@ -62,12 +62,12 @@ impl Blueprint<'_> {
     }
 
     /// Firmware about to start: its segments are in memory, and the registers of
-    /// the devices beside it can be reached.
+    /// the devices beside it can be reached, and what it may cache of their memory.
     pub(super) fn firmware_process(
         &self,
         agent: AgentId,
         (part, name): (&str, &str),
-        registers: &[Range<u64>],
+        [registers, homes]: [Vec<Range<u64>>; 2],
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
         let usage = |problem: String| {
@@ -79,7 +79,7 @@ impl Blueprint<'_> {
             ))
         })?;
         let part = &self.config.node.processors[part];
-        self.check_place(part, &firmware.program, registers).map_err(usage)?;
+        self.check_place(part, &firmware.program, &registers).map_err(usage)?;
         let core = self.config.core_named(&part.core);
         let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
         if let Some(cycles) = core.interrupt_cycles {
@@ -98,8 +98,11 @@ impl Blueprint<'_> {
         let mut loader =
             NodeMemory { caches, own: 0, main, pages: &mut pages, block_bytes, devices, interconnects };
         let started = firmware::start(&firmware.program, &mut loader).map_err(Failure::usage)?;
-        for range in registers {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
+        let homes =
+            homes.into_iter().filter(|_| part.has_caches()).map(|range| (range, PageAttributes::DATA));
+        let registers = registers.into_iter().map(|range| (range, PageAttributes::DEVICE));
+        for (range, attributes) in homes.chain(registers) {
+            pages.map(range.start, range.end - range.start, attributes);
         }
         processor.set_pc(started.program_counter);
         let calls = SystemCalls::for_process(started.space, self.seed);

@@ -18,7 +18,6 @@ pub struct Config {
     /// Bytes that cross the I/O bus in one data cycle.
     pub width: Bytes,
     /// I/O bus cycles of arbitration before the address of each transaction.
-    #[schemars(range(min = 1))]
     pub arbitration_cycles: u32,
     /// I/O bus cycles of a transaction's address.
     #[schemars(range(min = 1))]
@@ -40,7 +39,7 @@ pub struct Config {
 impl Config {
     /// The rules that the parameters break, as (key, what is wrong) pairs.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut problems = Phases::problems(self.width, self.arbitration_cycles, self.address_cycles);
+        let mut problems = Phases::problems(self.width, self.address_cycles);
         for (key, entries) in
             [("downward_entries", self.downward_entries), ("upward_entries", self.upward_entries)]
         {

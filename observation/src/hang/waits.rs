@@ -103,6 +103,13 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
         | Activity::Send
         | Activity::DmaSetup
         | Activity::DmaInterrupt
+        | Activity::Dispatch
+        | Activity::Resume
+        | Activity::Marshal
+        | Activity::Launch
+        | Activity::Demultiplex
+        | Activity::FreeBuffer
+        | Activity::Release
         | Activity::Exited
         | Activity::Idle => What::Own,
         Activity::Poll | Activity::Receive | Activity::Synchronisation | Activity::SharedMemory => {

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from narthex.cli.console import JSON_OPTION, JsonTarget, examples
-from narthex.cli.terminal import say, tell
+from narthex.cli.terminal import inform, say
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
             "narthex cc ring.c -o ring",
             "narthex cc main.cpp helper.c -o program -- -O3 -DSIZE=64",
             "narthex cc --firmware forward.c -o forward -- -DFIRMWARE_START=0x40000",
-            "CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
+            "NARTHEX_CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
         ),
     )(cc)
 
@@ -36,8 +36,9 @@ def cc(
     """Compile C and C++ for the simulated processors.
 
     The messaging library is linked in; firmware has a start-up of its own
-    instead. The compiler is ziglang's, or the one that the environment's CC
-    names. Any static RISC-V ELF file runs; this is merely the easy way to one.
+    instead. The compiler is ziglang's, or the one that the environment's
+    NARTHEX_CC (or CC, if that is for RISC-V) names. Any static RISC-V ELF file
+    runs; this is merely the easy way to one.
     """
     import hashlib
 
@@ -51,7 +52,7 @@ def cc(
         sources,
         output,
         extra_flags=flags,
-        progress=tell,
+        progress=inform,
     )
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(

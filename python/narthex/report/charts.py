@@ -20,8 +20,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from narthex import engine
-from narthex.compiler import cache_folder
 from narthex.files import write_whole
+from narthex.toolchain import cache_folder
 from narthex.validation.plots import ACTIVITIES, in_order
 
 if TYPE_CHECKING:

@@ -1,0 +1,35 @@
+/* Block transfers by firmware (Section 5.3.2). */
+#ifndef NARTHEX_FIRMWARE_VOYAGER_BLOCK_H
+#define NARTHEX_FIRMWARE_VOYAGER_BLOCK_H
+
+#include "firmware/voyager/nic.h"
+#include "firmware/voyager/suspended.h"
+
+/* A part of a process's memory that is to be sent. */
+struct transfer {
+    bool to_firmware; /* else hardware receives */
+    uint16_t node;
+    uint8_t process;        /* at that node */
+    uint64_t local, remote; /* addresses: of this node's memory, and of the remote process */
+    uint64_t bytes;
+    uint64_t channel; /* that counts there; NO_CHANNEL for none */
+    uint64_t told;    /* a logical receive queue of this node; VOYAGER_NOTHING for none */
+};
+
+enum { NO_CHANNEL = 255 };
+
+void block_start(void);
+
+/* Puts a transfer behind the others; false if there are too many. */
+bool enqueue_transfer(const struct transfer *transfer);
+
+/* Sends the next packet, if there is one and room for it. */
+void send_block_packet(void);
+
+/* Packets up to this one have left. */
+void free_block_places(const struct operation *operation);
+
+/* A packet for firmware has come to the miss queue; `header` is its doubleword there. */
+void receive_block_packet(uint64_t header, uint64_t slot);
+
+#endif

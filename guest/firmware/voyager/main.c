@@ -1,0 +1,114 @@
+/* The service processor of StarT-Voyager's network interface: it does for queues that are not
+ * resident what the hardware does for those that are (Section 4).
+ *
+ *     poll ──┬─ capture: a program stored a pointer ──► transmit.c, receive.c
+ *            ├─ completion of a command ── resume ────► their second phases
+ *            ├─ a packet in the miss queue ───────────► receive.c, block.c
+ *            ├─ a command of the kernel agent ────────► agent.c
+ *            └─ nothing ──────────────────────────────► block.c: the next packet of a block
+ *
+ * One loop serves events, one at a time. No handler waits: an operation that needs a command's
+ * effect is suspended (suspended.h) and taken up when the command has completed. Registers of the
+ * interface are off the chip, a bus transaction each, so what a handler needs of them is little. */
+#include "firmware/voyager/agent.h"
+#include "firmware/voyager/block.h"
+#include "firmware/voyager/events.h"
+#include "firmware/voyager/lending.h"
+#include "firmware/voyager/receive.h"
+#include "firmware/voyager/transmit.h"
+
+struct suspended suspended[COMMAND_QUEUES];
+
+/* Goes on with the operation whose command has completed. */
+static inline void complete(uint64_t completion) {
+    ENTER(ACTIVITY_RESUME);
+    const struct operation *operation = resume(completed_queue(completion));
+    switch (operation->phase) {
+    case TRANSLATE_AND_LAUNCH:
+        translate_and_launch(operation);
+        break;
+    case FREE_BUFFER:
+        free_buffer(operation);
+        break;
+    case FREE_OTHER:
+        free_other(operation);
+        break;
+    case SHOW_PARKED:
+        show_parked(operation);
+        break;
+    case FREE_PLACES:
+        free_block_places(operation);
+        break;
+    case TRANSMIT_HAS_ENTERED:
+        transmit_has_entered();
+        break;
+    case TRANSMIT_HAS_LEFT:
+        transmit_has_left(operation);
+        break;
+    case RECEIVE_IS_MAPPED:
+        receive_is_mapped(operation);
+        break;
+    case RECEIVE_HAS_LEFT:
+        receive_has_left(operation);
+        break;
+    }
+    LEAVE();
+}
+
+void finish_operations(void) {
+    for (unsigned each = 0; each < COMMAND_QUEUES; each++)
+        while (suspended[each].resumed != suspended[each].suspended) {
+            uint64_t completion = nic_load(REGISTER_VOYAGER_COMPLETION);
+            if (completion != VOYAGER_NOTHING)
+                complete(completion);
+        }
+}
+
+/* A program has stored to a pointer window. */
+static inline void take_pointer(uint64_t capture) {
+    uint64_t offset = capture >> 32 & 0xffffff;
+    uint64_t logical = offset >> VOYAGER_OFFSET_QUEUE & 0xff;
+    uint64_t word = offset & ((1ul << VOYAGER_OFFSET_QUEUE) - 1);
+    if (offset & VOYAGER_OFFSET_RECEIVE)
+        release_up_to(&receive_queues[logical], word, (uint32_t)capture);
+    else
+        send_up_to(&transmit_queues[logical], word, (uint32_t)capture);
+}
+
+static inline void serve(uint64_t source, uint64_t entry) {
+    ENTER(ACTIVITY_DISPATCH);
+    switch (source) {
+    case VOYAGER_SOURCE_COMPLETION:
+        complete(entry);
+        break;
+    case VOYAGER_SOURCE_CAPTURE:
+        take_pointer(entry);
+        break;
+    case VOYAGER_SOURCE_AGENT:
+        carry_out(entry);
+        break;
+    case VOYAGER_SOURCE_RECEIVE:
+        demultiplex(entry);
+        break;
+    default:
+        break;
+    }
+    LEAVE();
+}
+
+int main(void) {
+    agent_start();
+    transmit_start();
+    receive_start();
+    block_start();
+    lending_start();
+    ENTER(ACTIVITY_POLL);
+    for (;;) {
+        uint64_t event = nic_load(REGISTER_VOYAGER_POLL);
+        uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
+        if (event != VOYAGER_NOTHING)
+            serve(event & 0xff, entry);
+        else
+            send_block_packet();
+    }
+}

@@ -1,0 +1,319 @@
+/* The queues of StarT-Voyager: what works, and how each mistake of a program ends
+ * (guest/voyager/voyager.h).
+ *
+ *     voyager [KIND [CASE]]      resident, nonresident or hybrid; one case, or all of them
+ *
+ * Two processes take part. Wild values are tried in every word, header and request that a program
+ * can reach: the queue that they belong to stops with a status, or the request fails, and a
+ * bystander's messages go on arriving. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "../voyager_pair.h"
+#include "runtime/information.h"
+#include "voyager/slots.h"
+
+enum { SLOTS = 4, CULPRIT = 1, BYSTANDER = 2, WAIT_CYCLES = 30000, REQUEST_WORDS = 8 };
+
+static unsigned kind;
+static int own;
+static struct voyager_queue transmit, receive, bystander;
+static uint64_t bystander_messages;
+
+/* Help */
+
+static void expect(uint64_t got, uint64_t wanted, const char *what) {
+    narthex_check(got == wanted, "node %d: %s is %llu, not %llu", own, what,
+                  (unsigned long long)got, (unsigned long long)wanted);
+}
+
+static void open_pair(void) {
+    voyager_check(voyager_open_transmit(&transmit, CULPRIT, kind, SLOTS), "voyager_open_transmit");
+    voyager_check(voyager_open_receive(&receive, CULPRIT, kind, SLOTS), "voyager_open_receive");
+    narthex_barrier();
+}
+
+static void close_pair(void) {
+    narthex_barrier();
+    voyager_check(voyager_close(&transmit), "voyager_close");
+    voyager_check(voyager_close(&receive), "voyager_close");
+    narthex_barrier();
+}
+
+static unsigned to_other(unsigned number) {
+    return voyager_destination(1 - own, number);
+}
+
+static void send_key(uint64_t key, size_t bytes) {
+    word data[VOYAGER_PAYLOAD_LIMIT / sizeof(word)];
+    write_words(data, sizeof data, key);
+    voyager_send(&transmit, to_other(CULPRIT), (uint8_t)key, data, bytes);
+}
+
+static void receive_key(uint64_t key, size_t bytes) {
+    struct voyager_message message;
+    while (!voyager_arrived(&receive, &message))
+        ;
+    expect(message.bytes, bytes, "length of a message");
+    expect((uint64_t)message.source, (uint64_t)(1 - own), "source of a message");
+    expect(message.user, (uint8_t)key, "user's byte of a message");
+    narthex_check(is_right(&message, bytes, key), "node %d: message %llu is wrong", own,
+                  (unsigned long long)key);
+    voyager_free(&receive);
+}
+
+/* A message of the bystander: node 0 sends, node 1 receives. */
+static void pass_by(void) {
+    uint64_t key = ++bystander_messages;
+    word data[4];
+    if (own == 0) {
+        write_words(data, sizeof data, key);
+        voyager_send(&bystander, to_other(BYSTANDER), 0, data, sizeof data);
+        return;
+    }
+    struct voyager_message message;
+    while (!voyager_arrived(&bystander, &message))
+        ;
+    narthex_check(is_right(&message, sizeof data, key), "the bystander's message %llu is wrong",
+                  (unsigned long long)key);
+    voyager_free(&bystander);
+}
+
+static void await_status(const struct voyager_queue *queue, unsigned status) {
+    uint64_t start = narthex_cycles();
+    while (voyager_status(queue) != status)
+        narthex_check(narthex_cycles() - start < 100 * WAIT_CYCLES,
+                      "node %d: the queue's status stays %u instead of %u", own,
+                      voyager_status(queue), status);
+}
+
+static void expect_nothing_arrived(void) {
+    struct voyager_message message;
+    narthex_pause(WAIT_CYCLES);
+    narthex_check(!voyager_arrived(&receive, &message), "node %d: a message arrived", own);
+}
+
+/* What works */
+
+static void test_sizes(void) {
+    for (size_t bytes = 0; bytes <= VOYAGER_PAYLOAD_LIMIT; bytes += sizeof(word)) {
+        send_key(bytes + 1, bytes);
+        receive_key(bytes + 1, bytes);
+    }
+}
+
+static void test_full_queues_keep_all(void) {
+    enum { MESSAGES = 12 * SLOTS, ROUNDS = 6 };
+    uint64_t sent = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (; sent < MESSAGES / 2 && voyager_has_room(&transmit); sent++)
+            send_key(sent, 84);
+        narthex_pause(WAIT_CYCLES / ROUNDS);
+    }
+    for (uint64_t taken = 0; taken < MESSAGES; taken++) {
+        for (; sent < MESSAGES && voyager_has_room(&transmit); sent++)
+            send_key(sent, 84);
+        receive_key(taken, 84);
+    }
+}
+
+/* A process that is not there for a while finds all that came for it. */
+static void test_messages_wait_for_their_process(void) {
+    for (uint64_t each = 0; each < SLOTS; each++)
+        send_key(each, 40);
+    narthex_pause(10 * WAIT_CYCLES);
+    for (uint64_t each = 0; each < SLOTS; each++)
+        receive_key(each, 40);
+}
+
+static void test_a_queue_is_opened_again(void) {
+    for (uint64_t round = 0; round < 3; round++) {
+        send_key(round, 8);
+        receive_key(round, 8);
+        close_pair();
+        open_pair();
+    }
+}
+
+/* Mistakes in slots */
+
+/* Sends a header as it is; nothing checks it before the interface does. */
+static void send_header(word header) {
+    char *slot = voyager_slot(&transmit);
+    while (!voyager_finds_room(&transmit))
+        ;
+    *(volatile word *)slot = header;
+    voyager_launch(&transmit, slot, VOYAGER_SLOT_BYTES);
+}
+
+static void expect_stop(word header, unsigned status) {
+    if (own == 0) {
+        send_header(header);
+        await_status(&transmit, status);
+    }
+    pass_by();
+    expect_nothing_arrived();
+    close_pair();
+    open_pair();
+    send_key(7, 8);
+    receive_key(7, 8);
+}
+
+static void test_wrong_destinations(void) {
+    unsigned all = (unsigned)narthex_nodes() * (unsigned)narthex_information()->voyager_queues;
+    const unsigned wrong[] = {all, all + 1, 0x7fff, 0xffff};
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++)
+        expect_stop(voyager_header(wrong[each], 8, 0), VOYAGER_STATUS_BAD_DESTINATION);
+}
+
+static void test_wrong_lengths(void) {
+    const size_t wrong[] = {VOYAGER_PAYLOAD_LIMIT + 1, 100, VOYAGER_BYTES_MASK};
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++)
+        expect_stop(voyager_header(to_other(CULPRIT), wrong[each], 0), VOYAGER_STATUS_BAD_LENGTH);
+}
+
+static void test_messages_to_a_closed_queue_are_lost(void) {
+    if (own == 0)
+        for (int each = 0; each < 3; each++)
+            send_header(voyager_header(to_other(BYSTANDER + 1), 8, 0));
+    pass_by();
+    send_key(9, 8);
+    receive_key(9, 8);
+}
+
+/* Mistakes in pointers */
+
+/* Stores a value where the queue's window ends in it, and expects the queue to stop. */
+static void expect_bad_store(struct voyager_queue *queue, uintptr_t offset, uint64_t value) {
+    if (own == 0) {
+        queue->pointers[offset / sizeof(uint64_t)] = value;
+        await_status(queue, VOYAGER_STATUS_BAD_POINTER);
+    }
+    pass_by();
+    close_pair();
+    open_pair();
+    send_key(3, 8);
+    receive_key(3, 8);
+}
+
+static void test_wrong_producers(void) {
+    const uint64_t wrong[] = {SLOTS + 1, 0x7fff, 0x8000, 0xffff};
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++)
+        expect_bad_store(&transmit, VOYAGER_POINTER_PRODUCER, transmit.own + wrong[each]);
+}
+
+static void test_wrong_consumers(void) {
+    const uint64_t wrong[] = {1, SLOTS + 1, 0x7fff, 0x8000, 0xffff};
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++)
+        expect_bad_store(&receive, VOYAGER_POINTER_CONSUMER, receive.own + wrong[each]);
+}
+
+static void test_words_that_are_not_to_be_stored(void) {
+    const uintptr_t offsets[] = {VOYAGER_POINTER_STATUS, 0x18, 0x800, 0xff8};
+    expect_bad_store(&transmit, VOYAGER_POINTER_CONSUMER, 0);
+    expect_bad_store(&receive, VOYAGER_POINTER_PRODUCER, 0);
+    for (unsigned each = 0; each < sizeof offsets / sizeof offsets[0]; each++) {
+        expect_bad_store(&transmit, offsets[each], ~UINT64_C(0));
+        expect_bad_store(&receive, offsets[each], ~UINT64_C(0));
+    }
+}
+
+/* Mistakes in requests */
+
+static int open_as(uint64_t is_receive, uint64_t kind_, uint64_t slots, uint64_t number,
+                   uint64_t buffer) {
+    static int file = -1;
+    if (file < 0)
+        file = open("/dev/voyager", O_RDWR);
+    uint64_t words[REQUEST_WORDS] = {is_receive, kind_, slots, number, buffer};
+    return ioctl(file, (int)VOYAGER_OPEN, words) < 0 ? errno : 0;
+}
+
+static void test_wrong_requests(void) {
+    const uint64_t wild = UINT64_C(0xdeadbeefcafef00d), number = BYSTANDER + 1;
+    const uint64_t wrong[][5] = {
+        {0, 0, SLOTS, number, 0},
+        {0, 4, SLOTS, number, 0},
+        {0, wild, SLOTS, number, 0},
+        {0, kind, 0, number, 0},
+        {0, kind, 3, number, 0},
+        {0, kind, 1 << 20, number, 0},
+        {0, kind, wild, number, 0},
+        {0, kind, SLOTS, 256, 0},
+        {0, kind, SLOTS, wild, 0},
+        {2, kind, SLOTS, number, 0},
+        {wild, kind, SLOTS, number, 0},
+        {1, VOYAGER_KIND_NONRESIDENT, SLOTS, number, 0},
+        {1, VOYAGER_KIND_NONRESIDENT, SLOTS, number, 12345},
+        {1, VOYAGER_KIND_NONRESIDENT, SLOTS, number, wild},
+        {1, VOYAGER_KIND_NONRESIDENT, SLOTS, number, ~UINT64_C(0) << 12},
+        {0, kind, SLOTS, CULPRIT, 0},
+        {1, kind, SLOTS, CULPRIT, 0},
+    };
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++) {
+        const uint64_t *words = wrong[each];
+        narthex_check(open_as(words[0], words[1], words[2], words[3], words[4]) != 0,
+                      "node %d: wrong request %u succeeds", own, each);
+    }
+    struct voyager_queue closed = {.number = BYSTANDER + 5};
+    narthex_check(voyager_close(&closed) != 0, "a queue is closed that is not open");
+    pass_by();
+    send_key(11, 12);
+    receive_key(11, 12);
+}
+
+/* No more queues than there are, no more slots than fit: the others are refused. */
+static void test_all_queues(void) {
+    enum { MANY = 300 };
+    static struct voyager_queue queues[MANY];
+    unsigned opened = 0;
+    while (opened < MANY &&
+           voyager_open_receive(&queues[opened], BYSTANDER + 1 + opened, kind, SLOTS) == 0)
+        opened++;
+    narthex_check(opened > 0 && opened < MANY, "node %d opens %u queues more", own, opened);
+    pass_by();
+    while (opened > 0)
+        voyager_check(voyager_close(&queues[--opened]), "voyager_close");
+}
+
+static const struct {
+    const char *name;
+    void (*test)(void);
+} CASES[] = {
+    {"sizes", test_sizes},
+    {"full", test_full_queues_keep_all},
+    {"absent", test_messages_wait_for_their_process},
+    {"again", test_a_queue_is_opened_again},
+    {"destinations", test_wrong_destinations},
+    {"lengths", test_wrong_lengths},
+    {"closed", test_messages_to_a_closed_queue_are_lost},
+    {"producers", test_wrong_producers},
+    {"consumers", test_wrong_consumers},
+    {"words", test_words_that_are_not_to_be_stored},
+    {"requests", test_wrong_requests},
+    {"many", test_all_queues},
+};
+
+int main(int count, char **values) {
+    int cases = 0;
+    narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
+    own = narthex_node();
+    kind = voyager_kind(values[0], count > 1 ? values[1] : "resident");
+    int error = own == 0 ? voyager_open_transmit(&bystander, BYSTANDER, kind, SLOTS)
+                         : voyager_open_receive(&bystander, BYSTANDER, kind, SLOTS);
+    voyager_check(error, "opening the bystander's queue");
+    open_pair();
+    for (unsigned each = 0; each < sizeof CASES / sizeof CASES[0]; each++) {
+        if (count > 2 && strcmp(values[2], CASES[each].name) != 0)
+            continue;
+        CASES[each].test();
+        narthex_barrier();
+        cases++;
+    }
+    narthex_check(cases > 0, "there is no case %s", values[2]);
+    close_pair();
+    printf("node %d: %d cases\n", own, cases);
+    return 0;
+}

@@ -1,0 +1,170 @@
+//! StarT-Voyager's network interface (Ang, Chiou, Rudolph, Arvind: Micro-architectures of High
+//! Performance, Multi-user System Area Network Interface Cards).
+//!
+//! ```text
+//!   aP ── caches ──┬── bus ──────┬─────────────── main memory
+//!                  │             │
+//!                  │   ┌── voyager device ──────────────────────────┐
+//!                  │   │ pointer windows  bus unit   block units    │
+//!                  │   │ SRAM bank A      SRAM bank B               │
+//!                  │   │ transmit unit    receive unit   map        ├── network (Arctic)
+//!                  │   │ capture, approval  local command queues    │
+//!                  │   └─────────┬──────────────────────────────────┘
+//!                  │             │
+//!   sP ── caches ──┴──── service_bus ──────────── service_memory
+//!   (firmware)
+//! ```
+//!
+//! Users own *logical* queues of messages. A *physical* queue is the state that the transmit
+//! and receive units work with; a logical queue that has one is *resident*. All others are
+//! the firmware's work, on a service processor (sP) of its own: stores to their pointers are
+//! captured for it, loads of them are answered from shadow words that it writes (Section
+//! 4.3). Which it is, a user cannot tell.
+//!
+//! | name | queues of the messaging library |
+//! | --- | --- |
+//! | `Voyager-resident` | resident, in SRAM bank A (Section 3) |
+//! | `Voyager-nonresident` | the firmware's, in host memory (Section 4) |
+//! | `Voyager-hybrid` | in SRAM; the firmware lends physical queues to those in use (Section 6: "message queue caching") |
+//!
+//! A program may open queues of all kinds on each of them. Beside basic messages there are
+//! block transfers, by the block bus operation unit and the block transmit unit at the sender
+//! and the remote command queue and channel counters at the receiver (Section 3).
+//!
+//! What the paper does not state (numbers of queues, sizes of the memories, depths, cycles of
+//! the units) are parameters, of which the machine's file says why they are what they are.
+//! The device itself is in [`crate::voyager`].
+
+use schemars::schema_for;
+use serde_json::{Value, json};
+
+use super::{BuiltDevice, Makes, Model, Problem, typed};
+use crate::attachment::Attachment;
+use crate::interface::Surroundings;
+use crate::name::{HalfName, Reading};
+use crate::programming::{Driver, Programming};
+use crate::voyager::config::Config;
+use crate::voyager::layout::Layout;
+use crate::voyager::registers::{CONSTANTS, FACTS, QueueKind, SHADOW_BYTES};
+use crate::voyager::{Build, Voyager};
+
+/// Why it is on a memory bus only.
+const ON_THE_MEMORY_BUS: &str = "\"the NIC connects directly to the cache-coherent memory bus of the host system\" \
+     (Section 2), where its bus unit is a master and captures transactions";
+
+/// What the names are, for those who are near one.
+const NAMES: &str =
+    "an interface of StarT-Voyager is Voyager-resident, Voyager-nonresident or Voyager-hybrid";
+
+fn read(text: &str) -> Reading {
+    let named = QueueKind::ALL.iter().find(|(_, name)| name.eq_ignore_ascii_case(text));
+    if let Some(&(_, form)) = named {
+        return Reading::Half { form, size: 0 };
+    }
+    let text = text.to_ascii_lowercase();
+    let closeness = |name: &str| strsim::jaro_winkler(&name.to_ascii_lowercase(), &text);
+    let closest = QueueKind::ALL.iter().map(|&(_, name)| (closeness(name), name));
+    let (closeness, nearest) =
+        closest.max_by(|one, other| one.0.total_cmp(&other.0)).expect("there are some");
+    match text.starts_with("voyager") || closeness > 0.9 {
+        true => Reading::NearMiss(format!("{NAMES}; did you mean {nearest}?")),
+        false => Reading::Foreign,
+    }
+}
+
+fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
+    let config: Config = typed(section)?;
+    config.check(node.processes)?;
+    if node.block_bytes != SHADOW_BYTES {
+        let block = node.block_bytes;
+        return Err(Problem::of_name(format!(
+            "its slots and shadow words are whole lines of {SHADOW_BYTES} bytes, and the machine's caches have \
+             blocks of {block} bytes: no cache keeps its SRAM coherent, so no line may belong to two of them"
+        )));
+    }
+    let layout = Layout::new(&config, node.processes)?;
+    let (kind, _) =
+        QueueKind::ALL.into_iter().find(|&(_, form)| form == name.form).expect("it has read the name");
+    Ok(Box::new(Voyager::new(Build { kind, config, layout, block_bytes: node.block_bytes })))
+}
+
+/// StarT-Voyager's network interface.
+pub static MODEL: Model = Model {
+    section: "voyager",
+    family: "Voyager",
+    summary: "StarT-Voyager: message queues of hardware, of firmware on a service processor, and of both in turn; \
+              block transfers",
+    examples: &["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"],
+    read,
+    programming: &Programming {
+        driver: Driver::new("voyager", "StarT-Voyager's message queues."),
+        registers: &[],
+        constants: CONSTANTS,
+        facts: FACTS,
+        requirements: &[],
+    },
+    attaches: |attachment| match attachment {
+        Attachment::MemoryBus => Ok(()),
+        _ => Err(ON_THE_MEMORY_BUS),
+    },
+    makes: Makes::Device(build),
+    schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "clock": "35MHz",
+            "register_access_time": "0ns",
+            "memory_access_time": "0ns",
+            "sram_a": "64KiB",
+            "sram_b": "16KiB",
+            "sram_width": "8B",
+            "firmware_bytes": "4KiB",
+            "logical_queues": 16,
+            "physical_queues": 4,
+            "hybrid_queues": 2,
+            "hybrid_policy": "least-recently-used",
+            "slots": 4,
+            "miss_slots": 4,
+            "destinations": 64,
+            "captures": 4,
+            "approvals": 2,
+            "command_words": 8,
+            "completions": 8,
+            "remote_commands": 2,
+            "agent_commands": 4,
+            "channels": 8,
+            "snooped": "4KiB",
+            "transmit_cycles": 8,
+            "receive_cycles": 6,
+            "command_cycles": 2,
+            "block_transmit_cycles": 4,
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Name;
+
+    #[test]
+    fn what_is_nearly_a_name_is_told_the_names() {
+        for (text, meant) in [
+            ("Voyager", "an interface of StarT-Voyager is Voyager-resident"),
+            ("voyager_hybrid", "did you mean Voyager-hybrid?"),
+            ("Voyager-non-resident", "did you mean Voyager-nonresident?"),
+        ] {
+            let error = text.parse::<Name>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains(meant), "{error}");
+        }
+        assert_eq!(read("NI2w"), Reading::Foreign);
+        assert_eq!(read("EDT"), Reading::Foreign);
+    }
+
+    #[test]
+    fn every_example_is_a_kind_of_queue_and_prints_as_it_is_written() {
+        for name in MODEL.examples {
+            assert_eq!(name.to_lowercase().parse::<Name>().unwrap().to_string(), *name);
+        }
+        assert_eq!(MODEL.examples.len(), QueueKind::ALL.len());
+    }
+}

@@ -1,0 +1,331 @@
+//! Block transfers: the block bus operation unit and the block transmit unit at the sender,
+//! the remote command queue and the channel counters at the receiver (Section 3).
+//!
+//! ```text
+//!   BLOCK_READ:      host memory ── lines ──► SRAM
+//!                                               │ chained: as soon as a packet's lines are there
+//!   BLOCK_TRANSMIT:                             └── 64 bytes and a bus command ──► network
+//!   remote command queue:   network ──► bus unit ──► host memory, and the channel counts
+//! ```
+//!
+//! Addresses are those of processes at both ends: each device translates its own, and refuses
+//! what the process has not registered. A channel counter may count before it is set: it is at
+//! zero when all packets that it was set for have come, from however many senders.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use narthex_kernel::Time;
+use narthex_memory::main_memory::PAGE_BYTES;
+use serde::{Deserialize, Serialize};
+
+use super::bus_unit::{self, Job, Moves};
+use super::commands::{Acknowledge, BlockTransmit, HostAddress, Issuer};
+use super::device::Voyager;
+use super::registers::{BLOCK_PACKET_BYTES, NOTHING, fault};
+use super::transmit::Outgoing;
+use super::wire::{ADDRESS_BYTES, Label};
+use crate::half::Context;
+
+/// The channel of packets that none counts.
+pub const NO_CHANNEL: u8 = 255;
+
+/// A packet of a block transfer that has arrived.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct RemoteWrite {
+    /// Whose memory it goes to.
+    pub process: u8,
+    /// The channel that counts it.
+    pub channel: u8,
+    /// The process's address.
+    pub address: u64,
+    /// What goes there.
+    pub data: Vec<u8>,
+}
+
+/// What the block transmit unit is at.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+enum Stage {
+    /// The next packet's bytes are not there yet.
+    Waits,
+    /// It forms a packet until then.
+    Forms(Time),
+    /// The packet waits for the link.
+    Held(Outgoing),
+    /// Its bytes pass until then.
+    Passes(Time),
+}
+
+/// The command of the block transmit unit.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Transmitting {
+    command: BlockTransmit,
+    issuer: Issuer,
+    sent: u64,
+    stage: Stage,
+}
+
+impl Transmitting {
+    /// Bytes of the next packet: up to a multiple of 64 at the destination.
+    fn next_bytes(&self) -> u64 {
+        let here = self.command.address + self.sent;
+        (BLOCK_PACKET_BYTES - here % BLOCK_PACKET_BYTES).min(self.command.bytes - self.sent)
+    }
+}
+
+/// A channel counter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+struct Channel {
+    /// Packets that it waits for, less those that came before it was set.
+    count: i64,
+    /// Who is told at zero; none: it is not set.
+    acknowledge: Option<Acknowledge>,
+}
+
+/// The block units, the remote command queue, the channels, and the translation of processes'
+/// addresses.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct BlockUnits {
+    /// Bytes of the last BLOCK_READ that are in SRAM, while it is under way.
+    reading: Option<u64>,
+    /// It failed.
+    read_failed: bool,
+    transmitting: Option<Transmitting>,
+    /// Packets that wait for the bus unit.
+    pub remote: VecDeque<RemoteWrite>,
+    channels: Vec<Channel>,
+    acknowledgements: VecDeque<u64>,
+    /// Frames of pages that processes have registered, and how often.
+    pages: Vec<BTreeMap<u64, (u64, u32)>>,
+}
+
+impl BlockUnits {
+    /// Idle units with so many channels, for so many processes.
+    pub fn new(channels: u32, processes: u8) -> Self {
+        BlockUnits {
+            reading: None,
+            read_failed: false,
+            transmitting: None,
+            remote: VecDeque::new(),
+            channels: vec![Channel::default(); channels as usize],
+            acknowledgements: VecDeque::new(),
+            pages: vec![BTreeMap::new(); processes.into()],
+        }
+    }
+
+    /// Whether the remote command queue takes one more packet.
+    pub fn has_room(&self, limit: u32) -> bool {
+        self.remote.len() < limit as usize
+    }
+
+    /// Whether the block transmit unit takes a command.
+    pub fn can_transmit(&self) -> bool {
+        self.transmitting.is_none()
+    }
+
+    /// It takes one.
+    pub fn transmit(&mut self, command: BlockTransmit, issuer: Issuer) {
+        self.transmitting = Some(Transmitting { command, issuer, sent: 0, stage: Stage::Waits });
+    }
+
+    /// Whether a BLOCK_READ may begin: no transfer has still to learn that the last one failed.
+    pub fn can_read(&self) -> bool {
+        !self.read_failed || self.transmitting.as_ref().is_none_or(|own| !own.command.is_chained)
+    }
+
+    /// A BLOCK_READ begins. All bytes of the one before are there.
+    pub fn begin_read(&mut self) {
+        if let Some(own) = &mut self.transmitting {
+            own.command.is_chained = false;
+        }
+        (self.reading, self.read_failed) = (Some(0), false);
+    }
+
+    /// It is over.
+    pub fn end_read(&mut self, failed: bool) {
+        (self.reading, self.read_failed) = (None, failed);
+    }
+
+    /// Sets a channel; what becomes due.
+    pub fn set_channel(&mut self, channel: u8, count: u32, acknowledge: Acknowledge) -> Option<Acknowledge> {
+        let own = &mut self.channels[usize::from(channel)];
+        own.count += i64::from(count);
+        own.acknowledge = Some(acknowledge);
+        self.due(channel)
+    }
+
+    /// Whether there is such a channel.
+    pub fn has_channel(&self, channel: u8) -> bool {
+        usize::from(channel) < self.channels.len()
+    }
+
+    /// Packets are in memory; what becomes due.
+    pub fn count(&mut self, channel: u8, packets: u32) -> Option<Acknowledge> {
+        self.channels.get_mut(usize::from(channel))?.count -= i64::from(packets);
+        self.due(channel)
+    }
+
+    fn due(&mut self, channel: u8) -> Option<Acknowledge> {
+        let own = &mut self.channels[usize::from(channel)];
+        own.acknowledge.take_if(|_| own.count == 0)
+    }
+
+    /// The firmware is told.
+    pub fn tell_firmware(&mut self, value: u32) {
+        self.acknowledgements.push_back(value.into());
+    }
+
+    /// Whether the acknowledge queue has an entry.
+    pub fn has_acknowledgement(&self) -> bool {
+        !self.acknowledgements.is_empty()
+    }
+
+    /// The oldest acknowledgement, which is gone then.
+    pub fn take_acknowledgement(&mut self) -> u64 {
+        self.acknowledgements.pop_front().unwrap_or(NOTHING)
+    }
+
+    /// A process's pages may be reached from `address` on.
+    pub fn register(&mut self, process: u8, address: u64, frames: &[u64]) {
+        for (page, &frame) in (address / PAGE_BYTES..).zip(frames) {
+            self.pages[usize::from(process)].entry(page).or_insert((frame, 0)).1 += 1;
+        }
+    }
+
+    /// The pages of a range may not be reached any more, if they were registered no other way.
+    pub fn deregister(&mut self, process: u8, address: u64, length: u64) {
+        let pages = &mut self.pages[usize::from(process)];
+        for page in address / PAGE_BYTES..=(address + length - 1) / PAGE_BYTES {
+            if let Some((_, count)) = pages.get_mut(&page) {
+                *count -= 1;
+                if *count == 0 {
+                    pages.remove(&page);
+                }
+            }
+        }
+    }
+
+    /// The node's address of one of a process.
+    pub fn translate(&self, process: u8, address: u64) -> Option<u64> {
+        let (frame, _) = self.pages.get(usize::from(process))?.get(&(address / PAGE_BYTES))?;
+        Some(frame + address % PAGE_BYTES)
+    }
+
+    /// What the block transmit unit is at.
+    pub fn doing(&self) -> Option<&'static str> {
+        self.transmitting.as_ref().map(|own| match own.stage {
+            Stage::Waits => "waits for a block's bytes",
+            Stage::Held(_) => "waits for the network with a block",
+            Stage::Forms(_) | Stage::Passes(_) => "sends a block",
+        })
+    }
+}
+
+impl Voyager {
+    /// Who is told of a count or a transfer gets it.
+    pub(super) fn acknowledge(&mut self, acknowledge: Acknowledge) {
+        match acknowledge.queue {
+            None => self.state.blocks.tell_firmware(acknowledge.value),
+            Some(_) => self.state.receive.tell(acknowledge),
+        }
+    }
+
+    /// The next packet of the remote command queue goes to the bus unit; whether one did.
+    pub(super) fn step_remote(&mut self) -> bool {
+        let state = &mut self.state;
+        if !state.bus.is_free(bus_unit::REMOTE) {
+            return false;
+        }
+        let Some(RemoteWrite { process, channel, address, data }) = state.blocks.remote.pop_front() else {
+            return false;
+        };
+        let host = HostAddress { address, process: Some(process) };
+        let bytes = data.len() as u64;
+        let job = Job { issuer: None, moves: Moves::Data, host, bytes, done: 0, data, channel };
+        state.bus.give(bus_unit::REMOTE, job);
+        true
+    }
+
+    /// A job of the bus unit is over, or cannot go on.
+    pub(super) fn end_job(&mut self, (place, job): (usize, Job), failure: Option<u64>) {
+        if let Some(issuer) = job.issuer {
+            self.state.commands.complete(issuer, failure);
+        }
+        match place {
+            bus_unit::BLOCK_READ => self.state.blocks.end_read(failure.is_some()),
+            bus_unit::REMOTE if failure.is_some() => self.statistics.remote_refused.increment(),
+            bus_unit::REMOTE => {
+                self.statistics.remote_writes.increment();
+                let due = self.state.blocks.count(job.channel, 1);
+                due.into_iter().for_each(|due| self.acknowledge(due));
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets the block transmit unit go on; whether it did.
+    pub(super) fn step_block_transmit(&mut self, context: &mut Context<'_>) -> bool {
+        if let Some(job) = self.state.bus.job(bus_unit::BLOCK_READ) {
+            self.state.blocks.reading = Some(job.done);
+        }
+        let clock = self.build.config.clock.clock();
+        let begin = clock.edge_at_or_after(context.now);
+        let Some(mut own) = self.state.blocks.transmitting.take() else { return false };
+        let bytes = own.next_bytes();
+        let mut went_on = true;
+        match &mut own.stage {
+            Stage::Waits if own.sent == own.command.bytes => {
+                self.end_block_transmit(&own, None);
+                return true;
+            }
+            Stage::Waits if own.command.is_chained && self.state.blocks.read_failed => {
+                self.end_block_transmit(&own, Some(fault::ADDRESS));
+                return true;
+            }
+            Stage::Waits => {
+                let there = self.state.blocks.reading.filter(|_| own.command.is_chained);
+                went_on = there.is_none_or(|there| own.sent + bytes <= there);
+                if went_on {
+                    let until = clock.after(begin, self.build.config.block_transmit_cycles.into());
+                    context.timers.push(until);
+                    own.stage = Stage::Forms(until);
+                }
+            }
+            Stage::Forms(until) if *until <= context.now => {
+                own.stage = Stage::Held(self.block_packet(context, &own));
+            }
+            Stage::Held(outgoing) => {
+                went_on = outgoing.leave(context);
+                if went_on {
+                    self.statistics.blocks_sent.increment();
+                    let cycles = self.build.config.sram_cycles(ADDRESS_BYTES + bytes);
+                    let until = clock.after(begin, cycles);
+                    context.timers.push(until);
+                    own.stage = Stage::Passes(until);
+                }
+            }
+            Stage::Passes(until) if *until <= context.now => {
+                own.sent += bytes;
+                own.stage = Stage::Waits;
+            }
+            Stage::Forms(_) | Stage::Passes(_) => went_on = false,
+        }
+        self.state.blocks.transmitting = Some(own);
+        went_on
+    }
+
+    fn end_block_transmit(&mut self, own: &Transmitting, failure: Option<u64>) {
+        self.state.commands.complete(own.issuer, failure);
+        own.command.acknowledge.into_iter().for_each(|due| self.acknowledge(due));
+    }
+
+    fn block_packet(&self, context: &Context<'_>, own: &Transmitting) -> Outgoing {
+        let BlockTransmit { sram, node, process, address, channel, .. } = own.command;
+        let bytes = own.next_bytes();
+        let mut payload = (address + own.sent).to_le_bytes().to_vec();
+        payload.extend(self.state.sram.bytes(sram + own.sent, bytes));
+        let label =
+            Label { is_command: true, bytes: bytes as u8, user: channel, queue: process, ..Label::default() };
+        let rank = context.network.rank_on(node.into()).expect("it was checked");
+        Outgoing { rank, label, payload }
+    }
+}

@@ -1,0 +1,192 @@
+//! The receive unit: writes packets that have arrived to the slots of physical queues, one
+//! at a time, and hands remote commands to their queue.
+//!
+//! ```text
+//!   a packet is there ── receive_cycles ── its queue is looked up ── its bytes pass ── the producer moves
+//!                                            └─ held while that is full: it stays in the network
+//! ```
+//!
+//! Acknowledgements for programs come as messages of the node's own, before those of the
+//! network.
+
+use std::collections::VecDeque;
+
+use narthex_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::RemoteWrite;
+use super::commands::Acknowledge;
+use super::device::Voyager;
+use super::layout::Direction;
+use super::queues::{MISS, Target};
+use super::registers::{SLOT_BYTES, SLOT_HEADER_BYTES};
+use super::wire::{ADDRESS_BYTES, Label};
+use crate::half::Context;
+
+/// The user's byte of an acknowledgement.
+pub const ACKNOWLEDGEMENT: u8 = 255;
+
+/// Where a packet of a block transfer has its address in a slot of the miss queue, so that its
+/// data begin with a line.
+const BLOCK_ADDRESS: usize = 24;
+
+/// What the unit is at.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+enum Work {
+    /// It looks the packet's queue up until then.
+    Matches(Time),
+    /// The packet waits for a slot.
+    Held,
+    /// Its bytes pass to a queue, or away, until then.
+    Passes(Option<usize>, Time),
+}
+
+/// The receive unit.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct ReceiveUnit {
+    work: Option<Work>,
+    /// Acknowledgements for programs.
+    own: VecDeque<Acknowledge>,
+}
+
+impl ReceiveUnit {
+    /// A program is told that something is done.
+    pub fn tell(&mut self, acknowledge: Acknowledge) {
+        self.own.push_back(acknowledge);
+    }
+
+    /// What it is at.
+    pub fn doing(&self) -> Option<&'static str> {
+        self.work.as_ref().map(|work| match work {
+            Work::Matches(_) => "looks a packet up",
+            Work::Held => "waits for a free slot",
+            Work::Passes(..) => "receives a packet",
+        })
+    }
+
+    /// Whether its packet waits for a slot.
+    pub fn is_held(&self) -> bool {
+        self.work == Some(Work::Held)
+    }
+}
+
+impl Voyager {
+    /// The packet that is next: an acknowledgement, or the network's oldest one.
+    fn next_label(&self, context: &Context<'_>) -> Option<Label> {
+        match self.state.receive.own.front() {
+            Some(own) => Some(self.label_of(*own)),
+            None => context.network.front().map(|packet| Label::of(packet.header)),
+        }
+    }
+
+    fn label_of(&self, own: Acknowledge) -> Label {
+        let queue = own.queue.expect("it is for a program");
+        let source = self.state.agent.rank_of(self.build.layout.owner(queue));
+        Label { bytes: 4, user: ACKNOWLEDGEMENT, queue, source, ..Label::default() }
+    }
+
+    /// Takes it.
+    fn take_payload(&mut self, context: &mut Context<'_>) -> Vec<u8> {
+        match self.state.receive.own.pop_front() {
+            Some(own) => own.value.to_le_bytes().to_vec(),
+            None => context.network.take().expect("it has just been seen").payload,
+        }
+    }
+
+    /// Lets the receive unit go on; whether it did.
+    pub(super) fn step_receive(&mut self, context: &mut Context<'_>) -> bool {
+        let clock = self.build.config.clock.clock();
+        match self.state.receive.work {
+            None => {
+                if self.next_label(context).is_none() {
+                    return false;
+                }
+                let begin = clock.edge_at_or_after(context.now);
+                let until = clock.after(begin, self.build.config.receive_cycles.into());
+                context.timers.push(until);
+                self.state.receive.work = Some(Work::Matches(until));
+                true
+            }
+            Some(Work::Matches(until)) if until > context.now => false,
+            Some(Work::Matches(_) | Work::Held) => self.place(context),
+            Some(Work::Passes(_, until)) if until > context.now => false,
+            Some(Work::Passes(queue, _)) => {
+                if let Some(queue) = queue {
+                    self.state.queues.received(queue);
+                }
+                self.state.receive.work = None;
+                true
+            }
+        }
+    }
+
+    /// Puts the next packet where it belongs, if there is room; whether anything changed.
+    fn place(&mut self, context: &mut Context<'_>) -> bool {
+        let label = self.next_label(context).expect("a packet is there");
+        let target = match label.is_command {
+            true if self.state.blocks.has_room(self.build.config.remote_commands) => Target::Dropped,
+            true => Target::Held,
+            false if label.is_firmware => self.state.queues.target_of_firmware(),
+            false => self.state.queues.target(label.queue),
+        };
+        if target == Target::Held {
+            let was_held = self.state.receive.is_held();
+            self.state.receive.work = Some(Work::Held);
+            self.statistics.held.add(u64::from(!was_held));
+            return !was_held;
+        }
+        let payload = self.take_payload(context);
+        let bytes = SLOT_HEADER_BYTES + payload.len() as u64;
+        let queue = match target {
+            Target::Queue(queue) => {
+                self.write_slot(queue, label, &payload);
+                Some(queue)
+            }
+            _ if label.is_command => {
+                self.take_command(label, payload);
+                None
+            }
+            _ => {
+                self.statistics.dropped.increment();
+                None
+            }
+        };
+        let clock = self.build.config.clock.clock();
+        let begin = clock.edge_at_or_after(context.now);
+        let until = clock.after(begin, self.build.config.sram_cycles(bytes));
+        context.timers.push(until);
+        self.state.receive.work = Some(Work::Passes(queue, until));
+        true
+    }
+
+    fn write_slot(&mut self, physical: usize, label: Label, payload: &[u8]) {
+        let statistics = &mut self.statistics;
+        let counter = if physical == MISS { &mut statistics.missed } else { &mut statistics.received };
+        counter.increment();
+        self.state.queues.begin(Direction::Receive, physical);
+        let queue = self.state.queues.queue(Direction::Receive, physical);
+        let (slot, header) = (queue.slot(queue.producer), queue.header(queue.producer));
+        let sram = &mut self.state.sram;
+        let mut bytes = Vec::with_capacity(SLOT_BYTES as usize);
+        bytes.extend(label.slot_header().to_le_bytes());
+        if label.is_firmware {
+            bytes.resize(BLOCK_ADDRESS, 0);
+        }
+        bytes.extend(payload);
+        sram.write(slot, &bytes);
+        if let Some(header) = header {
+            sram.set_word(header, u64::from(label.slot_header()) | u64::from(label.queue) << 32);
+        }
+    }
+
+    /// A remote command goes to its queue.
+    fn take_command(&mut self, label: Label, payload: Vec<u8>) {
+        let (address, data) = payload.split_at(ADDRESS_BYTES as usize);
+        self.state.blocks.remote.push_back(RemoteWrite {
+            process: label.queue,
+            channel: label.user,
+            address: u64::from_le_bytes(address.try_into().expect("eight bytes")),
+            data: data.to_vec(),
+        });
+    }
+}

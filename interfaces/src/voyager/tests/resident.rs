@@ -1,0 +1,133 @@
+use super::bench::Bench;
+use super::{open, read, uncached, write};
+use crate::voyager::registers::{
+    POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES,
+    request,
+};
+use crate::voyager::tests::Queue;
+
+const RESIDENT: QueueKind = QueueKind::Resident;
+
+/// Process 0 of node 0 has transmit queue 0, process 1 of node 1 receive queue 2. A process has
+/// eight queues, and it is rank 3: virtual destination 3 * 8 + 2.
+fn pair(bench: &mut Bench) -> (Queue, Queue) {
+    let from = open(bench, (0, 0), false, RESIDENT, 0);
+    let to = open(bench, (1, 1), true, RESIDENT, 2);
+    (from, to)
+}
+
+const DESTINATION: u64 = 3 * 8 + 2;
+
+#[test]
+fn a_message_of_four_bytes_takes_26_cycles_from_the_store_of_its_pointer_to_the_other_side() {
+    let mut bench = Bench::new();
+    let (from, to) = pair(&mut bench);
+    write(&mut bench, 0, from.buffer, DESTINATION | 0x5a << 24, &7u32.to_le_bytes());
+    bench.store(0, from.window + POINTER_PRODUCER, 1);
+    // transmit_cycles 8, one cycle of SRAM for 8 bytes: the slot is free.
+    bench.run_to(8);
+    assert_eq!(bench.load(0, from.window + POINTER_CONSUMER), 0);
+    bench.run_to(9);
+    assert_eq!(bench.load(0, from.window + POINTER_CONSUMER), 1);
+    // The network's 10, receive_cycles 6, one cycle of SRAM.
+    bench.run_to(24);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 0);
+    bench.run_to(25);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 1);
+    assert_eq!(read(&mut bench, 1, to.buffer), (4 << 16 | 0x5a << 24, 7), "rank 0 sends four bytes");
+}
+
+#[test]
+fn messages_of_88_bytes_leave_20_cycles_apart() {
+    let mut bench = Bench::new();
+    let (from, to) = pair(&mut bench);
+    for slot in 0..3 {
+        write(&mut bench, 0, from.buffer + slot * SLOT_BYTES, DESTINATION, &[slot as u8; 88]);
+    }
+    bench.store(0, from.window + POINTER_PRODUCER, 3);
+    // transmit_cycles 8 and 12 cycles of SRAM for 92 bytes.
+    for message in 1..=3 {
+        bench.run_to(20 * message - 1);
+        assert_eq!(bench.load(0, from.window + POINTER_CONSUMER), message - 1);
+        bench.run_to(20 * message);
+        assert_eq!(bench.load(0, from.window + POINTER_CONSUMER), message);
+    }
+    // The receiver takes 6 + 12 a message, less than the sender: the last has left at 48.
+    bench.run_to(48 + 10 + 18 - 1);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 2);
+    bench.run_to(48 + 10 + 18);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 3);
+    let last = (bench.load(1, uncached(to.buffer + 2 * SLOT_BYTES + 88)), read(&mut bench, 1, to.buffer).0);
+    assert_eq!(last, (0x0202_0202, 88 << 16));
+}
+
+#[test]
+fn a_full_receive_queue_holds_the_network_until_a_slot_is_free() {
+    let mut bench = Bench::new();
+    let (from, to) = pair(&mut bench);
+    for message in 0..4 {
+        write(&mut bench, 0, from.buffer + message * SLOT_BYTES, DESTINATION, &[1; 4]);
+    }
+    bench.store(0, from.window + POINTER_PRODUCER, 4);
+    bench.run_to(100);
+    write(&mut bench, 0, from.buffer, DESTINATION, &[2; 4]);
+    bench.store(0, from.window + POINTER_PRODUCER, 5);
+    bench.run_to(1000);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 4);
+    assert_eq!(bench.load(1, to.window + POINTER_STATUS), QUEUE_OPEN);
+    bench.store(1, to.window + POINTER_CONSUMER, 1);
+    bench.run_to(1001);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 5);
+    assert_eq!(read(&mut bench, 1, to.buffer).1, 0x0202_0202);
+}
+
+#[test]
+fn queues_of_a_node_are_served_in_turn() {
+    let mut bench = Bench::with(&[("physical_queues", 8.into())]);
+    let queues = [0, 1].map(|process| open(&mut bench, (0, process), false, RESIDENT, 0));
+    for queue in queues {
+        for slot in 0..2 {
+            write(&mut bench, 0, queue.buffer + slot * SLOT_BYTES, DESTINATION, &[0; 4]);
+        }
+        bench.store(0, queue.window + POINTER_PRODUCER, 2);
+    }
+    let mut sent = Vec::new();
+    for message in 1..=4 {
+        bench.run_to(9 * message);
+        sent.push(queues.map(|queue| bench.load(0, queue.window + POINTER_CONSUMER)));
+    }
+    assert_eq!(sent, [[1, 0], [1, 1], [2, 1], [2, 2]]);
+}
+
+#[test]
+fn a_closed_queue_tells_so_and_its_slots_can_be_had_again() {
+    let mut bench = Bench::new();
+    let (from, _) = pair(&mut bench);
+    bench.call(0, 0, request::CLOSE, &[0, 0]).expect("it was open");
+    assert_eq!(bench.load(0, from.window + POINTER_STATUS), QUEUE_CLOSED);
+    let again = open(&mut bench, (0, 0), false, RESIDENT, 0);
+    assert_eq!((again.buffer, again.logical), (from.buffer, from.logical));
+    assert_eq!(bench.load(0, again.window + POINTER_STATUS), QUEUE_OPEN);
+}
+
+#[test]
+fn there_are_as_many_resident_queues_as_the_firmware_leaves() {
+    // Four physical queues: the firmware's own, two for hybrid queues.
+    let mut bench = Bench::new();
+    open(&mut bench, (0, 0), true, RESIDENT, 0);
+    let given = [1, RESIDENT.number(), 4, 1, 0];
+    assert!(bench.call(0, 0, request::OPEN, &given).is_err());
+}
+
+#[test]
+fn a_process_finds_what_came_before_it_opened_its_first_resident_queue() {
+    let mut bench = Bench::of_kind(RESIDENT, &[("physical_queues", 8.into())]);
+    let from = open(&mut bench, (0, 0), false, RESIDENT, 0);
+    write(&mut bench, 0, from.buffer, 3 * 8, &[6; 4]);
+    bench.store(0, from.window, 1);
+    bench.run_to(100);
+    let to = open(&mut bench, (1, 1), true, RESIDENT, 0);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 1);
+    assert_eq!(read(&mut bench, 1, to.buffer).1, 0x0606_0606);
+    assert!(bench.call(1, 1, request::OPEN, &[1, RESIDENT.number(), 4, 0, 0]).is_err(), "it is open");
+}

@@ -1,0 +1,82 @@
+//! What crosses the network: a packet's header of eight bytes, and its payload.
+//!
+//! | bits | message | remote command |
+//! | --- | --- | --- |
+//! | 0 to 15 | rank that sends, in its job | |
+//! | 16 to 22 | bytes of payload | bytes of data |
+//! | 23 | it is for the firmware, whatever the queue | |
+//! | 24 to 31 | the user's | channel, 255 for none |
+//! | 32 to 39 | logical receive queue | process |
+//! | 40 | 0 | 1 |
+//!
+//! The payload of a remote command is the address, eight bytes, and the data.
+
+use narthex_fabrics::Header;
+use serde::{Deserialize, Serialize};
+
+/// Bytes in front of the data of a remote command.
+pub const ADDRESS_BYTES: u64 = 8;
+
+/// A packet's header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Label {
+    /// It carries a remote command.
+    pub is_command: bool,
+    /// It goes to the miss queue.
+    pub is_firmware: bool,
+    /// Bytes of payload or data.
+    pub bytes: u8,
+    /// The user's bits, or the channel.
+    pub user: u8,
+    /// The logical receive queue, or the process.
+    pub queue: u8,
+    /// Who sends.
+    pub source: u16,
+}
+
+impl Label {
+    /// As the network carries it.
+    pub fn header(self) -> Header {
+        let slot = u64::from(self.slot_header());
+        Header(slot | u64::from(self.queue) << 32 | u64::from(self.is_command) << 40)
+    }
+
+    /// The header of a packet that has arrived.
+    pub fn of(header: Header) -> Self {
+        let Header(bits) = header;
+        Label {
+            is_command: bits >> 40 & 1 != 0,
+            is_firmware: bits >> 23 & 1 != 0,
+            bytes: (bits >> 16) as u8 & 0x7f,
+            user: (bits >> 24) as u8,
+            queue: (bits >> 32) as u8,
+            source: bits as u16,
+        }
+    }
+
+    /// The header of a received slot.
+    pub fn slot_header(self) -> u32 {
+        u32::from(self.source)
+            | u32::from(self.bytes & 0x7f) << 16
+            | u32::from(self.is_firmware) << 23
+            | u32::from(self.user) << 24
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_comes_as_it_went() {
+        for is_command in [false, true] {
+            for is_firmware in [false, true] {
+                let label =
+                    Label { is_command, is_firmware, bytes: 88, user: 255, queue: 200, source: 0xabcd };
+                assert_eq!(Label::of(label.header()), label);
+                let flag = u32::from(is_firmware) << 23;
+                assert_eq!(label.slot_header(), 0xff58_abcd | flag);
+            }
+        }
+    }
+}
