@@ -361,7 +361,7 @@ impl<'a> Blueprint<'a> {
             let reason = format!("which is a device of {examples}; the interface is {interface}");
             (model.section.to_owned(), reason)
         };
-        others.map(|model| absent(&model)).collect()
+        others.map(absent).collect()
     }
 
     /// A processor of a process of a program, on which nothing runs yet.
