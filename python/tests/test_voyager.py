@@ -58,6 +58,19 @@ def test_blocks_arrive_in_each_way(method):
     assert run("voyager-block-transfer", method, 4096, 4, 1).value("bandwidth") > 1
 
 
+def test_a_packet_of_a_block_takes_the_bus_transactions_of_table_4():
+    """Three commands, a line written and flushed; polls are counted apart: some find nothing."""
+    few, many = (
+        run("voyager-block-transfer", "firmware-sends", 4096, blocks, 1).document["nodes"][0]
+        for blocks in (2, 4)
+    )
+    kinds = ("uncached_stores", "exclusive_reads", "write_backs", "uncached_loads")
+    keys = [f"service_bus_{kind}" for kind in kinds]
+    packets = 2 * 4096 / 64
+    each = [(many["statistics"][key] - few["statistics"][key]) / packets for key in keys]
+    assert [round(count) for count in each] == [3, 1, 1, 3]
+
+
 @pytest.mark.parametrize("policy", ["least-recently-used", "clock"])
 def test_hybrid_queues_are_switched_under_traffic(policy):
     changed = {"interfaces.voyager.hybrid_policy": policy}
