@@ -385,9 +385,10 @@ impl QueueFile {
         let queue = self.queue(direction, physical);
         Some(match offset {
             register::CONTROL => {
-                let enabled = if queue.is_enabled { CONTROL_ENABLED } else { 0 };
-                let diverts = if queue.diverts { CONTROL_DIVERTS } else { 0 };
-                enabled | diverts | u64::from(queue.logical) << 8 | u64::from(queue.process) << 16
+                (u64::from(queue.is_enabled) * CONTROL_ENABLED)
+                    | (u64::from(queue.diverts) * CONTROL_DIVERTS)
+                    | u64::from(queue.logical) << 8
+                    | u64::from(queue.process) << 16
             }
             register::BASE => queue.base | queue.headers << 32,
             register::SLOTS => queue.slots.into(),
