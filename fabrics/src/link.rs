@@ -41,6 +41,17 @@ pub struct Timing {
     stores: bool,
 }
 
+/// How long it takes at least until mail arrives at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hops {
+    /// From a node to its switch.
+    pub to_switch: Duration,
+    /// From one switch to the next.
+    pub between_switches: Duration,
+    /// From a switch to a node.
+    pub to_node: Duration,
+}
+
 impl Timing {
     /// That of these links, with switches of this delay behind them.
     pub fn new(links: &Config, delay: Duration, stores: bool) -> Self {
@@ -78,6 +89,19 @@ impl Timing {
     /// smaller than `smallest` bytes.
     pub fn lookahead(&self, smallest: u32) -> Duration {
         self.latency + self.delay.min(self.serialization(smallest))
+    }
+
+    /// The same for each kind of link.
+    pub fn hops(&self, smallest: u32) -> Hops {
+        let serialization = self.serialization(smallest);
+        let to_switch = self.at_switch(Time::ZERO, serialization) - Time::ZERO;
+        // A credit for a parcel is sent when the parcel begins to leave.
+        let credit = self.credited(Time::ZERO) - Time::ZERO;
+        Hops {
+            to_switch: to_switch.min(credit),
+            between_switches: to_switch.min(serialization + credit),
+            to_node: self.latency + serialization,
+        }
     }
 
     /// What a parcel takes that meets no other: from the hand-over of its last byte to

@@ -131,8 +131,8 @@ impl Run {
         let program = Program::parse("guest", &*self.guest.elf()).expect("a sound program");
         let blueprint = Blueprint::new(&machine.config, interface, program, &self.request);
         let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a sound machine"));
-        let lookahead = machine.config.network.lookahead();
-        let mut simulation = simulation(nodes.collect(), blueprint.switches(), lookahead);
+        let network = &machine.config.network;
+        let mut simulation = simulation(nodes.collect(), blueprint.switches(), network);
         let limits = Limits {
             windows_per_observation: windows as u32,
             patience: Duration::from_ns(1_000_000),

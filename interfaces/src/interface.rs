@@ -362,6 +362,7 @@ pub(crate) mod tests {
             block_bytes: 64,
             packet_bytes: 256,
             local_memory: None,
+            dma_engine: None,
         };
         Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
     }

@@ -40,7 +40,7 @@ use crate::request::{Failure, JobRequest, RunRequest};
 use crate::wiring::{MemoryPlace, Shape};
 
 use firmware::Firmware;
-use jobs::Job;
+use jobs::{Job, Place};
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +124,8 @@ impl<'a> Blueprint<'a> {
             let line_bytes = self.whole.fetch_line_bytes();
             self.jobs.push(Job::new(parsed, (program, args), line_bytes, &self.frames, placement));
         }
-        for (job, (nodes, processes)) in self.jobs.iter_mut().zip(places) {
-            (job.nodes, job.processes) = (nodes, processes);
+        for (job, place) in self.jobs.iter_mut().zip(places) {
+            job.place = place;
         }
         Ok(self)
     }
@@ -361,7 +361,7 @@ impl<'a> Blueprint<'a> {
             let reason = format!("which is a device of {examples}; the interface is {interface}");
             (model.section.to_owned(), reason)
         };
-        others.map(|model| absent(&model)).collect()
+        others.map(absent).collect()
     }
 
     /// A processor of a process of a program, on which nothing runs yet.
@@ -461,7 +461,7 @@ impl<'a> Blueprint<'a> {
             (page(addresses.register_page()), PageAttributes::DEVICE),
         ];
         // Processes of different jobs share nothing.
-        if self.loaded(place).processes.len() == usize::from(self.placement().processes) {
+        if self.loaded(place).place.processes.len() == usize::from(self.placement().processes) {
             devices.push((NODE_MEMORY, PageAttributes::DATA));
         }
         if self.config.has_block_buffers() {
@@ -489,7 +489,7 @@ impl<'a> Blueprint<'a> {
 
     /// What the information page tells a process.
     fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
-        let Job { nodes, processes, .. } = self.loaded(place);
+        let Place { nodes, processes } = &self.loaded(place).place;
         InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(u32::from(place.node.0).saturating_sub(nodes.start))),
             ("nodes", nodes.len() as u64),

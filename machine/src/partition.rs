@@ -1,10 +1,11 @@
 //! The partitions of a machine: its nodes, then the switches of its network.
 
+use narthex_fabrics::link::Hops;
 use narthex_fabrics::switch::Switch;
-use narthex_fabrics::{Frame, Mail};
+use narthex_fabrics::{Frame, Mail, networks};
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
-use narthex_kernel::simulation::Simulation;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::simulation::{Simulation, Tiers};
+use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use crate::node::Node;
 
@@ -17,10 +18,24 @@ pub enum Part {
 }
 
 /// The simulation of these nodes, and of the switches between them.
-pub fn simulation(nodes: Vec<Node>, switches: Vec<Switch<Frame>>, lookahead: Duration) -> Simulation<Part> {
+pub fn simulation(
+    nodes: Vec<Node>,
+    switches: Vec<Switch<Frame>>,
+    network: &networks::Config,
+) -> Simulation<Part> {
+    let first = nodes.len();
     let nodes = nodes.into_iter().map(|node| Part::Node(Box::new(node)));
     let switches = switches.into_iter().map(|switch| Part::Switch(Box::new(switch)));
-    Simulation::new(nodes.chain(switches).collect(), lookahead)
+    let simulation = Simulation::new(nodes.chain(switches).collect(), network.lookahead());
+    match network.hops() {
+        Some(Hops { to_switch, between_switches, to_node }) => simulation.with_tiers(Tiers {
+            first,
+            to_second: to_switch,
+            within_second: between_switches,
+            to_first: to_node,
+        }),
+        None => simulation,
+    }
 }
 
 impl Part {

@@ -96,11 +96,11 @@ pub fn simulate(
         .map_err(Failure::usage)?;
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let (nodes, switches) = parts(request, elf, &machine, interface, monitor)?;
-    let lookahead = machine.config.network.lookahead();
-    if lookahead.is_zero() && nodes.len() > 1 {
+    let network = &machine.config.network;
+    if network.lookahead().is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
-    let simulation = simulation(nodes, switches, lookahead).with_threads(threads);
+    let simulation = simulation(nodes, switches, network).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running::new(simulation);
     let keep =

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from narthex.cli import terminal
+
 COMMANDS = [
     [],
     ["list"],
@@ -140,6 +142,29 @@ def test_the_version_is_the_packages():
     from narthex import _native
 
     assert narthex("--version").stdout == f"narthex {_native.__version__}\n"
+    assert narthex("-V").stdout == f"narthex {_native.__version__}\n"
+
+
+def test_quiet_says_nothing_of_what_goes_on(tmp_path):
+    source = tmp_path / "empty.c"
+    source.write_text("int main(void) { return 0; }")
+    told = narthex("run", source, "--nodes", "1")
+    assert "compiling empty.c" in told.stderr
+    assert narthex("-q", "run", source, "--nodes", "1").stderr == ""
+    failed = narthex("-q", "run", "no-such-program")
+    assert failed.returncode == 2
+    assert "there is no program 'no-such-program'" in failed.stderr
+    assert "\x1b" not in failed.stderr
+
+
+def test_errors_are_red_on_a_terminal_that_wants_colour(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    terminal.complain("no")
+    assert capsys.readouterr().err == "\x1b[31mnarthex: no\x1b[0m\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal.complain("no")
+    assert capsys.readouterr().err == "narthex: no\n"
 
 
 def test_everything_is_listed_as_json():

@@ -4,7 +4,7 @@
 //! Each node is a source of its own that does not listen: it hands over a packet at
 //! each cycle of its link with the same probability, however many wait (open loop),
 //! and takes what arrives at once. A measurement has three parts (Dally and Towles,
-//! Principles and Practices of Interconnection Networks, Sections 23.1 and 23.4):
+//! Principles and Practices of Interconnection Networks, Chapter 23):
 //!
 //! ```text
 //!   0 ── warm-up ──► measured ──────────► until the measured packets have arrived
@@ -69,7 +69,7 @@ pub struct Measurement {
     /// The share of its link over which a node received while it was measured, on average.
     pub accepted: f64,
     /// The same of the node that received least. Where each node is sent as much, it is the
-    /// throughput that every flow gets (Dally and Towles, Section 23.1), less what chance
+    /// throughput that every flow gets (Dally and Towles, Chapter 23), less what chance
     /// takes from one of them in a short time.
     pub accepted_least: f64,
     /// The latencies of the measured packets, in picoseconds; of those that have arrived.

@@ -1,4 +1,4 @@
-//! Who sends to whom (Dally and Towles, Section 3.2, Table 3.1).
+//! Who sends to whom (Dally and Towles, Section 3.2).
 
 use narthex_kernel::random::Stream;
 use serde::{Deserialize, Serialize};

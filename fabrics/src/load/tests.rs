@@ -71,7 +71,7 @@ fn assert_within_a_tenth(measured: f64, expected: f64, what: &str) {
     assert!((measured / expected - 1.0).abs() < 0.1, "{what}: measured {measured}, expected {expected}");
 }
 
-/// Zero-load latency: T0 = H tr + D / v + L / b (Section 3.3.2), where the links to the
+/// Zero-load latency: T0 = H tr + D / v + L / b (Section 3.3), where the links to the
 /// first switch and from the last count too.
 fn zero_load_ns(average_hops: f64) -> f64 {
     let routers = average_hops + 1.0;
@@ -80,7 +80,7 @@ fn zero_load_ns(average_hops: f64) -> f64 {
 
 #[test]
 fn latency_without_load_is_that_of_the_average_distance() {
-    // Section 5.2.2: n k / 3 hops in a mesh and n k / 4 in a torus, of even k, on average; as
+    // Section 5.2: n k / 3 hops in a mesh and n k / 4 in a torus, of even k, on average; as
     // many under transpose traffic, whose rows and columns are as far apart.
     let side = f64::from(SIDE);
     for (network, hops) in [(mesh(), 2.0 * side / 3.0), (torus(), 2.0 * side / 4.0)] {
@@ -93,8 +93,8 @@ fn latency_without_load_is_that_of_the_average_distance() {
 
 #[test]
 fn throughput_under_uniform_traffic_is_that_of_the_bisection() {
-    // Section 3.3.1: 2 b B / N, with B = 2 k links in the bisection of a k-ary 2-mesh and
-    // 4 k in that of a torus, both ways counted (Section 5.2.1): 4 b / k and 8 b / k.
+    // Section 3.3: 2 b B / N, with B = 2 k links in the bisection of a k-ary 2-mesh and
+    // 4 k in that of a torus, both ways counted (Section 5.2): 4 b / k and 8 b / k.
     let side = f64::from(SIDE);
     for (network, ideal) in [(mesh(), 4.0 / side), (torus(), 8.0 / side)] {
         let found = measured(&network, Pattern::Uniform, 1000, 6_000);
@@ -104,9 +104,8 @@ fn throughput_under_uniform_traffic_is_that_of_the_bisection() {
 
 #[test]
 fn throughput_under_transpose_traffic_is_that_of_the_busiest_link() {
-    // b / gamma (Section 3.3.1). Along row 0 all k - 1 other nodes send to the left; in a torus
-    // those of half a ring go each way, k / 2 with the one from opposite (Table 9.1: a quarter
-    // of the capacity 8 b / k).
+    // b / gamma (Section 3.3). Along row 0 all k - 1 other nodes send to the left; in a torus
+    // those of half a ring go each way, k / 2 with the one from opposite.
     let side = f64::from(SIDE);
     for (network, load) in [(mesh(), side - 1.0), (torus(), side / 2.0)] {
         let found = measured(&network, Pattern::Transpose, 500, 60_000);

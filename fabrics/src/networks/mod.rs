@@ -11,6 +11,7 @@ use narthex_kernel::{Archived, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::link::Hops;
 use crate::packet::{Frame, NodeId};
 use crate::parcel::Sending;
 use crate::switch::Switch;
@@ -39,6 +40,11 @@ trait Parameters {
     /// No frame arrives sooner than this after its injection.
     fn lookahead(&self) -> Duration;
 
+    /// How long the ways between nodes and switches take at least, if it has switches.
+    fn hops(&self) -> Option<Hops> {
+        None
+    }
+
     /// The network's end at a node.
     fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network>;
 
@@ -58,6 +64,11 @@ impl Config {
     /// sooner.
     pub fn lookahead(&self) -> Duration {
         self.chosen().lookahead()
+    }
+
+    /// How long the ways between nodes and switches take at least, if it has switches.
+    pub fn hops(&self) -> Option<Hops> {
+        self.chosen().hops()
     }
 
     /// The network's end at a node.

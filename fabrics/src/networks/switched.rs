@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
-use crate::link::{self, Timing};
+use crate::link::{self, Hops, Timing};
 use crate::packet::{Frame, FrameKind, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
@@ -196,6 +196,10 @@ impl Parameters for Config {
 
     fn lookahead(&self) -> Duration {
         self.timing(false).lookahead(Header::BYTES as u32)
+    }
+
+    fn hops(&self) -> Option<Hops> {
+        Some(self.timing(self.switches.switching == Switching::StoreAndForward).hops(Header::BYTES as u32))
     }
 
     fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::packet::NodeId;
 
+mod grid;
+
 include!(concat!(env!("OUT_DIR"), "/topologies.rs"));
 
 /// What is at the other end of a port.

@@ -4,15 +4,14 @@
 //!
 //! **Lanes.** A ring of buffers that wait for each other is a circle. So a parcel
 //! that has still to pass the end of its ring is in lane 0, all others are in lane 1
-//! (Dally and Seitz; Dally and Towles, Section 14.2.3, "Dateline classes"). With
-//! one lane the check of routes finds the circle and prints it.
+//! (Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection
+//! Networks", 1987). With one lane the check of routes finds the circle and prints it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mesh::{EAST, NODE, NORTH, SOUTH, WEST, grid_problems, opposite};
-use super::{Broken, Hop, Peer, Topology};
-use crate::packet::NodeId;
+use super::Hop;
+use super::grid::{EAST, Grid, NORTH, Place, SOUTH, WEST};
 
 /// Switches in rows and columns that are rings, a node at each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,12 +23,6 @@ pub struct Config {
     /// Rows.
     #[schemars(range(min = 1, max = 256))]
     pub rows: u32,
-}
-
-impl Config {
-    fn place(&self, switch: u32) -> (u32, u32) {
-        (switch % self.columns, switch / self.columns)
-    }
 }
 
 /// The way from one place of a ring to another: whether upwards, and the lane.
@@ -45,71 +38,39 @@ fn around(length: u32, from: u32, to: u32) -> (bool, u8) {
     (is_up, u8::from(!passes_end))
 }
 
-impl Topology for Config {
-    fn problems(&self) -> Vec<Broken> {
-        grid_problems(self.columns, self.rows)
+impl Grid for Config {
+    fn size(&self) -> Place {
+        (self.columns, self.rows)
     }
 
-    fn size_key(&self) -> &'static str {
-        "rows"
-    }
-
-    fn places(&self) -> u64 {
-        u64::from(self.columns) * u64::from(self.rows)
-    }
-
-    fn switches(&self) -> u32 {
-        self.columns * self.rows
-    }
-
-    fn ports(&self) -> u16 {
-        5
-    }
-
-    fn attachment(&self, node: NodeId) -> (u32, u16) {
-        (node.0.into(), NODE)
-    }
-
-    fn peer(&self, switch: u32, port: u16) -> Peer {
-        let (column, row) = self.place(switch);
+    fn neighbour(&self, (column, row): Place, port: u16) -> Option<Place> {
         let step =
             |place: u32, length: u32, is_up: bool| (place + if is_up { 1 } else { length - 1 }) % length;
-        let (column, row) = match port {
-            NODE => return Peer::Node(NodeId(switch as u16)),
+        Some(match port {
             EAST | WEST => (step(column, self.columns, port == EAST), row),
             _ => (column, step(row, self.rows, port == NORTH)),
-        };
-        Peer::Switch { switch: row * self.columns + column, port: opposite(port) }
+        })
     }
 
-    fn route_lanes(&self) -> u8 {
+    fn lanes(&self) -> u8 {
         2
     }
 
     #[inline]
-    fn route(&self, switch: u32, destination: NodeId, _pick: u32) -> Hop {
-        let (column, row) = self.place(switch);
-        let (to_column, to_row) = self.place(destination.0.into());
+    fn step(&self, (column, row): Place, (to_column, to_row): Place) -> Hop {
         if column != to_column {
             let (is_up, lane) = around(self.columns, column, to_column);
             return Hop { port: if is_up { EAST } else { WEST }, lane };
         }
-        if row != to_row {
-            let (is_up, lane) = around(self.rows, row, to_row);
-            return Hop { port: if is_up { NORTH } else { SOUTH }, lane };
-        }
-        Hop { port: NODE, lane: 0 }
-    }
-
-    fn name(&self, switch: u32) -> String {
-        let (column, row) = self.place(switch);
-        format!("switch ({column}, {row})")
+        let (is_up, lane) = around(self.rows, row, to_row);
+        Hop { port: if is_up { NORTH } else { SOUTH }, lane }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::NodeId;
     use crate::topologies::path;
 
     #[test]

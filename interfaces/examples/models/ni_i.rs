@@ -287,6 +287,7 @@ mod tests {
             block_bytes: 64,
             packet_bytes: 256,
             local_memory: None,
+            dma_engine: None,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

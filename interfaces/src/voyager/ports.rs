@@ -129,7 +129,7 @@ impl Voyager {
         let shadow = self.build.layout.shadow(direction, logical);
         match queues.load(direction, logical, offset) {
             Some(value) => value,
-            None if offset % 8 == 0 && offset < SHADOW_BYTES => sram.word(shadow + offset),
+            None if offset.is_multiple_of(8) && offset < SHADOW_BYTES => sram.word(shadow + offset),
             None => queues::closed(offset),
         }
     }

@@ -385,8 +385,8 @@ impl QueueFile {
         let queue = self.queue(direction, physical);
         Some(match offset {
             register::CONTROL => {
-                u64::from(queue.is_enabled) * CONTROL_ENABLED
-                    | u64::from(queue.diverts) * CONTROL_DIVERTS
+                (u64::from(queue.is_enabled) * CONTROL_ENABLED)
+                    | (u64::from(queue.diverts) * CONTROL_DIVERTS)
                     | u64::from(queue.logical) << 8
                     | u64::from(queue.process) << 16
             }

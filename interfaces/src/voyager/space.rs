@@ -26,7 +26,7 @@ const SERVICED: u64 = 1 << 21;
 
 /// The offset of a pointer window's word.
 pub fn window_offset(direction: Direction, logical: u8, offset: u64) -> u64 {
-    u64::from(direction == Direction::Receive) * RECEIVE | u64::from(logical) << 12 | offset
+    (u64::from(direction == Direction::Receive) * RECEIVE) | (u64::from(logical) << 12) | offset
 }
 
 /// The offset of a doubleword of serviced space.

@@ -138,6 +138,7 @@ impl Node {
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
             local_memory: None,
+            dma_engine: None,
         };
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();

@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use super::group::Group;
+use super::tiers::Tiers;
 use super::watch::Watch;
 use super::window::{Covered, INSTANT, Stretch};
 use super::{Ending, Limits, Stall};
@@ -28,6 +29,7 @@ pub(super) type Engine<'a, 'slots, P> = dyn FnMut(&mut Group<'slots, P>, &Stretc
 #[derive(Debug)]
 pub(super) struct Control {
     pub lookahead: Duration,
+    pub tiers: Option<Tiers>,
     /// Everything before has happened.
     pub now: Time,
     pub windows: u64,
@@ -36,7 +38,7 @@ pub(super) struct Control {
 
 impl Archived for Control {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Control { lookahead: _, now, windows, watch } = self;
+        let Control { lookahead: _, tiers: _, now, windows, watch } = self;
         archive.value(now)?;
         archive.value(windows)?;
         archive.value(watch)
@@ -59,7 +61,7 @@ enum Verdict {
 impl Control {
     /// A run at time zero.
     pub fn new(lookahead: Duration, progress: u64) -> Self {
-        Control { lookahead, now: Time::ZERO, windows: 0, watch: Watch::new(progress) }
+        Control { lookahead, tiers: None, now: Time::ZERO, windows: 0, watch: Watch::new(progress) }
     }
 
     /// Runs until there is a reason to end; `None` if a thread has panicked.
@@ -152,10 +154,11 @@ impl Control {
         let bound = self.watch.due(limits.patience).min(limits.until);
         Stretch {
             now: self.now,
-            earliest: all.earliest(),
+            begin: all.summary(),
             bound: finished_at.map_or(bound, |end| end.min(bound)),
             windows,
             lookahead: if all.is_alone() { Duration::MAX } else { self.lookahead },
+            tiers: self.tiers,
             outlasts_work: finished_at.is_some(),
         }
     }

@@ -4,9 +4,11 @@
 //! no thread takes a lock for a window. What several windows need of a partition
 //! lies beside the locks, in lists that are short to go through.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use super::tiers::Members;
 use super::window::{Covered, Flags, Stretch, Summary, Window};
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Envelope, Outbox, Partition, Status};
@@ -51,12 +53,16 @@ pub(super) struct ThreadPosition {
 /// The partitions of one thread.
 pub(super) struct Group<'a, P: Partition> {
     thread: usize,
+    /// How many of all partitions are of the first tier.
+    first_tier: usize,
     members: Vec<MutexGuard<'a, Slot<P>>>,
     /// Each member's `next_time`, or never: one cache line tells who is due.
     next_times: Vec<Time>,
     finished: Vec<bool>,
-    /// How many have not finished.
-    unfinished: usize,
+    /// How many members are of the first tier: they come first.
+    first_members: usize,
+    /// How many of each tier have not finished.
+    unfinished: [usize; 2],
     stopped: bool,
     /// What members have sent in this window.
     mail: Vec<Envelope<P::Payload>>,
@@ -65,14 +71,17 @@ pub(super) struct Group<'a, P: Partition> {
 }
 
 impl<'a, P: Partition> Group<'a, P> {
-    /// The group of a thread, still without members.
-    pub fn new(thread: usize) -> Self {
+    /// The group of a thread, still without members; so many of all partitions are of
+    /// the first tier.
+    pub fn new(thread: usize, first_tier: usize) -> Self {
         Group {
             thread,
+            first_tier,
             members: Vec::new(),
             next_times: Vec::new(),
             finished: Vec::new(),
-            unfinished: 0,
+            first_members: 0,
+            unfinished: [0; 2],
             stopped: false,
             mail: Vec::new(),
             places: Vec::new(),
@@ -86,6 +95,8 @@ impl<'a, P: Partition> Group<'a, P> {
         let own = places.iter().zip(slots).filter(|(place, _)| place.thread == self.thread);
         self.members.clear();
         self.members.extend(own.map(|(_, slot)| slot.lock().expect("no thread has panicked")));
+        let first = places.iter().take(self.first_tier);
+        self.first_members = first.filter(|place| place.thread == self.thread).count();
         self.refresh();
     }
 
@@ -110,7 +121,8 @@ impl<'a, P: Partition> Group<'a, P> {
         let finished =
             |slot: &MutexGuard<'_, Slot<P>>| matches!(slot.partition.status(), Status::Finished { .. });
         self.finished.extend(self.members.iter().map(finished));
-        self.unfinished = self.finished.iter().filter(|&&finished| !finished).count();
+        let (first, second) = self.finished.split_at(self.first_members);
+        self.unfinished = [first, second].map(|tier| tier.iter().filter(|&&finished| !finished).count());
         self.stopped = false;
     }
 
@@ -131,13 +143,33 @@ impl<'a, P: Partition> Group<'a, P> {
 
     /// The earliest instant at which any of them would do something.
     pub fn earliest(&self) -> Time {
-        self.next_times.iter().copied().fold(Time::NEVER, Time::min)
+        self.summary().earliest()
     }
 
     /// What there is to do next, and what its partitions have come to.
     pub fn summary(&self) -> Summary {
-        let flags = Flags { finished: self.unfinished == 0, stopped: self.stopped };
-        Summary { earliest: self.earliest(), flags }
+        let (first, second) = self.next_times.split_at(self.first_members);
+        let earliest = [first, second].map(|tier| tier.iter().copied().fold(Time::NEVER, Time::min));
+        let flags = Flags {
+            finished: self.unfinished == [0; 2],
+            has_finished: self.unfinished[0] < self.first_members,
+            stopped: self.stopped,
+        };
+        Summary { earliest, flags }
+    }
+
+    /// The positions of these members.
+    fn positions(&self, members: Members) -> Range<usize> {
+        match members {
+            Members::All => 0..self.members.len(),
+            Members::First => 0..self.first_members,
+            Members::Second => self.first_members..self.members.len(),
+        }
+    }
+
+    /// The tier of a partition.
+    fn tier(&self, partition: usize) -> usize {
+        usize::from(partition >= self.first_tier)
     }
 
     /// Simulates a window. What members send to each other is delivered; the
@@ -149,7 +181,7 @@ impl<'a, P: Partition> Group<'a, P> {
         sampled: bool,
         mut post: impl FnMut(usize, Envelope<P::Payload>),
     ) {
-        for position in 0..self.members.len() {
+        for position in self.positions(window.members) {
             if self.next_times[position] < window.end {
                 self.advance(position, window, sampled);
             }
@@ -159,7 +191,7 @@ impl<'a, P: Partition> Group<'a, P> {
         }
         let mut mail = std::mem::take(&mut self.mail);
         for envelope in mail.drain(..) {
-            match self.place(&envelope) {
+            match self.place(&envelope, window) {
                 ThreadPosition { thread, position } if thread == self.thread => {
                     self.deliver_at(position, envelope)
                 }
@@ -188,16 +220,21 @@ impl<'a, P: Partition> Group<'a, P> {
         self.next_times[position] = due(partition);
     }
 
-    fn place(&self, envelope: &Envelope<P::Payload>) -> ThreadPosition {
+    fn place(&self, envelope: &Envelope<P::Payload>, window: &Window) -> ThreadPosition {
         let (source, destination, count) = (envelope.source, envelope.destination, self.places.len());
         assert!(destination < count, "partition {source} sends to {destination}, but there are only {count}");
+        assert!(
+            envelope.arrival >= window.first_arrivals[self.tier(destination)],
+            "partition {source} sends to {destination} for {}, sooner than its tier can hear of it",
+            envelope.arrival
+        );
         self.places[destination]
     }
 
     fn advance(&mut self, position: usize, window: &Window, sampled: bool) {
         let begin = sampled.then(Instant::now);
         let slot = &mut *self.members[position];
-        slot.outbox.open_window(window.first_arrival);
+        slot.outbox.open_window(window.first_arrivals[0].min(window.first_arrivals[1]));
         slot.partition.advance(window.end, &mut slot.outbox);
         slot.outbox.move_to(&mut self.mail);
         let (next, status) = (due(&slot.partition), slot.partition.status());
@@ -214,7 +251,8 @@ impl<'a, P: Partition> Group<'a, P> {
         self.next_times[position] = next;
         self.stopped |= stopped;
         if std::mem::replace(&mut self.finished[position], finished) != finished {
-            self.unfinished = if finished { self.unfinished - 1 } else { self.unfinished + 1 };
+            let unfinished = &mut self.unfinished[usize::from(position >= self.first_members)];
+            *unfinished = if finished { *unfinished - 1 } else { *unfinished + 1 };
         }
     }
 }

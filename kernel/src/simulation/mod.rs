@@ -18,6 +18,9 @@
 //! lag"), and it is why neither the number of threads nor where windows begin
 //! can change a result.
 //!
+//! Partitions that hear from each other only through others may be told apart as two
+//! [`Tiers`], so that the windows of those that work are longer.
+//!
 //! A partition that is alone hears from no other. Its windows are as long as the
 //! observer may wait, and what it sends to itself goes into its own queue.
 //!
@@ -30,6 +33,7 @@ mod control;
 mod group;
 mod limits;
 mod parallel;
+mod tiers;
 mod watch;
 mod window;
 
@@ -37,6 +41,7 @@ use std::sync::Mutex;
 
 pub use control::Observer;
 pub use limits::{Ending, Limits, Stall};
+pub use tiers::Tiers;
 
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::Partition;
@@ -73,6 +78,18 @@ impl<P: Partition> Simulation<P> {
         Simulation { slots, control, threads: Threads::UpTo(1) }
     }
 
+    /// The same with partitions in two tiers, whose windows may be longer; as without
+    /// if all are of one.
+    pub fn with_tiers(mut self, tiers: Tiers) -> Self {
+        self.control.tiers = Some(tiers).filter(|tiers| tiers.first < self.slots.len());
+        self
+    }
+
+    /// How many partitions are of the first tier.
+    fn first_tier(&self) -> usize {
+        self.control.tiers.map_or(self.slots.len(), |tiers| tiers.first)
+    }
+
     /// The same on several host threads.
     pub fn with_threads(self, threads: Threads) -> Self {
         Simulation { threads, ..self }
@@ -91,18 +108,20 @@ impl<P: Partition> Simulation<P> {
         if count == 1 {
             return self.run_alone(limits, observer);
         }
+        let first_tier = self.first_tier();
         let Simulation { slots, control, threads } = self;
-        let mut all = Group::new(0);
+        let mut all = Group::new(0, first_tier);
         all.take_all(slots);
-        parallel::with_team(slots, (*threads, count), |engine| {
+        parallel::with_team((slots, first_tier), (*threads, count), |engine| {
             control.run(&mut all, limits, engine, observer)
         })
     }
 
     /// The same on this thread alone: for a run too short to pay for starting others.
     pub fn run_alone(&mut self, limits: &Limits, observer: &mut Observer<'_, P>) -> Ending {
+        let first_tier = self.first_tier();
         let Simulation { slots, control, threads: _ } = self;
-        let mut all = Group::new(0);
+        let mut all = Group::new(0, first_tier);
         all.take_all(slots);
         let ending =
             control.run(&mut all, limits, &mut |all, stretch| all.simulate_stretch(stretch), observer);

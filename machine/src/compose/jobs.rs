@@ -26,6 +26,30 @@ use crate::request::{Failure, JobRequest, RunRequest};
 /// What stands for all nodes of a machine.
 const ALL: &str = "all";
 
+/// The processes of a job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The nodes on which it has processes.
+    pub nodes: Range<u32>,
+    /// Its processes on each of them.
+    pub processes: Range<u8>,
+}
+
+impl Place {
+    /// All processes of a machine.
+    fn whole(placement: Placement) -> Self {
+        Place { nodes: 0..placement.nodes.into(), processes: 0..placement.processes }
+    }
+
+    /// Whether both have a process in common.
+    fn meets(&self, other: &Place) -> bool {
+        let nodes = self.nodes.start < other.nodes.end && other.nodes.start < self.nodes.end;
+        let processes =
+            self.processes.start < other.processes.end && other.processes.start < self.processes.end;
+        nodes && processes
+    }
+}
+
 /// A program, and the processes that run it.
 pub struct Job {
     /// The program.
@@ -36,10 +60,8 @@ pub struct Job {
     pub image: Arc<Image>,
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
-    /// The nodes on which it has processes.
-    pub nodes: Range<u32>,
-    /// Its processes on each of them.
-    pub processes: Range<u8>,
+    /// Its processes.
+    pub place: Place,
 }
 
 impl Job {
@@ -59,25 +81,29 @@ impl Job {
             image: Arc::new(image),
             arguments: std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect(),
             program: Arc::new(program),
-            nodes: 0..placement.nodes.into(),
-            processes: 0..placement.processes,
+            place: Place::whole(placement),
         }
     }
 
     /// Whether a process is one of this job.
     pub fn has(&self, place: ProcessId) -> bool {
-        self.nodes.contains(&place.node.0.into()) && self.processes.contains(&place.process)
+        self.place.nodes.contains(&place.node.0.into()) && self.place.processes.contains(&place.process)
     }
 
     /// Its ranks, as the ports of its nodes translate them.
     pub fn ranks(&self, placement: Placement) -> narthex_fabrics::Job {
-        if self.processes.len() == usize::from(placement.processes) {
-            let first = Rank(self.nodes.start as u16 * u16::from(placement.processes));
-            let ranks = self.nodes.len() as u16 * u16::from(placement.processes);
-            return narthex_fabrics::Job { first, stride: 1, ranks };
+        let Place { nodes, processes } = &self.place;
+        let (first, ranks) = (nodes.start as u16, nodes.len() as u16);
+        if processes.len() == usize::from(placement.processes) {
+            let processes = u16::from(placement.processes);
+            return narthex_fabrics::Job {
+                first: Rank(first * processes),
+                stride: 1,
+                ranks: ranks * processes,
+            };
         }
-        let first = placement.rank(NodeId(self.nodes.start as u16), self.processes.start);
-        narthex_fabrics::Job { first, stride: placement.processes.into(), ranks: self.nodes.len() as u16 }
+        let first = placement.rank(NodeId(first), processes.start);
+        narthex_fabrics::Job { first, stride: placement.processes.into(), ranks }
     }
 }
 
@@ -86,25 +112,21 @@ impl Job {
 ///
 /// # Errors
 /// If a job is on nodes that the machine lacks, or no process is free for it.
-pub fn places(request: &RunRequest, placement: Placement) -> Result<Vec<(Range<u32>, Range<u8>)>, Failure> {
+pub fn places(request: &RunRequest, placement: Placement) -> Result<Vec<Place>, Failure> {
     if request.jobs.is_empty() && request.job_nodes.is_none() {
-        return Ok(vec![(0..placement.nodes.into(), 0..placement.processes)]);
+        return Ok(vec![Place::whole(placement)]);
     }
     let first = (words(&request.program, &request.args), request.job_nodes.as_deref());
     let further = request.jobs.iter();
     let further =
         further.map(|JobRequest { program, args, nodes, .. }| (words(program, args), nodes.as_deref()));
     let jobs: Vec<(String, Option<&str>)> = std::iter::once(first).chain(further).collect();
-    let mut places: Vec<(Range<u32>, Range<u8>)> = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
     for (name, nodes) in &jobs {
         let nodes = nodes_of(name, *nodes, placement.nodes.into())?;
-        let is_free = |process: &u8| {
-            let overlaps = |(others, own): &(Range<u32>, Range<u8>)| {
-                own.contains(process) && others.start < nodes.end && nodes.start < others.end
-            };
-            !places.iter().any(overlaps)
-        };
-        let Some(process) = (0..placement.processes).find(is_free) else {
+        let of = |process: u8| Place { nodes: nodes.clone(), processes: process..process + 1 };
+        let is_free = |place: &Place| !places.iter().any(|taken| taken.meets(place));
+        let Some(place) = (0..placement.processes).map(of).find(is_free) else {
             let (first, last, processes) = (nodes.start, nodes.end - 1, placement.processes);
             return Err(Failure::usage(format!(
                 "job '{name}' needs a process on each of the nodes {first} to {last}, and the jobs before it have \
@@ -114,7 +136,7 @@ pub fn places(request: &RunRequest, placement: Placement) -> Result<Vec<(Range<u
                 jobs.len()
             )));
         };
-        places.push((nodes, process..process + 1));
+        places.push(place);
     }
     Ok(places)
 }
@@ -171,8 +193,10 @@ mod tests {
 
     #[test]
     fn a_job_has_the_first_process_that_is_free_on_all_of_its_nodes() {
-        let places =
-            |first, further: &[_]| places(&request(first, further), PLACEMENT).expect("there is room");
+        let places = |first, further: &[_]| -> Vec<(Range<u32>, Range<u8>)> {
+            let places = places(&request(first, further), PLACEMENT).expect("there is room");
+            places.into_iter().map(|place| (place.nodes, place.processes)).collect()
+        };
         assert_eq!(places(None, &[]), [(0..4, 0..2)], "one job has all processes");
         assert_eq!(places(None, &[None]), [(0..4, 0..1), (0..4, 1..2)]);
         assert_eq!(

@@ -1,7 +1,5 @@
 //! A run at its end, and its result as a document.
 
-use std::ops::Range;
-
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, MessageSizes, Placement};
 use narthex_interfaces::Attached;
@@ -12,7 +10,7 @@ use serde_json::{Value, json};
 use super::network;
 use super::number::number;
 use super::written::Written;
-use crate::compose::jobs;
+use crate::compose::jobs::{self, Place};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
 use crate::node::{Node, Process, Region, Report};
@@ -100,10 +98,8 @@ fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node]) -> Value {
     let places = jobs::places(request, placement).expect("the run has been placed so");
     let first = (&request.program, &request.args, elf);
     let further = request.jobs.iter().map(|job| (&job.program, &job.args, &*job.elf));
-    let json = |((program, arguments, elf), (nodes, processes)): (
-        (&String, &Vec<String>, &[u8]),
-        (Range<u32>, Range<u8>),
-    )| {
+    let jobs = std::iter::once(first).chain(further).zip(places);
+    let json = jobs.map(|((program, arguments, elf), Place { nodes, processes })| {
         json!({
             "program": program,
             "arguments": arguments,
@@ -111,8 +107,8 @@ fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node]) -> Value {
             "nodes": [nodes.start, nodes.end],
             "process": processes.start,
         })
-    };
-    std::iter::once(first).chain(further).zip(places).map(json).collect()
+    });
+    json.collect()
 }
 
 /// What was set and changes nothing with the interface.

@@ -31,7 +31,12 @@ from narthex.cli import (
 )
 from narthex.cli.console import examples
 from narthex.cli.streams import fail
-from narthex.cli.terminal import forget_sizes_that_are_no_numbers, show_what_cannot_be_encoded
+from narthex.cli.terminal import (
+    be_quiet,
+    do_without_colour,
+    forget_sizes_that_are_no_numbers,
+    show_what_cannot_be_encoded,
+)
 from narthex.errors import GUEST_FAILED, USAGE, NarthexError, shown
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
@@ -73,10 +78,25 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def narthex(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False,
+        "--version",
+        "-V",
+        callback=_version,
+        is_eager=True,
+        help="Print the version and exit.",
+    ),
+    quiet: bool = typer.Option(
+        False, "--quiet", "-q", help="Print results, warnings and errors only: no progress."
+    ),
+    no_color: bool = typer.Option(
+        False, "--no-color", help="Use no colour (as the environment's NO_COLOR)."
     ),
 ) -> None:
     """Simulate the host-network interface: real programs, the NI of your choice."""
+    if quiet:
+        be_quiet()
+    if no_color:
+        do_without_colour()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

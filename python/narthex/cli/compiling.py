@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from narthex.cli.console import JSON_OPTION, JsonTarget, examples
-from narthex.cli.terminal import say, tell
+from narthex.cli.terminal import inform, say
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +52,7 @@ def cc(
         sources,
         output,
         extra_flags=flags,
-        progress=tell,
+        progress=inform,
     )
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(

@@ -15,7 +15,7 @@ import typer
 from narthex import arguments, files
 from narthex.cli import completion
 from narthex.cli.streams import fail
-from narthex.cli.terminal import console, printable, tell
+from narthex.cli.terminal import console, inform, is_quiet, printable, tell
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Waiting:
         what has been done so far.
         """
         now = time.monotonic()
-        if now - self._start < PATIENCE_S:
+        if is_quiet() or now - self._start < PATIENCE_S:
             return True
         detail = printable(detail)
         if sys.stderr.isatty():
@@ -270,4 +270,4 @@ def _duration(seconds: float) -> str:
 
 def compile_program(program: "Program") -> None:
     """Compile a program before it runs; says so where that is slow."""
-    program.elf(tell)
+    program.elf(inform)

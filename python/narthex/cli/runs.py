@@ -26,7 +26,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError
-from narthex.cli.terminal import say, tell
+from narthex.cli.terminal import inform, say
 from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def run(
     if trace:
         check_writable(trace, "--trace")
     listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
-    guest, described = jobs.request(find(program) if program else None, listed, tell)
+    guest, described = jobs.request(find(program) if program else None, listed, inform)
     compile_program(guest)
     wanted = running.request(
         guest,
@@ -199,7 +199,7 @@ def run(
         nodes=nodes,
         set=set_,
         firmware=firmware,
-        progress=tell,
+        progress=inform,
         threads=threads,
         seed=seed,
         execute_wait_loops=execute_wait_loops,
@@ -233,7 +233,7 @@ def _simulate(
                 guest,
                 lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
                 printer.write,
-                tell,
+                inform,
                 lost.append,
                 trace=timeline,
             ).document
@@ -378,7 +378,7 @@ def compare(
     guest = find(program)
     compile_program(guest)
     for line in comparison.reasons_of(left_out):
-        tell(line)
+        inform(line)
     warn_of_idle(machine, set_, names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(

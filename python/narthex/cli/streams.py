@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
-from narthex.cli.terminal import tell
+from narthex.cli.terminal import complain
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
 
@@ -21,7 +21,7 @@ class OutputError(NarthexError):
 
 def fail(message: str, code: int) -> int:
     """Print an error; returns the exit code."""
-    tell(message)
+    complain(message)
     return code
 
 

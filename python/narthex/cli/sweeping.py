@@ -18,7 +18,7 @@ from narthex.cli.console import (
     warn,
     within,
 )
-from narthex.cli.terminal import say, tell
+from narthex.cli.terminal import inform, say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class _Sweep:
                 retry_failed=retry_failed,
                 keep_documents=keep_documents,
                 progress=update,
-                note=tell,
+                note=inform,
             )
 
     def _kept(self) -> str:

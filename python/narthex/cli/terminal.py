@@ -1,9 +1,11 @@
 """What reaches the terminal.
 
 Names come from guests, files and arguments, and may hold anything: an escape
-sequence, half a character. What Narthex says goes through `say`, `tell` or
-`print_table` (`console`), which show such characters by their numbers. What a
+sequence, half a character. What Narthex says goes through `say`, `tell`, `inform`,
+`complain` or `print_table` (`console`), which show such characters by their numbers. What a
 guest writes is its own and passes as it is.
+
+Errors are red on a terminal, unless the environment's `NO_COLOR` or `--no-color` says no.
 """
 
 import codecs
@@ -22,6 +24,9 @@ LEAST_COLUMNS = 100
 """Of tables that go into a file or a pipe."""
 
 _AS_NUMBERS = "narthex-numbers"
+
+_QUIET = "NARTHEX_QUIET"
+"""Of the environment, so that a sweep's processes know it, too."""
 
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Controls, formats (which turn the direction of writing), halves, line ends."""
@@ -42,6 +47,36 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Print a message, on standard error."""
     print(f"narthex: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def inform(text: str) -> None:
+    """Print what goes on, on standard error; `--quiet` does without."""
+    if not is_quiet():
+        tell(text)
+
+
+def complain(text: str) -> None:
+    """Print an error, on standard error."""
+    import typer
+
+    text = f"narthex: {printable(text)}"
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    print(typer.style(text, fg="red") if coloured else text, file=sys.stderr, flush=True)
+
+
+def be_quiet() -> None:
+    """Say nothing of what goes on from now on: neither progress nor notices."""
+    os.environ[_QUIET] = "1"
+
+
+def is_quiet() -> bool:
+    """Tell whether only results, warnings and errors are wanted."""
+    return bool(os.environ.get(_QUIET))
+
+
+def do_without_colour() -> None:
+    """Use no colour from now on; Rich reads the same variable."""
+    os.environ["NO_COLOR"] = "1"
 
 
 def show_what_cannot_be_encoded() -> None:

@@ -28,6 +28,7 @@ pub(super) const RING: usize = 2;
 
 const FINISHED: u64 = 1 << 63;
 const STOPPED: u64 = 1 << 62;
+const HAS_FINISHED: u64 = 1 << 61;
 /// Threads are told apart in a report modulo this number.
 const POSTED_BITS: usize = 32;
 
@@ -37,7 +38,7 @@ const POSTED_BITS: usize = 32;
 struct Report {
     /// One more than the window's number: the report is there.
     window: AtomicU64,
-    earliest: AtomicU64,
+    earliest: [AtomicU64; 2],
     /// The flags, and for which threads there is mail.
     flags: AtomicU64,
 }
@@ -74,27 +75,35 @@ impl Board {
     pub fn publish(&self, thread: usize, window: u64, summary: Summary, posted: Posted) {
         let Summary { earliest, flags } = summary;
         let report = &self.reports[thread][window as usize % RING];
-        let finished = if flags.finished { FINISHED } else { 0 };
-        let stopped = if flags.stopped { STOPPED } else { 0 };
-        report.earliest.store(earliest.as_ps(), Ordering::Relaxed);
-        report.flags.store(posted.0 | finished | stopped, Ordering::Relaxed);
+        let Flags { finished, has_finished, stopped } = flags;
+        let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
+        let flags = bit(finished, FINISHED) | bit(has_finished, HAS_FINISHED) | bit(stopped, STOPPED);
+        for (place, earliest) in report.earliest.iter().zip(earliest) {
+            place.store(earliest.as_ps(), Ordering::Relaxed);
+        }
+        report.flags.store(posted.0 | flags, Ordering::Relaxed);
         report.window.store(window + 1, Ordering::Release);
     }
 
     /// Waits until all threads have finished a window; `None` if one has panicked.
     /// `posted` gets, in order, for whom each thread has left mail.
     pub fn summary(&self, window: u64, waiting: &Waiting, posted: &mut Vec<Posted>) -> Option<Summary> {
-        let mut summary = Summary { earliest: Time::NEVER, flags: Flags { finished: true, stopped: false } };
+        let none = Flags { finished: true, has_finished: false, stopped: false };
+        let mut summary = Summary { earliest: [Time::NEVER; 2], flags: none };
         posted.clear();
         for reports in &self.reports {
             let report = &reports[window as usize % RING];
             waiting.until(|| report.window.load(Ordering::Acquire) > window)?;
             let flags = report.flags.load(Ordering::Relaxed);
-            let earliest = Time::from_ps(report.earliest.load(Ordering::Relaxed));
-            summary.earliest = summary.earliest.min(earliest);
-            let finished = flags & FINISHED != 0;
-            summary.flags = summary.flags.and(Flags { finished, stopped: flags & STOPPED != 0 });
-            posted.push(Posted(flags & !(FINISHED | STOPPED)));
+            for (earliest, place) in summary.earliest.iter_mut().zip(&report.earliest) {
+                *earliest = Time::from_ps(place.load(Ordering::Relaxed)).min(*earliest);
+            }
+            summary.flags = summary.flags.and(Flags {
+                finished: flags & FINISHED != 0,
+                has_finished: flags & HAS_FINISHED != 0,
+                stopped: flags & STOPPED != 0,
+            });
+            posted.push(Posted(flags & !(FINISHED | HAS_FINISHED | STOPPED)));
         }
         Some(summary)
     }

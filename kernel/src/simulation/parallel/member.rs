@@ -27,7 +27,7 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
         Member {
             team,
             number,
-            group: Group::new(number),
+            group: Group::new(number, team.first_tier),
             outgoing: (0..threads).map(|_| Vec::new()).collect(),
             posted: Vec::new(),
         }
@@ -50,10 +50,12 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
     fn simulate_window(&mut self, number: u64, window: &Window) {
         let Member { team, group, outgoing, .. } = self;
         let mut posted = Posted::default();
-        let mut first_arrival = Time::NEVER;
+        let first_tier = team.first_tier;
+        let mut first_arrivals = [Time::NEVER; 2];
         group.simulate(window, number.is_multiple_of(WINDOWS_PER_SAMPLE), |to, envelope| {
             posted.add(to);
-            first_arrival = first_arrival.min(envelope.arrival);
+            let first = &mut first_arrivals[usize::from(envelope.destination >= first_tier)];
+            *first = envelope.arrival.min(*first);
             outgoing[to].push(envelope);
         });
         for (to, mail) in outgoing.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
@@ -61,7 +63,8 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
         }
         let Summary { earliest, flags } = group.summary();
         // What was sent has not reached its destinations, which cannot speak for it.
-        let summary = Summary { earliest: earliest.min(first_arrival), flags };
+        let earliest = std::array::from_fn(|tier| earliest[tier].min(first_arrivals[tier]));
+        let summary = Summary { earliest, flags };
         team.board.publish(self.number, number, summary, posted);
     }
 

@@ -47,7 +47,8 @@ use pace::{Pace, Way};
 use wait::Waiting;
 
 /// Windows of which one is timed, to know how much work each partition makes.
-const WINDOWS_PER_SAMPLE: u64 = 16;
+/// The two tiers take turns, often in a pattern: a prime number meets both.
+const WINDOWS_PER_SAMPLE: u64 = 17;
 
 /// How many threads a run of this many partitions really has.
 pub(super) fn thread_count(threads: Threads, partitions: usize, lookahead: Duration) -> usize {
@@ -68,6 +69,8 @@ fn processors() -> usize {
 #[repr(align(128))]
 struct Team<'slots, P: Partition> {
     slots: &'slots Slots<P>,
+    /// How many partitions are of the first tier.
+    first_tier: usize,
     board: Board,
     mail: Mail<P::Payload>,
     waiting: Waiting,
@@ -79,13 +82,14 @@ struct Team<'slots, P: Partition> {
 /// Lets `run` simulate stretches with a team of threads; its result, unless one
 /// of them panics: then that panic goes on here.
 pub(super) fn with_team<'slots, P: Partition, R>(
-    slots: &'slots Slots<P>,
+    (slots, first_tier): (&'slots Slots<P>, usize),
     (threads, count): (Threads, usize),
     run: impl FnOnce(&mut Engine<'_, 'slots, P>) -> Option<R>,
 ) -> R {
     let have_processors = count <= processors();
     let team = Team {
         slots,
+        first_tier,
         board: Board::new(count),
         mail: Mail::new(count),
         waiting: Waiting::new(have_processors),

@@ -5,9 +5,11 @@ mod delayed;
 mod gossip;
 mod instants;
 mod threads;
+mod tiers;
 
 use std::ops::ControlFlow;
 
+use super::tiers::Members;
 use super::window::Window;
 use super::*;
 use crate::partition::{Envelope, Outbox, Status};
@@ -20,7 +22,7 @@ fn logs(order: [usize; NODES], mut simulate: impl FnMut(&mut Group<'_, Gossip>, 
     partitions.sort_by_key(|partition| partition.0);
     let partitions = partitions.into_iter().map(|partition| partition.1).collect();
     let simulation = Simulation::new(partitions, LOOKAHEAD);
-    let mut all = Group::new(0);
+    let mut all = Group::new(0, NODES);
     all.take_all(&simulation.slots);
     while all.earliest() < Time::NEVER {
         let start = all.earliest();
@@ -31,7 +33,7 @@ fn logs(order: [usize; NODES], mut simulate: impl FnMut(&mut Group<'_, Gossip>, 
 }
 
 fn simulate(all: &mut Group<'_, Gossip>, start: Time, end: Time) {
-    let window = Window { end, first_arrival: start + LOOKAHEAD };
+    let window = Window { members: Members::All, end, first_arrivals: [start + LOOKAHEAD; 2] };
     all.simulate(&window, false, |_, _| unreachable!("all partitions are here"));
 }
 
