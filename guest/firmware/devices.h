@@ -177,13 +177,15 @@
 /* Where the voyager device's registers are. */
 #define VOYAGER_REGISTERS 0x70001000ul
 
-/* The state of physical queues: transmit queue n at n * VOYAGER_QUEUE_STATE_BYTES, receive queues behind all of them. */
+/* The state of physical queues: transmit queue n at n * VOYAGER_QUEUE_STATE_BYTES, receive queues
+ * behind all of them. */
 #define VOYAGER_QUEUES 0x70002000ul
 
 /* From one physical queue's state to the next one's. */
 #define VOYAGER_QUEUE_STATE_BYTES 0x40ul
 
-/* load: the physical queue of each logical one, a doubleword each, receive queues behind all transmit queues; all ones: not resident. */
+/* load: the physical queue of each logical one, a doubleword each, receive queues behind all
+ * transmit queues; all ones: not resident. */
 #define VOYAGER_MAP 0x70004000ul
 
 /* SRAM bank A and, VOYAGER_BANK_B behind, bank B; cachable, and not kept coherent. */
@@ -195,7 +197,8 @@
 /* The bit of an SRAM address that names bank B. */
 #define VOYAGER_BANK_B 0x80000ul
 
-/* Shadow words of a logical queue, from SRAM address 0 on: producer, consumer, status; receive queues behind all transmit queues. */
+/* Shadow words of a logical queue, from SRAM address 0 on: producer, consumer, status; receive
+ * queues behind all transmit queues. */
 #define VOYAGER_SHADOW_BYTES 0x20ul
 
 /* What a load shows where there is nothing. */
@@ -228,16 +231,20 @@
 /* Command: it waits until those before it in its queue are complete. */
 #define VOYAGER_COMMAND_ORDERED 0x200ul
 
-/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: lines - 1 << 11, SRAM line << 17; node line << 32, or line to copy to << 32, or node << 32 | logical queue << 48 | priority << 56 | process << 57. */
+/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: lines - 1 << 11, SRAM line << 17; node
+ * line << 32, or line to copy to << 32, or node << 32 | logical queue << 48 | priority << 56 |
+ * process << 57. */
 #define VOYAGER_COMMAND_SHORT 0x400ul
 
 /* BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line. */
 #define VOYAGER_COMMAND_CHAINED 0x400ul
 
-/* Command: lines << 24 | SRAM address << 32; host address | (process + 1, or 0 for a node address) << 48. */
+/* Command: lines << 24 | SRAM address << 32; host address | (process + 1, or 0 for a node address)
+ * << 48. */
 #define VOYAGER_BUS_READ 0x1ul
 
-/* Command: lines << 24 | SRAM address << 32 | bytes of the last line (0: all) << 52; host address as BUS_READ's. */
+/* Command: lines << 24 | SRAM address << 32 | bytes of the last line (0: all) << 52; host address
+ * as BUS_READ's. */
 #define VOYAGER_BUS_WRITE 0x2ul
 
 /* Command: bytes (4 or 8) << 24 | SRAM address << 32; value. */
@@ -246,22 +253,26 @@
 /* Command: doublewords << 24 | SRAM address << 32; SRAM address to copy to. */
 #define VOYAGER_COPY 0x4ul
 
-/* Command: SRAM address of a slot << 32; node | logical queue << 16 | priority << 24 | process that sends << 32. */
+/* Command: SRAM address of a slot << 32; node | logical queue << 16 | priority << 24 | process that
+ * sends << 32. */
 #define VOYAGER_TRANSMIT 0x5ul
 
 /* Command: process << 24 | SRAM address << 32; its address | bytes << 48. */
 #define VOYAGER_BLOCK_READ 0x6ul
 
-/* Command: SRAM address << 32 | channel (255: none) << 52; address at the destination | bytes << 48; node | process << 16 | priority << 24. */
+/* Command: SRAM address << 32 | channel (255: none) << 52; address at the destination | bytes <<
+ * 48; node | process << 16 | priority << 24. */
 #define VOYAGER_BLOCK_TRANSMIT 0x7ul
 
-/* Command: channel << 24 | count << 32; 0: acknowledge queue, 1: receive queue | logical queue << 8 | value << 32. */
+/* Command: channel << 24 | count << 32; 0: acknowledge queue, 1: receive queue | logical queue << 8
+ * | value << 32. */
 #define VOYAGER_COUNTER_SET 0x8ul
 
 /* Command: is receive << 24 | physical queue << 25 | word's offset << 32; value. */
 #define VOYAGER_QUEUE_SET 0x9ul
 
-/* Command: is receive << 24 | physical queue << 25; when its unit has left it, its pointers go to its logical queue's shadow words and its map entry is gone. */
+/* Command: is receive << 24 | physical queue << 25; when its unit has left it, its pointers go to
+ * its logical queue's shadow words and its map entry is gone. */
 #define VOYAGER_QUEUE_OUT 0xaul
 
 /* Command: is receive << 24 | physical queue << 25 | logical queue << 32. */
@@ -282,7 +293,8 @@
 /* Command: channel << 32 | packets << 40. */
 #define VOYAGER_COUNT 0x10ul
 
-/* Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data. */
+/* Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the
+ * first line its address there and the PACKET fields; from the second one on its data. */
 #define VOYAGER_PACKET 0x11ul
 
 /* PACKET's second doubleword: bytes of data, and here the channel (255: none). */
@@ -291,7 +303,9 @@
 /* PACKET's second doubleword: it goes to the miss queue, not to the remote command queue. */
 #define VOYAGER_PACKET_TO_FIRMWARE 0x10000ul
 
-/* A miss queue's header: such a packet. Bytes of data in bits 16 to 22, channel in bits 24 to 31, process in bits 32 to 39; its address is in bytes 24 to 31 of its slot, its data from byte 32 on. */
+/* A miss queue's header: such a packet. Bytes of data in bits 16 to 22, channel in bits 24 to 31,
+ * process in bits 32 to 39; its address is in bytes 24 to 31 of its slot, its data from byte 32
+ * on. */
 #define VOYAGER_HEADER_PACKET 0x800000ul
 
 /* Command: logical receive queue << 32 | value << 40; a message as acknowledgements are. */
@@ -327,13 +341,15 @@
 /* Capture: a write of snooped space that waits. */
 #define VOYAGER_CAPTURED_SNOOPED_WRITE 0x5ul
 
-/* Capture: where the logical queue stands in the offset of a pointer window; the word is in the bits before. */
+/* Capture: where the logical queue stands in the offset of a pointer window; the word is in the
+ * bits before. */
 #define VOYAGER_OFFSET_QUEUE 0xcul
 
 /* Capture: the bit of such an offset that tells a receive queue. */
 #define VOYAGER_OFFSET_RECEIVE 0x100000ul
 
-/* Capture: the bit of an offset in the serviced space proper: process << 12, and the offset in its page. */
+/* Capture: the bit of an offset in the serviced space proper: process << 12, and the offset in its
+ * page. */
 #define VOYAGER_OFFSET_SERVICED 0x200000ul
 
 /* Permission: every access is captured. */
@@ -345,25 +361,30 @@
 /* Permission: nothing is captured. */
 #define VOYAGER_PERMISSION_WRITE 0x2ul
 
-/* Of a translation's entry: valid; node in bits 0 to 15, logical receive queue in bits 16 to 23, priority in bit 24. */
+/* Of a translation's entry: valid; node in bits 0 to 15, logical receive queue in bits 16 to 23,
+ * priority in bit 24. */
 #define VOYAGER_TRANSLATION_VALID 0x8000000000000000ul
 
-/* load: which sources have an entry, by the VOYAGER_SOURCE bits; each is an interrupt line of that number */
+/* load: which sources have an entry, by the VOYAGER_SOURCE bits; each is an interrupt line of that
+ * number */
 #define REGISTER_VOYAGER_STATUS 0x0ul
 
 /* load: this node's number | number of nodes << 32 | processes of a node << 48 */
 #define REGISTER_VOYAGER_NODE 0x8ul
 
-/* load: logical queues of a direction | physical queues << 16 | physical queues lent to hybrid queues << 32 | logical queues of a process << 48 */
+/* load: logical queues of a direction | physical queues << 16 | physical queues lent to hybrid
+ * queues << 32 | logical queues of a process << 48 */
 #define REGISTER_VOYAGER_LIMITS 0x10ul
 
 /* store: the sources that OnePoll looks at, by bit */
 #define REGISTER_VOYAGER_POLL_MASK 0x18ul
 
-/* load: source of the first entry | consumer << 16 | producer << 32 where it is a receive queue; all ones if there is none */
+/* load: source of the first entry | consumer << 16 | producer << 32 where it is a receive queue;
+ * all ones if there is none */
 #define REGISTER_VOYAGER_POLL 0x20ul
 
-/* load: the entry that POLL showed last: a receive queue's header doubleword, which stays; else the entry, which is gone then */
+/* load: the entry that POLL showed last: a receive queue's header doubleword, which stays; else the
+ * entry, which is gone then */
 #define REGISTER_VOYAGER_POLL_ENTRY 0x28ul
 
 /* load: the oldest captured access, which is gone then; all ones if none */
@@ -375,7 +396,8 @@
 /* load: the oldest acknowledgement, which is gone then; all ones if none */
 #define REGISTER_VOYAGER_ACKNOWLEDGE 0x40ul
 
-/* load: the next doubleword of the kernel agent's oldest command, which is gone after the last one */
+/* load: the next doubleword of the kernel agent's oldest command, which is gone after the last
+ * one */
 #define REGISTER_VOYAGER_AGENT 0x48ul
 
 /* store: the next doubleword of a command for local command queue 0 */
@@ -387,13 +409,15 @@
 /* load: free entries of local command queue 0, of 1 in the upper half */
 #define REGISTER_VOYAGER_COMMAND_ROOM 0x60ul
 
-/* store: the offset in the serviced space of a captured access that is approved next, as captured */
+/* store: the offset in the serviced space of a captured access that is approved next, as
+ * captured */
 #define REGISTER_VOYAGER_APPROVE_ADDRESS 0x68ul
 
 /* store: the value that a load of it gets; the access may be completed now */
 #define REGISTER_VOYAGER_APPROVE_VALUE 0x70ul
 
-/* store: which processes' stores to serviced space wait for an approval, by bit; others are posted */
+/* store: which processes' stores to serviced space wait for an approval, by bit; others are
+ * posted */
 #define REGISTER_VOYAGER_SERVICED_STORES 0x78ul
 
 /* load: where the firmware's part of SRAM bank A begins, where it ends in the upper half */
@@ -402,7 +426,8 @@
 /* load: the same of SRAM bank B */
 #define REGISTER_VOYAGER_FREE_B 0x88ul
 
-/* load: where the slots of the miss queue are in bank A, its header doublewords in the upper half */
+/* load: where the slots of the miss queue are in bank A, its header doublewords in the upper
+ * half */
 #define REGISTER_VOYAGER_MISS 0x90ul
 
 /* load: slots of the miss queue */
@@ -417,13 +442,16 @@
 /* load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has */
 #define REGISTER_VOYAGER_FAULT 0xb0ul
 
-/* load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's */
+/* load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a
+ * clock's */
 #define REGISTER_VOYAGER_POLICY 0xb8ul
 
-/* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bits 8 to 15: the logical queue; bits 16 to 18: its process */
+/* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bits 8 to 15:
+ * the logical queue; bits 16 to 18: its process */
 #define REGISTER_VOYAGER_QUEUE_CONTROL 0x0ul
 
-/* SRAM address of its slots; in the upper half that of its header doublewords, 0 if the headers are in the slots alone */
+/* SRAM address of its slots; in the upper half that of its header doublewords, 0 if the headers are
+ * in the slots alone */
 #define REGISTER_VOYAGER_QUEUE_BASE 0x8ul
 
 /* its slots, a power of two */
@@ -438,7 +466,8 @@
 /* its VOYAGER_STATUS number; a transmit queue with an error stands */
 #define REGISTER_VOYAGER_QUEUE_ERROR 0x28ul
 
-/* store: the user's pointer (transmit: producer, receive: consumer), unless it is there or beyond already */
+/* store: the user's pointer (transmit: producer, receive: consumer), unless it is there or beyond
+ * already */
 #define REGISTER_VOYAGER_QUEUE_ADVANCE 0x30ul
 
 #endif

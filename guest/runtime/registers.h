@@ -170,7 +170,8 @@
 /* Status: a message had too many bytes of payload. */
 #define VOYAGER_STATUS_BAD_LENGTH UINT64_C(0x4)
 
-/* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window, buffer. */
+/* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window,
+ * buffer. */
 #define VOYAGER_OPEN UINT64_C(0x1)
 
 /* ioctl: is receive, number k. */
@@ -182,10 +183,12 @@
 /* ioctl: address, length, as registered. */
 #define VOYAGER_DMA_DEREGISTER UINT64_C(0x4)
 
-/* ioctl: method, rank, local address, its address at the rank, bytes, channel of the rank (all ones: none), number k of the own receive queue for the acknowledgement (all ones: none). */
+/* ioctl: method, rank, local address, its address at the rank, bytes, channel of the rank (all
+ * ones: none), number k of the own receive queue for the acknowledgement (all ones: none). */
 #define VOYAGER_DMA UINT64_C(0x5)
 
-/* ioctl: channel, packets, number k of the receive queue that tells when they have come, value that it tells. */
+/* ioctl: channel, packets, number k of the receive queue that tells when they have come, value that
+ * it tells. */
 #define VOYAGER_CHANNEL_SET UINT64_C(0x6)
 
 /* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
@@ -324,7 +327,8 @@ struct narthex_information {
     uint64_t via_vis;
     /* how a voyager interface keeps the queues of its driver: a VOYAGER_KIND number, or 0 */
     uint64_t voyager_kind;
-    /* queues that a process may open in each direction; virtual destination = rank * voyager_queues + k */
+    /* queues that a process may open in each direction; virtual destination = rank * voyager_queues
+     * + k */
     uint64_t voyager_queues;
     /* slots of a queue of its driver */
     uint64_t voyager_slots;

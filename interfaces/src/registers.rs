@@ -202,7 +202,8 @@ pub fn c_header() -> String {
          #include <stdint.h>\n\n",
     );
     let mut define = |name: &str, value: u64, meaning: &str| {
-        writeln!(text, "/* {meaning} */\n#define {name} UINT64_C({value:#x})\n").expect("text grows");
+        let comment = comment("", meaning);
+        writeln!(text, "{comment}\n#define {name} UINT64_C({value:#x})\n").expect("text grows");
     };
     define("INFORMATION_MAGIC", information::MAGIC, "Its first field: the bytes NARTHEX and a zero.");
     define("INFORMATION_VERSION", information::VERSION, "Its second field.");
@@ -232,10 +233,29 @@ pub fn c_header() -> String {
         "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",
     );
     for Fact { name, meaning } in information::facts() {
-        writeln!(text, "    /* {meaning} */\n    uint64_t {name};").expect("text grows");
+        writeln!(text, "{}\n    uint64_t {name};", comment("    ", meaning)).expect("text grows");
     }
     text.push_str("};\n\n#endif\n");
     text
+}
+
+/// A comment in C, in lines of at most 100 columns, as clang-format wants it.
+fn comment(indent: &str, meaning: &str) -> String {
+    const COLUMNS: usize = 100;
+    const END: &str = " */";
+    let mut text = format!("{indent}/*");
+    let mut column = text.len();
+    let mut words = meaning.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let end = if words.peek().is_none() { END.len() } else { 0 };
+        if column + 1 + word.len() + end > COLUMNS {
+            write!(text, "\n{indent} *").expect("text grows");
+            column = indent.len() + 2;
+        }
+        write!(text, " {word}").expect("text grows");
+        column += 1 + word.len();
+    }
+    text + END
 }
 
 /// The C header of firmware's devices, as guest/firmware/devices.h holds it.
@@ -256,7 +276,8 @@ pub fn firmware_header() -> String {
             registers.iter().map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));
         let constants = constants.iter().map(|(name, value, meaning)| ((*name).to_owned(), value, meaning));
         for (name, value, meaning) in constants.chain(registers) {
-            writeln!(text, "/* {meaning} */\n#define {name} {value:#x}ul\n").expect("text grows");
+            let comment = comment("", meaning);
+            writeln!(text, "{comment}\n#define {name} {value:#x}ul\n").expect("text grows");
         }
     }
     text.push_str("#endif\n");

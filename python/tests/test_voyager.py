@@ -21,7 +21,7 @@ def run(program, *args, interface="Voyager-resident", nodes=2, **asked):
 def test_the_machine_has_its_interfaces_and_those_of_other_studies():
     assert set(interface_names()) >= set(INTERFACES)
     names, _ = interfaces_of("voyager")
-    assert set(names) >= {*INTERFACES, "NI2w", "CNI512Q", "CNI32Qm", "CNI0Qm"}
+    assert set(names) >= {*INTERFACES, "NI2w", "CNI16Qm", "CNI32Qm", "CNI0Qm"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,6 +56,19 @@ def test_processes_of_a_node_have_queues_of_their_own(interface):
 @pytest.mark.parametrize("method", ["hardware", "firmware", "firmware-sends"])
 def test_blocks_arrive_in_each_way(method):
     assert run("voyager-block-transfer", method, 4096, 4, 1).value("bandwidth") > 1
+
+
+def test_a_packet_of_a_block_takes_the_bus_transactions_of_table_4():
+    """Three commands, a line written and flushed; of polls, some find nothing."""
+    few, many = (
+        run("voyager-block-transfer", "firmware-sends", 4096, blocks, 1).document["nodes"][0]
+        for blocks in (2, 4)
+    )
+    kinds = ("uncached_stores", "exclusive_reads", "write_backs")
+    keys = [f"service_bus_{kind}" for kind in kinds]
+    packets = 2 * 4096 / 64
+    each = [(many["statistics"][key] - few["statistics"][key]) / packets for key in keys]
+    assert [round(count) for count in each] == [3, 1, 1]
 
 
 @pytest.mark.parametrize("policy", ["least-recently-used", "clock"])

@@ -149,8 +149,8 @@ mod tests {
         for (name, violated) in [
             ("waiting-for-the-unit", IN_ORDER),
             ("never-back", WITHIN),
-            ("holding-while-disabled", NO_TRAP),
-            ("mapping-when-quiet", NO_TRAP),
+            ("holding-while-disabled", IN_ORDER),
+            ("mapping-when-quiet", IN_ORDER),
             ("checking-pointers", WITHIN),
             ("capturing-once", ANSWERED_ONCE),
             ("matching-addresses", ANSWERED_ONCE),

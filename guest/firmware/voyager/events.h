@@ -5,4 +5,7 @@
 /* Waits until no operation is suspended any more. */
 void finish_operations(void);
 
+/* Takes all pointers that were captured. */
+void take_captures(void);
+
 #endif

@@ -141,6 +141,7 @@ void consider_transmit(struct transmit_queue *queue) {
 }
 
 void transmit_has_entered(void) {
+    take_captures(); /* none from before may be left when the queue leaves */
     end_switch(&sending);
 }
 
@@ -224,7 +225,8 @@ void consider_receive(struct receive_queue *queue) {
 
 void receive_is_mapped(const struct operation *operation) {
     if (receiving.next != operation->queue)
-        return; /* it was closed */
+        return;      /* it was closed */
+    take_captures(); /* as above */
     is_draining = true;
     drained = (uint16_t)load_register(miss_producer);
     free_seen();

@@ -75,6 +75,12 @@ static inline void take_pointer(uint64_t capture) {
         send_up_to(&transmit_queues[logical], word, (uint32_t)capture);
 }
 
+void take_captures(void) {
+    uint64_t capture;
+    while ((capture = nic_load(REGISTER_VOYAGER_CAPTURE)) != VOYAGER_NOTHING)
+        take_pointer(capture);
+}
+
 static inline void serve(uint64_t source, uint64_t entry) {
     ENTER(ACTIVITY_DISPATCH);
     switch (source) {

@@ -444,7 +444,7 @@ mod tests {
             }),
         ] {
             let mut commands = Commands::new(4, 2);
-            let word = operation | COMMAND_SHORT | 2 << 11 | sram / 32 << 17 | upper << 32;
+            let word = operation | COMMAND_SHORT | 2 << 11 | (sram / 32) << 17 | upper << 32;
             commands.push(0, word).expect("room");
             assert_eq!(first(&mut commands), Some(expected));
         }

@@ -2,12 +2,13 @@
 //!
 //! | bits | message | remote command |
 //! | --- | --- | --- |
-//! | 0 to 15 | rank that sends, in its job | |
+//! | 0 to 15 | the network's own: the first process of the node that sends | the same |
 //! | 16 to 22 | bytes of payload | bytes of data |
 //! | 23 | it is for the firmware, whatever the queue | |
 //! | 24 to 31 | the user's | channel, 255 for none |
 //! | 32 to 39 | logical receive queue | process |
 //! | 40 | 0 | 1 |
+//! | 48 to 63 | rank that sends, in its job | |
 //!
 //! The payload of a remote command is the address, eight bytes, and the data.
 
@@ -38,7 +39,11 @@ impl Label {
     /// As the network carries it.
     pub fn header(self) -> Header {
         let slot = u64::from(self.slot_header());
-        Header(slot | u64::from(self.queue) << 32 | u64::from(self.is_command) << 40)
+        Header(
+            slot | u64::from(self.queue) << 32
+                | u64::from(self.is_command) << 40
+                | u64::from(self.source) << 48,
+        )
     }
 
     /// The header of a packet that has arrived.
@@ -50,7 +55,7 @@ impl Label {
             bytes: (bits >> 16) as u8 & 0x7f,
             user: (bits >> 24) as u8,
             queue: (bits >> 32) as u8,
-            source: bits as u16,
+            source: (bits >> 48) as u16,
         }
     }
 
@@ -65,6 +70,8 @@ impl Label {
 
 #[cfg(test)]
 mod tests {
+    use narthex_fabrics::Rank;
+
     use super::*;
 
     #[test]
@@ -73,7 +80,8 @@ mod tests {
             for is_firmware in [false, true] {
                 let label =
                     Label { is_command, is_firmware, bytes: 88, user: 255, queue: 200, source: 0xabcd };
-                assert_eq!(Label::of(label.header()), label);
+                // The network writes the rank of the port that sends over the lowest bits.
+                assert_eq!(Label::of(label.header().with_peer(Rank(7))), label);
                 let flag = u32::from(is_firmware) << 23;
                 assert_eq!(label.slot_header(), 0xff58_abcd | flag);
             }

@@ -228,7 +228,7 @@ fn a_packet_that_firmware_makes_goes_to_memory_or_to_the_miss_queue() {
         for (offset, word) in lines {
             bench.firmware_store(0, sram + offset, word).expect("SRAM");
         }
-        command(&mut bench, 0, &[operation::PACKET | staging / 32 << 17 | 1 << 32 | 1 << 48]);
+        command(&mut bench, 0, &[operation::PACKET | (staging / 32) << 17 | 1 << 32 | 1 << 48]);
         bench.run_to(100);
         if to_firmware == 0 {
             let expected = [0x1111u64, 0, 0x3333].map(u64::to_le_bytes).concat();

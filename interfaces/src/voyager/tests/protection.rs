@@ -114,7 +114,7 @@ fn the_firmwares_bit_of_a_header_is_not_a_programs() {
     let mut bench = Bench::new();
     let from = open(&mut bench, (0, 0), false, RESIDENT, 0);
     let to = open(&mut bench, (1, 1), true, RESIDENT, 2);
-    write(&mut bench, 0, from.buffer, 3 * 8 + 2 | 1 << 23, &[1; 4]);
+    write(&mut bench, 0, from.buffer, (3 * 8 + 2) | 1 << 23, &[1; 4]);
     bench.store(0, from.window, 1);
     bench.run_to(100);
     assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 1);
