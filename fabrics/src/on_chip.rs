@@ -69,10 +69,16 @@ impl Config {
             wrong("width", "0B would carry nothing; at least 1B is needed".into());
         }
         if self.header.as_u64() == 0 {
-            wrong("header", "0B says nothing: a message has an address and a kind; expected such as 8B".into());
+            wrong(
+                "header",
+                "0B says nothing: a message has an address and a kind; expected such as 8B".into(),
+            );
         }
         if self.hop_time.is_zero() {
-            wrong("hop_time", "0ps would let messages arrive before they are sent off; expected such as 3ns".into());
+            wrong(
+                "hop_time",
+                "0ps would let messages arrive before they are sent off; expected such as 3ns".into(),
+            );
         }
         if !(lanes_needed..=8).contains(&self.lanes) {
             let message = format!("{} is not from {lanes_needed}, which its messages need, to 8", self.lanes);
@@ -273,7 +279,11 @@ mod tests {
     fn messages_of_a_lane_follow_each_other_on_a_link_and_those_of_two_lanes_do_not() {
         let mut mesh = OnChip::new(&config(4, 1));
         assert_eq!(mesh.send(ns(0), (0, 3), 2, 64), ns(17));
-        assert_eq!(mesh.send(ns(1), (0, 3), 2, 0), ns(18), "it waits 4 ns for the first link, and meets nobody then");
+        assert_eq!(
+            mesh.send(ns(1), (0, 3), 2, 0),
+            ns(18),
+            "it waits 4 ns for the first link, and meets nobody then"
+        );
         assert_eq!(mesh.send(ns(1), (0, 3), 1, 0), ns(14));
         assert_eq!(mesh.send(ns(2), (3, 0), 2, 0), ns(15), "links lead one way");
         assert_eq!(mesh.statistics().waited.get(), Duration::from_ns(4));
@@ -284,7 +294,10 @@ mod tests {
 
     #[test]
     fn every_topology_carries_messages_between_all_its_places() {
-        let torus = Config { topology: topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }), ..config(1, 1) };
+        let torus = Config {
+            topology: topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }),
+            ..config(1, 1)
+        };
         let mut torus = OnChip::new(&torus);
         assert_eq!(torus.send(ns(0), (0, 15), 0, 0), ns(3 * 3 + 1), "around both ends");
         for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))) {

@@ -46,6 +46,7 @@ mod devices;
 mod endless;
 mod interrupts;
 pub(crate) mod memory;
+mod on_chip;
 pub mod probe;
 mod process;
 mod processor;
@@ -67,6 +68,7 @@ use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
+use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::processor_memory::misses::Arrival;
@@ -81,6 +83,7 @@ use serde::{Deserialize, Serialize};
 
 pub use composition::Agent;
 pub use interrupts::Lines;
+pub use on_chip::NodeOnChip;
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
@@ -113,6 +116,10 @@ enum Event {
     LinkFree,
     /// There is room for sending that there was not before.
     Room,
+    /// A message of the directory leaves from one place for another.
+    MessageLeaves(Place, Place, Carried),
+    /// A message of the directory is at its place.
+    Message(Place, Carried),
 }
 
 /// One node of the machine.
@@ -123,6 +130,8 @@ pub struct Node {
     /// What runs on each processor.
     pub processes: Vec<Process>,
     interconnects: Vec<Interconnect>,
+    /// What carries the messages of its directory.
+    on_chip: Option<Box<NodeOnChip>>,
     memories: Vec<HomeMemory>,
     /// The local memory of each device that has one.
     local_memories: Vec<Option<MemoryId>>,
@@ -186,6 +195,8 @@ pub struct Parts {
     pub operating_system: operating_system::Config,
     /// Which devices assert which interrupt lines of its processors.
     pub lines: Vec<Lines>,
+    /// Its network on chip, where it has a directory.
+    pub on_chip: Option<Box<NodeOnChip>>,
     /// Its end of the fabric.
     pub network: NetworkPort,
 }
@@ -216,6 +227,7 @@ impl Node {
             processors,
             processes,
             interconnects: parts.interconnects,
+            on_chip: parts.on_chip,
             memories: parts.memories,
             local_memories: parts.local_memories,
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
@@ -441,6 +453,8 @@ impl Node {
         let edge = self.probe.edge(&event);
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
+            Event::Message(to, carried) => self.message_arrives(now, to, carried),
+            Event::MessageLeaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
             rarer => self.handle_rarer(now, rarer),
         }
         self.probe.show(now, edge, &self.devices, &self.network);
@@ -450,7 +464,9 @@ impl Node {
     #[inline(never)]
     fn handle_rarer(&mut self, now: Time, event: Event) {
         match event {
-            Event::Interconnect(..) => unreachable!("the steps of interconnects are handled at once"),
+            Event::Interconnect(..) | Event::Message(..) | Event::MessageLeaves(..) => {
+                unreachable!("the steps of interconnects are handled at once")
+            }
             Event::Timer(device, seat) => self.timer(now, device, seat),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
