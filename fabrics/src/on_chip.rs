@@ -11,8 +11,8 @@
 //! lane has links of its own, so messages of different lanes never meet.
 //!
 //! **Time.** A message's head takes `hop_time` for each of its links, its bytes follow it one
-//! width a cycle, and the message is there with its last byte. A link is taken by a message for
-//! as long as its bytes take, and serves messages in the order in which they were sent.
+//! width a cycle, and the message is there with its last byte. A link is taken by a message as long as its bytes take. It serves messages in the order in which they were sent, but one that
+//! comes to it before the latest one, and is over it by then, does not wait for that.
 //!
 //! **Why links are reserved.** What a message waits for is decided when it is sent: it
 //! reserves each link of its way from the instant on at which its head gets there. So a
@@ -112,11 +112,36 @@ statistics! {
     }
 }
 
+/// A link in a lane: when it is taken.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Reserved {
+    /// It is free from here on.
+    free_at: Time,
+    /// It is free between these, before the message that was sent last.
+    gap: (Time, Time),
+}
+
+impl Reserved {
+    /// Takes it for this long, from `at` on at the earliest; from when on.
+    #[inline]
+    fn take(&mut self, at: Time, serialization: Duration) -> Time {
+        let within = at.max(self.gap.0);
+        if within + serialization <= self.gap.1 {
+            self.gap.0 = within + serialization;
+            return within;
+        }
+        let start = at.max(self.free_at);
+        self.gap = (self.free_at, start);
+        self.free_at = start + serialization;
+        start
+    }
+}
+
 /// What changes.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
-    /// When each link is free, by number and lane.
-    free_at: Vec<Time>,
+    /// Each link, by number and lane.
+    reserved: Vec<Reserved>,
     /// What each link carried, in all lanes.
     uses: Vec<link::Statistics>,
     statistics: Statistics,
@@ -157,7 +182,7 @@ impl OnChip {
             starts,
             ways,
             state: State {
-                free_at: vec![Time::ZERO; links * lanes],
+                reserved: vec![Reserved::default(); links * lanes],
                 uses: vec![link::Statistics::default(); links],
                 statistics: Statistics::default(),
             },
@@ -173,13 +198,11 @@ impl OnChip {
         let serialization = cycles(self.clock, bytes, self.config.width.as_u64());
         let way = usize::from(from) * self.places + usize::from(to);
         let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
-        let State { free_at, uses, statistics } = &mut self.state;
+        let State { reserved, uses, statistics } = &mut self.state;
         let mut head = now;
         for &link in way {
             let link = usize::from(link);
-            let free_at = &mut free_at[link * self.lanes + lane];
-            let start = head.max(*free_at);
-            *free_at = start + serialization;
+            let start = reserved[link * self.lanes + lane].take(head, serialization);
             let waited = start - head;
             let used = &mut uses[link];
             used.parcels.increment();
@@ -198,6 +221,11 @@ impl OnChip {
     /// No message arrives sooner than this after it was sent.
     pub fn lookahead(&self) -> Duration {
         self.config.zero_load(1, 0)
+    }
+
+    /// How many lanes each of its links has.
+    pub fn lanes(&self) -> usize {
+        self.lanes
     }
 
     /// Its statistics.
@@ -238,9 +266,9 @@ fn way(topology: &topologies::Config, from: u16, to: u16, mut each: impl FnMut(u
 
 impl Archived for OnChip {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let (free, uses) = (self.state.free_at.len(), self.state.uses.len());
+        let (reserved, uses) = (self.state.reserved.len(), self.state.uses.len());
         archive.value(&mut self.state)?;
-        let fits = self.state.free_at.len() == free && self.state.uses.len() == uses;
+        let fits = self.state.reserved.len() == reserved && self.state.uses.len() == uses;
         archive.ensure(fits, "a network on chip has other links than the machine's")
     }
 }
@@ -290,6 +318,14 @@ mod tests {
         let (from, to, uses) = mesh.links().max_by_key(|(.., uses)| uses.waited.get()).unwrap();
         assert_eq!((from.as_str(), to.as_str()), ("switch (0, 0)", "switch (1, 0)"));
         assert_eq!((uses.parcels.get(), uses.bytes.get()), (3, 88));
+    }
+
+    #[test]
+    fn a_message_goes_before_one_that_was_sent_earlier_and_comes_later() {
+        let mut mesh = OnChip::new(&config(4, 1));
+        assert_eq!(mesh.send(ns(0), (0, 3), 2, 64), ns(17), "it takes its last two links at 6 and 9");
+        assert_eq!(mesh.send(ns(1), (2, 3), 2, 0), ns(1 + 2 * 3 + 1));
+        assert_eq!(mesh.send(ns(4), (2, 3), 2, 64), ns(4 + 2 * 3 + 5 + 7), "it does not fit in before");
     }
 
     #[test]

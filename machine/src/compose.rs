@@ -34,7 +34,7 @@ use narthex_memory::{AgentId, ProcessorMemory};
 
 use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, NodeOnChip, NodeProcessor, Parts, Personality, Process};
+use crate::node::{HomePlace, Node, NodeOnChip, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::{MemoryPlace, Shape};
 
@@ -265,7 +265,7 @@ impl<'a> Blueprint<'a> {
             agents.extend(vec![at; device.seats().len()]);
         }
         let mut controllers = vec![0; config.node.memories.len()];
-        let homes = directory.parts().map(|part| match part {
+        let mut place_of = |part| match part {
             Home::Memory(MemoryId(memory)) => {
                 let at = config.node.memories.values().nth(memory.into()).and_then(|part| part.at.as_ref());
                 let controller = &mut controllers[usize::from(memory)];
@@ -274,10 +274,13 @@ impl<'a> Blueprint<'a> {
             }
             Home::Agent(AgentId(agent)) => agents[usize::from(agent)],
             Home::Beyond(_) => unreachable!("no bridge is on a directory"),
-        });
+        };
+        let homes = directory.parts().map(|part| (part, place_of(part)));
+        let homes = homes.map(|(part, at)| HomePlace { at, part }).collect();
         let network = OnChip::new(config.network_on_chip.as_ref().expect("checked with the machine"));
         let block_bytes = self.block_bytes() as usize;
-        Some(Box::new(NodeOnChip { on, network, homes: homes.collect(), agents, block_bytes }))
+        let lookup_time = config.directory.as_ref().expect("checked with the machine").lookup_time;
+        Some(Box::new(NodeOnChip::new(on, network, (agents, homes), block_bytes, lookup_time)))
     }
 
     /// The time that a processor's cache needs to supply a block to others.

@@ -10,7 +10,7 @@ use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
-use narthex_memory::directory::{MOST_HOLDERS, Table, protocols as directory_protocols};
+use narthex_memory::directory::{Table, protocols as directory_protocols};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
 use narthex_memory::interconnects::directory::{self, Directory, Homes};
 use narthex_memory::interconnects::private_path::PrivatePath;
@@ -249,7 +249,7 @@ impl Shape {
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
                 self.check_refusals(on, &seats)?;
-                self.check_directory(on, &seats)?;
+                self.check_directory(on, devices)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -465,29 +465,30 @@ impl Shape {
         }
     }
 
-    /// A directory tells a device nothing of others' transactions, and knows of the copies of
-    /// so many agents.
-    fn check_directory(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
+    /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
+    /// that have some, or blocks of their own, learn more than that on a bus, and need it.
+    fn check_directory(&self, on: InterconnectId, devices: &[&dyn Device]) -> Result<(), String> {
         let InterconnectShape { name, kind: InterconnectKind::Directory(..) } =
             &self.interconnects[usize::from(on.0)]
         else {
             return Ok(());
         };
-        let mut here = seats.iter().filter(|placed| placed.on == on && placed.seat.is_coherent);
-        if let Some(placed) = here.clone().find(|placed| placed.seat.concern == (0..u64::MAX)) {
-            let device = &placed.seat.name;
-            return Err(format!(
-                "{device} listens to all transactions, which a {name} shows to nobody; a bus does"
-            ));
+        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.contains(&on)) {
+            let (layouts, seats) = (device.layouts(0), device.seats());
+            let keeps_copies =
+                |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
+            let has_copies = layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies);
+            let listens = seats.iter().any(|seat| seat.concern == (0..u64::MAX) || !seat.homes.is_empty());
+            if has_copies || listens {
+                let device = seats.first().map_or("a device", |seat| &seat.name);
+                return Err(format!(
+                    "{device} learns from others' transactions what they do with its blocks, which a {name} tells \
+                     nobody without a copy; expected an interface that keeps no copies and is the home of no blocks, \
+                     such as NI2w, NI16w+Blkbuf or CNI0Qm, or a machine with a bus"
+                ));
+            }
         }
-        match here.find(|placed| usize::from(placed.agent.0) >= MOST_HOLDERS) {
-            Some(placed) => Err(format!(
-                "{} is agent {} of the node, and a {name} knows the copies of the first {MOST_HOLDERS}: expected \
-                 fewer processors (machine.processors_per_node)",
-                placed.seat.name, placed.agent.0
-            )),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The homes of a directory: ranges of the map, and the controllers of its memory, which

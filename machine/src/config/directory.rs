@@ -22,7 +22,7 @@
 
 use narthex_fabrics::topologies::Topology;
 use narthex_kernel::Category;
-use narthex_memory::directory::{Lane, protocols};
+use narthex_memory::directory::{Lane, MOST_HOLDERS, protocols};
 use narthex_memory::processor_memory::second_level::Inclusion;
 
 use super::node::{Broken, InterconnectPart, broken};
@@ -75,6 +75,12 @@ impl MachineConfig {
             let known = protocols::names().join(", ");
             let message = format!("{protocol:?} has no table of a directory; expected one of {known}");
             problems.push(broken("data_cache.protocol", message));
+        }
+        let tiles = self.processor_parts().iter().filter(|(_, part)| self.has_places(&part.on)).count();
+        if tiles > MOST_HOLDERS {
+            let message =
+                format!("gives the directory {tiles} caches; it knows the copies of {MOST_HOLDERS}");
+            problems.push(broken("machine.processors_per_node", message));
         }
         for (name, part) in &self.node.processors {
             if self.has_places(&part.on) {

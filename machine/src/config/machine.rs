@@ -113,12 +113,12 @@ pub struct General {
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
     /// Processors of each node for the program; a node has 1 to 7 processes of it.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 128))]
     pub processors_per_node: u32,
     /// Processors of each process, on each of which it can have a thread; 1 if not
     /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 128))]
     pub processors_per_process: Option<u32>,
     /// Where the random streams of all components start.
     pub seed: u64,
@@ -148,7 +148,7 @@ pub struct Messages {
 
 /// The most processors of a node: a protocol's checks and an interconnect's agents
 /// have room for more.
-const MOST_PROCESSORS: u32 = 64;
+const MOST_PROCESSORS: u32 = 128;
 
 /// The smallest header: the first doubleword holds who, what and how much.
 const SMALLEST_HEADER_BYTES: u64 = 8;

@@ -17,6 +17,7 @@ impl Archived for Node {
             processes,
             interconnects,
             on_chip,
+            tiles_lookahead: _,
             memories,
             local_memories: _,
             devices,

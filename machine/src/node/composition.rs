@@ -13,7 +13,7 @@ use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, 
 use super::{Event, Node, NodeProcessor, State};
 
 /// An agent of the node's interconnects, by what it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Agent {
     /// A processor.
     Processor(usize),

@@ -81,6 +81,9 @@ impl Finished {
         if let Some(network) = network::document(nodes, switches, *end) {
             document["network"] = network;
         }
+        if let Some(network) = network::on_chip_document(nodes) {
+            document["network_on_chip"] = network;
+        }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());
         }

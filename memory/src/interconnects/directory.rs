@@ -36,6 +36,7 @@ mod homes;
 mod requesters;
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::quantity::{Bytes, Frequency};
 use narthex_kernel::statistics::StatisticSet;
@@ -197,6 +198,15 @@ impl Directory {
         }
     }
 
+    /// Takes the next agent that is granted by now: in the order of time and number, whatever
+    /// the order in which they have asked.
+    fn next_asked(&mut self, now: Time) -> Option<AgentId> {
+        let asked = &mut self.state.asked;
+        let due = asked.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        let (place, _) = due.min_by_key(|(_, asked)| **asked)?;
+        Some(asked.remove(place).1)
+    }
+
     fn requester(&mut self, agent: AgentId) -> &mut Requester {
         &mut self.state.requesters[usize::from(agent.0)]
     }
@@ -254,10 +264,7 @@ impl Rules for Directory {
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
-                while let Some(place) =
-                    Self::of(composition, on).state.asked.iter().position(|(at, _)| *at <= now)
-                {
-                    let (_, agent) = Self::of(composition, on).state.asked.remove(place);
+                while let Some(agent) = Self::of(composition, on).next_asked(now) {
                     Self::grant_to(composition, now, on, agent);
                 }
             }
@@ -340,6 +347,10 @@ impl Rules for Directory {
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
         self.state.blocks.poke(address, bytes);
+    }
+
+    fn discard(&mut self, range: &Range<u64>) {
+        self.state.blocks.discard(range);
     }
 
     fn describe(&self) -> Option<String> {

@@ -98,7 +98,8 @@ fn the_occupancies_of_isca96_add_up_to_its_table() {
 #[test]
 fn a_machine_that_is_written_loads_as_the_same_machine() {
     for name in preset_names() {
-        let machine = preset(name).with_settings(&["bus.clock=125MHz", "machine.seed=7"]).unwrap();
+        let machine =
+            preset(name).with_settings(&["main_memory.access_time=125ns", "machine.seed=7"]).unwrap();
         let again = load_text("again", &machine.to_toml()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.config, machine.config);
         assert_eq!(again.sources(), machine.sources());
@@ -161,7 +162,7 @@ fn an_unknown_machine_is_told_which_there_are() {
     let error = load("hpca97").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown machine \"hpca97\"; there are cluster, edt, hpca98, isca96, smp, and files by their path, \
+        "unknown machine \"hpca97\"; there are chip, cluster, edt, hpca98, isca96, smp, and files by their path, \
          such as ./hpca97.toml; did you mean `hpca98`?"
     );
 }
