@@ -64,8 +64,9 @@ pub struct Timeline {
     numbers: BTreeMap<Row, u64>,
     /// Buses that are taken, for how long is not known yet.
     held: BTreeSet<Row>,
-    /// Transactions under way on a directory.
-    asked: BTreeMap<Row, Label>,
+    /// The latest transaction of each agent on a directory, and when it is over, once that is
+    /// known.
+    asked: BTreeMap<Row, (Label, Time)>,
     /// When transactions are over.
     ends: BinaryHeap<Reverse<(Time, Row)>>,
     flights: Flights,
@@ -120,14 +121,15 @@ impl Timeline {
                 let row = row(track(hold.bus, hold.agent));
                 self.held.insert(row);
                 if let Track::Requester(_) = row.track {
-                    self.asked.insert(row, transaction.clone());
+                    self.asked.insert(row, (transaction.clone(), Time::NEVER));
                 }
                 self.aim(row, Goal::Stack(vec![transaction]));
             }
             Sight::Port(Event::Message(message)) => {
                 let row = row(track(message.bus, message.agent));
-                if let Some(asked @ Label::Transaction(transaction)) = self.asked.get(&row)
+                if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
                     && transaction.address == message.address
+                    && entry.at < *end
                 {
                     let stack = vec![asked.clone(), Label::Message(message)];
                     self.aim(row, Goal::Stack(stack));
@@ -165,7 +167,9 @@ impl Timeline {
     /// A transaction whose end is known; its begin may have been taken in before.
     fn cross(&mut self, row: Row, crossing: &Crossing, place: Option<String>) {
         self.ends.push(Reverse((crossing.released, row)));
-        self.asked.remove(&row);
+        if let Some((_, end)) = self.asked.get_mut(&row) {
+            *end = crossing.released;
+        }
         if self.held.remove(&row) || crossing.granted < self.present {
             return;
         }

@@ -29,7 +29,7 @@ def on_chip(document: Document) -> Section:
     """Describe what the networks on chip of a run's nodes carried, all nodes and lanes together."""
     network = document["network_on_chip"]
     whole_ps = document["simulated_ps"] * network["nodes"] * network["lanes"]
-    parts = [busiest(network["links"], whole_ps), links(network["links"], whole_ps)]
+    parts: list[Any] = [busiest(network["links"], whole_ps), links(network["links"], whole_ps)]
     return Section("Network on chip", parts)
 
 
