@@ -132,16 +132,17 @@ impl CheckedBridge {
         };
         let above = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
         let processor = Seat { concern: self.concern.clone(), ..Seat::of_processor(PROCESSOR) };
+        let config = machine.bus.as_ref().expect("the machine has a memory bus");
         let memory_bus = SnoopingBus::new(
             Names { name: "memory bus", prefix: "" },
-            Bus::new(&machine.bus, BLOCK_BYTES),
+            Bus::new(config, BLOCK_BYTES),
             Seats::new(vec![processor]),
             homes(Home::Beyond(IO_BUS), above),
         );
         let io_bus = BridgedBus::new(
             Names { name: "I/O bus", prefix: "io_" },
             (MEMORY_BUS, BRIDGE),
-            (bridge, Timing::new(&machine.bus, &io, BLOCK_BYTES)),
+            (bridge, Timing::new(config, &io, BLOCK_BYTES)),
             Seats::new(vec![Seat::of_device(DEVICE, 0..0)]),
             homes(Home::Agent(DEVICE), AddressMap::default()),
         );

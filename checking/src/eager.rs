@@ -522,7 +522,8 @@ impl System for CheckedEager<'_> {
         let seats = vec![Seat::of_processor(HOST), Seat::of_device(NI, 0..u64::MAX)];
         let homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
         let names = Names { name: "memory bus", prefix: "" };
-        let bus = Bus::new(&machine.bus, BLOCK_BYTES as usize);
+        let bus = machine.bus.as_ref().expect("the machine has a memory bus");
+        let bus = Bus::new(bus, BLOCK_BYTES as usize);
         let bus = SnoopingBus::new(names, bus, Seats::new(seats), homes);
         let mut eager = Eager::new(Build {
             tags: 1,

@@ -120,7 +120,7 @@ struct CheckedRefusals {
 }
 
 fn bus() -> Interconnect {
-    let config = config::load("isca96").expect("a built-in machine").config.bus;
+    let config = config::load("isca96").expect("a built-in machine").config.bus.expect("it has a bus");
     let caches = [0, 1].map(|number| Seat::of_processor(AgentId(number)));
     let seats = caches.into_iter().chain([Seat::of_device(DEVICE, 0..0)]).map(Seat::refusing);
     let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));

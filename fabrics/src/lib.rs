@@ -9,6 +9,7 @@
 //! | [`link`], [`switch`], [`terminal`] | the parts of a network in which parcels meet |
 //! | [`topologies`] | its wiring and routes; one topology a file |
 //! | [`routes`] | the check that nothing waits in a circle |
+//! | [`on_chip`] | messages between the places of one node |
 //! | [`load`] | a network alone, under synthetic traffic |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
 //! | [`faults`] | frames that are lost on purpose |
@@ -24,6 +25,7 @@ pub mod link;
 pub mod load;
 pub mod message_sizes;
 pub mod networks;
+pub mod on_chip;
 pub mod packet;
 pub mod parcel;
 pub mod port;

@@ -13,6 +13,7 @@ use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
 use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::networks::Surroundings;
+use narthex_fabrics::on_chip::OnChip;
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::description::Layout;
@@ -22,20 +23,20 @@ use narthex_interfaces::interface::Interface;
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device};
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 use narthex_memory::home_memory::{HomeMemory, Ports};
-use narthex_memory::interconnects::InterconnectId;
+use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
 use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::page_frames::PageFrames;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::third_level::ThirdLevel;
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, ProcessorMemory, bus};
+use narthex_memory::{AgentId, ProcessorMemory};
 
 use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{Node, NodeProcessor, Parts, Personality, Process};
+use crate::node::{HomePlace, Node, NodeOnChip, NodeProcessor, Parts, Personality, Process};
 use crate::request::{Failure, JobRequest, RunRequest};
 use crate::wiring::{MemoryPlace, Shape};
 
@@ -58,6 +59,8 @@ type Running = (Processor<InOrder>, ProcessorMemory);
 struct FurtherDevice {
     /// The interconnect of each seat.
     on: Vec<String>,
+    /// Its place on a network on chip.
+    at: u16,
     build: Box<dyn Fn() -> Box<dyn Device>>,
 }
 
@@ -154,7 +157,7 @@ impl<'a> Blueprint<'a> {
         };
         let parameters = parameters.clone();
         let build = Box::new(move || Box::new(Forwarder::new(&parameters, packet_bytes)) as Box<dyn Device>);
-        vec![FurtherDevice { on: part.on.clone(), build }]
+        vec![FurtherDevice { on: part.on.clone(), at: part.at.unwrap_or_default() as u16, build }]
     }
 
     /// Builds the node with this number, its program loaded.
@@ -190,6 +193,7 @@ impl<'a> Blueprint<'a> {
         let devices: Vec<&dyn Device> =
             std::iter::once(&interface).chain(&further).map(|device| &**device).collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
+        let on_chip = self.on_chip(&interconnects, &devices);
         self.check_local_memories(&shape, &devices)?;
         let lines = self.lines(&shape, &devices)?;
         let mut memories = self.memories(id, &shape);
@@ -234,6 +238,7 @@ impl<'a> Blueprint<'a> {
             processors,
             processes,
             interconnects,
+            on_chip,
             memories,
             local_memories: shape.devices.iter().map(|on| shape.local_memory_of_device(on)).collect(),
             lines,
@@ -275,13 +280,51 @@ impl<'a> Blueprint<'a> {
     /// whose seats are on these interconnects.
     pub fn with_device(mut self, on: &[&str], build: impl Fn() -> Box<dyn Device> + 'static) -> Self {
         let on = on.iter().map(|&name| name.to_owned()).collect();
-        self.devices.push(FurtherDevice { on, build: Box::new(build) });
+        self.devices.push(FurtherDevice { on, at: 0, build: Box::new(build) });
         self
     }
 
-    /// The bus on which the caches of a processor are.
-    fn bus_of(&self, part: &ProcessorPart) -> &bus::Config {
-        self.config.bus_named(&part.on).expect("checked with the machine")
+    /// The network on chip that carries the messages of a node's directory, and who is where
+    /// on it.
+    fn on_chip(&self, interconnects: &[Interconnect], devices: &[&dyn Device]) -> Option<Box<NodeOnChip>> {
+        let (on, directory) =
+            (0..).zip(interconnects).find_map(|(number, interconnect)| match interconnect {
+                Interconnect::Directory(directory) => Some((InterconnectId(number), directory)),
+                _ => None,
+            })?;
+        let config = &*self.config;
+        let interface = &config.node.interface;
+        let seats = interface.seats.get(self.interface.name.send.model.section);
+        let of_interface = seats.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
+        let mut agents = config.places_of_processors();
+        let of_devices = std::iter::once(of_interface).chain(self.devices.iter().map(|device| device.at));
+        for (device, at) in devices.iter().zip(of_devices.chain(std::iter::repeat(0))) {
+            agents.extend(vec![at; device.seats().len()]);
+        }
+        let mut controllers = vec![0; config.node.memories.len()];
+        let mut place_of = |part| match part {
+            Home::Memory(MemoryId(memory)) => {
+                let at = config.node.memories.values().nth(memory.into()).and_then(|part| part.at.as_ref());
+                let controller = &mut controllers[usize::from(memory)];
+                *controller += 1;
+                at.expect("checked with the machine")[*controller - 1] as u16
+            }
+            Home::Agent(AgentId(agent)) => agents[usize::from(agent)],
+            Home::Beyond(_) => unreachable!("no bridge is on a directory"),
+        };
+        let homes = directory.parts().map(|part| (part, place_of(part)));
+        let homes = homes.map(|(part, at)| HomePlace { at, part }).collect();
+        let network = OnChip::new(config.network_on_chip.as_ref().expect("checked with the machine"));
+        let block_bytes = self.block_bytes() as usize;
+        let lookup_time = config.directory.as_ref().expect("checked with the machine").lookup_time;
+        Some(Box::new(NodeOnChip::new(on, network, (agents, homes), block_bytes, lookup_time)))
+    }
+
+    /// The time that a processor's cache needs to supply a block to others.
+    fn supply_time(&self, part: &ProcessorPart) -> Duration {
+        let of_bus = self.config.bus_named(&part.on).map(|bus| bus.cache_supply_time);
+        let of_directory = || self.config.directory.as_ref().map(|directory| directory.cache_supply_time);
+        of_bus.or_else(of_directory).expect("checked with the machine")
     }
 
     /// The memories of a node. The programs are in that of the processors that run them.
@@ -413,7 +456,7 @@ impl<'a> Blueprint<'a> {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(cache) => Some(cache),
         };
-        let supply_time = self.bus_of(part).cache_supply_time;
+        let supply_time = self.supply_time(part);
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
                 .with_translation(

@@ -10,7 +10,9 @@ use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::Clock;
 use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
+use narthex_memory::directory::{Table, protocols as directory_protocols};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
+use narthex_memory::interconnects::directory::{self, Directory, Homes};
 use narthex_memory::interconnects::private_path::PrivatePath;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
@@ -18,7 +20,9 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::{AgentId, Kind};
 
-use crate::config::{InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart};
+use crate::config::{
+    DIRECTORY, InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart,
+};
 use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
@@ -42,6 +46,8 @@ pub enum InterconnectKind {
     BridgedBus(InterconnectId, bus::Config, bridge::Config),
     /// A processor's path to a device, and the processor's clock.
     PrivatePath(PathConfig, Clock),
+    /// A directory with the table of its protocol.
+    Directory(directory::Config, &'static Table),
 }
 
 /// What sits where in a node.
@@ -71,6 +77,8 @@ pub struct MemoryPlace {
     pub on: Vec<InterconnectId>,
     /// Its addresses; none if it has all that no other part has.
     pub range: Option<Range<u64>>,
+    /// The places of its controllers on the network on chip, if it is on a directory.
+    pub at: Vec<u16>,
 }
 
 /// A seat of a device with its number among the agents, and where it is.
@@ -139,6 +147,7 @@ impl MachineConfig {
                 .map(|part| MemoryPlace {
                     on: part.on.names().iter().map(|on| number(on)).collect(),
                     range: part.range(),
+                    at: part.at.iter().flatten().map(|place| *place as u16).collect(),
                 })
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
@@ -183,6 +192,11 @@ impl MachineConfig {
             InterconnectPart::BridgedBus { behind } => {
                 let config = self.io_bus.clone().expect("checked with the machine");
                 (InterconnectKind::BridgedBus(number(behind), bus(behind), config), "I/O bus")
+            }
+            InterconnectPart::Directory {} => {
+                let config = self.directory.clone().expect("checked with the machine");
+                let table = directory_protocols::by_name(&self.data_cache.protocol);
+                (InterconnectKind::Directory(config, table.expect("checked with the machine")), DIRECTORY)
             }
             InterconnectPart::PrivatePath {} => {
                 let path = self.path_named(name).expect("checked with the machine").clone();
@@ -235,6 +249,7 @@ impl Shape {
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
                 self.check_refusals(on, &seats)?;
+                self.check_directory(on, devices)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -353,7 +368,9 @@ impl Shape {
     fn above(&self, on: InterconnectId) -> Option<InterconnectId> {
         match self.interconnects[usize::from(on.0)].kind {
             InterconnectKind::BridgedBus(above, ..) => Some(above),
-            InterconnectKind::SnoopingBus(_) | InterconnectKind::PrivatePath(..) => None,
+            InterconnectKind::SnoopingBus(_)
+            | InterconnectKind::PrivatePath(..)
+            | InterconnectKind::Directory(..) => None,
         }
     }
 
@@ -422,6 +439,7 @@ impl Shape {
         let said = here.filter_map(|placed| placed.seat.dirty_owner).next();
         match &self.interconnects[usize::from(on.0)].kind {
             InterconnectKind::SnoopingBus(config) => !said.unwrap_or(config.dirty_owner).intervenes(),
+            InterconnectKind::Directory(..) => said.is_some_and(|owner| !owner.intervenes()),
             InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
         }
     }
@@ -446,10 +464,47 @@ impl Shape {
                 "{device} may refuse transactions on the {name}, whose table does not state retry_cycles, the bus \
                  cycles of a refused one"
             )),
-            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => Err(format!(
+            InterconnectKind::BridgedBus(..)
+            | InterconnectKind::PrivatePath(..)
+            | InterconnectKind::Directory(..) => Err(format!(
                 "{device} refuses transactions, which the {name} does not let it; snooping buses do"
             )),
         }
+    }
+
+    /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
+    /// that have some, or blocks of their own, learn more than that on a bus, and need it.
+    fn check_directory(&self, on: InterconnectId, devices: &[&dyn Device]) -> Result<(), String> {
+        let InterconnectShape { name, kind: InterconnectKind::Directory(..) } =
+            &self.interconnects[usize::from(on.0)]
+        else {
+            return Ok(());
+        };
+        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.contains(&on)) {
+            let (layouts, seats) = (device.layouts(0), device.seats());
+            let keeps_copies =
+                |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
+            let has_copies = layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies);
+            let listens = seats.iter().any(|seat| seat.concern == (0..u64::MAX) || !seat.homes.is_empty());
+            if has_copies || listens {
+                let device = seats.first().map_or("a device", |seat| &seat.name);
+                return Err(format!(
+                    "{device} learns from others' transactions what they do with its blocks, which a {name} tells \
+                     nobody without a copy; expected an interface that keeps no copies and is the home of no blocks, \
+                     such as NI2w, NI16w+Blkbuf or CNI0Qm, or a machine with a bus"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The homes of a directory: ranges of the map, and the controllers of its memory, which
+    /// share all other addresses.
+    fn homes(&self, on: InterconnectId, ranges: AddressMap) -> Homes {
+        let memories = (0..).map(MemoryId).zip(&self.memories);
+        let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
+        let interleaved = of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect();
+        Homes { ranges: ranges.without_rest(), interleaved }
     }
 
     fn build(
@@ -481,6 +536,9 @@ impl Shape {
             InterconnectKind::BridgedBus(above, upper, config) => {
                 let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
+            }
+            InterconnectKind::Directory(config, table) => {
+                Directory::new(names, config, table, seats, self.homes(on, map)).into()
             }
             InterconnectKind::PrivatePath(path, clock) => {
                 let bus = Bus::with_occupancy(*clock, |kind| {

@@ -152,6 +152,14 @@ class Network(TypedDict):
     bytes_from: list[list[Whole]]
 
 
+class NetworkOnChip(TypedDict):
+    """What the networks on chip of all nodes carried."""
+
+    nodes: Annotated[int, msgspec.Meta(ge=1)]
+    lanes: Annotated[int, msgspec.Meta(ge=1)]
+    links: Annotated[list[Link], msgspec.Meta(min_length=1)]
+
+
 class Run(TypedDict):
     """The document of a run."""
 
@@ -169,6 +177,7 @@ class Run(TypedDict):
     nodes: Annotated[list[Node], msgspec.Meta(min_length=1)]
     output: list[Piece]
     network: NotRequired[Network]
+    network_on_chip: NotRequired[NetworkOnChip]
 
 
 class Rank(TypedDict):

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use narthex_cores::{self as cores, FETCH_BLOCK_BYTES};
-use narthex_fabrics::{faults, flow_control, networks};
+use narthex_fabrics::{faults, flow_control, networks, on_chip};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
+use narthex_memory::interconnects::directory;
 use narthex_memory::processor_memory::{self, block_buffers, second_level, write_combining};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols, third_level};
 use schemars::JsonSchema;
@@ -47,8 +48,15 @@ pub struct MachineConfig {
     pub write_combining: Option<write_combining::Config>,
     /// The processor's block buffers.
     pub block_buffers: block_buffers::Config,
-    /// The node's memory bus.
-    pub bus: bus::Config,
+    /// The node's memory bus, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<bus::Config>,
+    /// The directory that keeps the caches of a node's tiles coherent, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<directory::Config>,
+    /// The network on chip that carries the messages of the directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_on_chip: Option<on_chip::Config>,
     /// The node's I/O bus behind a bridge, where an interface can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bus: Option<bridge::Config>,
@@ -105,12 +113,12 @@ pub struct General {
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
     /// Processors of each node for the program; a node has 1 to 7 processes of it.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 128))]
     pub processors_per_node: u32,
     /// Processors of each process, on each of which it can have a thread; 1 if not
     /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 128))]
     pub processors_per_process: Option<u32>,
     /// Where the random streams of all components start.
     pub seed: u64,
@@ -140,7 +148,7 @@ pub struct Messages {
 
 /// The most processors of a node: a protocol's checks and an interconnect's agents
 /// have room for more.
-const MOST_PROCESSORS: u32 = 64;
+const MOST_PROCESSORS: u32 = 128;
 
 /// The smallest header: the first doubleword holds who, what and how much.
 const SMALLEST_HEADER_BYTES: u64 = 8;
@@ -157,6 +165,7 @@ impl MachineConfig {
     pub fn problems(&self) -> Vec<Broken> {
         let mut problems = self.component_problems();
         problems.extend(self.node.problems(self));
+        problems.extend(self.directory_problems());
         problems.extend(self.dma_engine_problems());
         problems.extend(self.further_problems());
         problems.extend(self.general_problems());
@@ -262,7 +271,7 @@ impl MachineConfig {
             ("third_level_cache", self.third_level_problems()),
             ("write_combining", self.write_combining_problems()),
             ("store_buffer", self.store_buffer.problems()),
-            ("bus", self.bus.problems()),
+            ("bus", self.bus.as_ref().map(bus::Config::problems).unwrap_or_default()),
             ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
             ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
@@ -335,7 +344,8 @@ impl MachineConfig {
         let block = self.block();
         let mut problems = Vec::new();
         let io_width = self.io_bus.as_ref().map(|bus| ("io_bus.width", bus.width));
-        let widths = [("bus.width", self.bus.width)].into_iter().chain(io_width);
+        let width = self.bus.as_ref().map(|bus| ("bus.width", bus.width));
+        let widths = width.into_iter().chain(io_width);
         let widths = widths.map(|(key, width)| (key.to_owned(), width));
         let further = self.buses.iter().map(|(name, bus)| (format!("buses.{name}.width"), bus.width));
         for (key, width) in widths.chain(further) {

@@ -22,6 +22,7 @@
 //! | `problem` | what is wrong, where, what is allowed, what was probably meant |
 //! | `machine` | [`MachineConfig`], and the rules between components |
 //! | `node` | the shape of a node: its parts, and what sits where |
+//! | `directory` | what a directory needs, and the places on its network on chip |
 //! | `left_out` | the parts of a node that a run with another interface has not |
 //! | `operating_system` | what system calls take, and the frames of pages |
 //! | `attachments` | the places of interfaces that not every machine has |
@@ -38,6 +39,7 @@
 
 mod attachments;
 mod differences;
+mod directory;
 mod dma_engines;
 mod document;
 mod interfaces;
@@ -65,6 +67,7 @@ use serde_json::Value;
 
 pub use attachments::PrivatePath;
 pub use differences::Difference;
+pub use directory::DIRECTORY;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use node::{FIRMWARE, FORWARDER, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};

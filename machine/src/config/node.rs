@@ -40,6 +40,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MachineConfig;
+use super::directory::DIRECTORY;
 use super::dma_engines::DmaEnginePart;
 use super::problem::did_you_mean;
 
@@ -70,6 +71,9 @@ pub struct NodeShape {
 pub struct DevicePart {
     /// The interconnects of its seats, one for each.
     pub on: Vec<String>,
+    /// Its place on the network on chip, where a seat is on a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
 }
 
 /// The table of the one device that there is beside the network interface.
@@ -87,6 +91,10 @@ pub struct ProcessorPart {
     pub caches: Vec<String>,
     /// The interconnect on which its caches are.
     pub on: String,
+    /// The places of its tiles on the network on chip, where it is on a directory: one for each
+    /// processor; those of the program have the first places if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Vec<u32>>,
     /// What runs on it: "program", on machine.processors_per_node processors, of
     /// which each process has machine.processors_per_process; or "firmware/NAME".
     pub runs: String,
@@ -105,6 +113,8 @@ pub enum InterconnectPart {
     },
     /// A processor's own path to a device.
     PrivatePath {},
+    /// Homes that know who has copies, and the network on chip between tiles and homes.
+    Directory {},
 }
 
 /// A memory: the home of all addresses that no device claims, or of a range of them.
@@ -113,6 +123,10 @@ pub enum InterconnectPart {
 pub struct MemoryPart {
     /// The interconnect on which it is; or two, for a memory with a range.
     pub on: Places,
+    /// The places of its controllers on the network on chip, where it is on a directory. They
+    /// share its addresses, directory.interleave bytes at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Vec<u32>>,
     /// Its first address, 0 if not stated, where it has a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
@@ -164,6 +178,9 @@ impl MemoryPart {
 pub struct InterfacePart {
     /// The interconnects of its seats; one for all of them, or one for each.
     pub on: Vec<String>,
+    /// Its place on the network on chip, where it is on a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
     /// Where the seats of interfaces are that are whole devices, by the name of their section
     /// in [interfaces].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -239,7 +256,7 @@ impl NodeShape {
     /// The rules that the places of whole devices break.
     fn seat_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
-        for (section, DevicePart { on }) in &self.interface.seats {
+        for (section, DevicePart { on, .. }) in &self.interface.seats {
             let key = format!("node.interface.seats.{section}");
             let whole =
                 || MODELS.iter().filter(|model| model.makes_devices()).map(|model| model.section.to_owned());
@@ -266,7 +283,7 @@ impl NodeShape {
             );
             problems.push(broken("node.interface.on", message));
         }
-        for (section, DevicePart { on }) in &self.interface.seats {
+        for (section, DevicePart { on, .. }) in &self.interface.seats {
             if on.first() != Some(bus) {
                 let message = format!(
                     "{on:?} is not allowed; its first seat is on {bus:?}, the bus of the program's processors"
@@ -315,6 +332,7 @@ impl NodeShape {
             }
         }
         let tables = [
+            ("bus", machine.bus.is_some()),
             ("io_bus", machine.io_bus.is_some()),
             ("cache_bus", machine.cache_bus.is_some()),
             ("register_file", machine.register_file.is_some()),
@@ -369,9 +387,10 @@ impl NodeShape {
                     problems.push(broken(&on_key, message));
                 }
                 match self.interconnects.get(on) {
-                    None | Some(InterconnectPart::SnoopingBus {}) => {}
+                    None | Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {}
                     Some(_) => {
-                        let message = format!("{on:?} is no snooping bus, and memories are on one");
+                        let message =
+                            format!("{on:?} is no snooping bus and no directory, and memories are on one");
                         problems.push(broken(&on_key, message));
                     }
                 }
@@ -461,7 +480,7 @@ impl NodeShape {
             }
             match self.interconnects.get(&part.on) {
                 None => problems.extend(self.unknown_interconnect(&key("on"), &part.on)),
-                Some(InterconnectPart::SnoopingBus {}) => {
+                Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {
                     let serves = |memory: &MemoryPart| {
                         memory.is_on(&part.on) && (memory.range().is_none() || part.runs != PROGRAM)
                     };
@@ -472,8 +491,10 @@ impl NodeShape {
                     }
                 }
                 Some(_) => {
-                    let message =
-                        format!("{:?} is no snooping bus, and a processor's caches are on one", part.on);
+                    let message = format!(
+                        "{:?} is no snooping bus and no directory, and a processor's caches are on one",
+                        part.on
+                    );
                     problems.push(broken(&key("on"), message));
                 }
             }
@@ -518,7 +539,7 @@ impl NodeShape {
     /// The interconnects of an interface's seats when it is attached where the run says;
     /// none if the node has no such place.
     pub fn place(&self, interface: &Attached) -> Option<Vec<&str>> {
-        let InterfacePart { on, seats } = &self.interface;
+        let InterfacePart { on, seats, .. } = &self.interface;
         let own = seats.get(interface.name.send.model.section);
         let table = match interface.attachment {
             Attachment::MemoryBus => {
@@ -586,6 +607,7 @@ impl InterconnectPart {
         match (self, name) {
             (InterconnectPart::SnoopingBus {}, "bus") => "bus".into(),
             (InterconnectPart::SnoopingBus {}, name) => format!("buses.{name}"),
+            (InterconnectPart::Directory {}, _) => DIRECTORY.into(),
             (InterconnectPart::BridgedBus { .. } | InterconnectPart::PrivatePath {}, name) => name.into(),
         }
     }
@@ -598,12 +620,13 @@ impl MachineConfig {
             InterconnectPart::SnoopingBus {} => self.bus_named(name).is_some(),
             InterconnectPart::BridgedBus { .. } => name == "io_bus" && self.io_bus.is_some(),
             InterconnectPart::PrivatePath {} => self.path_named(name).is_some(),
+            InterconnectPart::Directory {} => name == DIRECTORY && self.directory.is_some(),
         }
     }
 
     /// The parameters of a snooping bus.
     pub(crate) fn bus_named(&self, name: &str) -> Option<&bus::Config> {
-        if name == "bus" { Some(&self.bus) } else { self.buses.get(name) }
+        if name == "bus" { self.bus.as_ref() } else { self.buses.get(name) }
     }
 
     /// The parameters of a core.

@@ -129,7 +129,7 @@ impl MachineConfig {
             ("instruction_cache", instruction_cache),
             ("store_buffer", self.store_buffer.without_effect()),
             ("block_buffers", self.block_buffers.without_effect(memory_bus)),
-            ("bus", self.bus.without_effect(memory_bus)),
+            ("bus", self.bus.as_ref().map(|bus| bus.without_effect(memory_bus)).unwrap_or_default()),
             ("flow_control", self.flow_control.without_effect()),
         ];
         tables.into_iter().flat_map(|(table, idle)| below(table, idle)).collect()

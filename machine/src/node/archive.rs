@@ -16,6 +16,8 @@ impl Archived for Node {
             processors,
             processes,
             interconnects,
+            on_chip,
+            tiles_lookahead: _,
             memories,
             local_memories: _,
             devices,
@@ -50,6 +52,7 @@ impl Archived for Node {
         archive.each(processors)?;
         archive.each(processes)?;
         archive.each(interconnects)?;
+        on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;

@@ -3,6 +3,7 @@
 
 use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::directory::{Carried, Place};
 use narthex_memory::interconnects::{
     self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal, Step, Supplier,
 };
@@ -12,7 +13,7 @@ use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, 
 use super::{Event, Node, NodeProcessor, State};
 
 /// An agent of the node's interconnects, by what it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Agent {
     /// A processor.
     Processor(usize),
@@ -219,6 +220,10 @@ impl Composition for Node {
     fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
         let place = self.seat(agent).expect("registers are a device's");
         self.access_register(now, place, transaction, response);
+    }
+
+    fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
+        self.carry_message(at, (from, to), carried);
     }
 
     fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {

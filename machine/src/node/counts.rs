@@ -114,6 +114,7 @@ impl Node {
         let (first, others) = self.interconnects.split_first().expect("a node has an interconnect");
         let mut sets: Vec<(&str, &dyn StatisticSet)> = vec![("", &self.statistics)];
         sets.extend(first.statistics());
+        sets.extend(self.on_chip.as_ref().map(|own| ("", own.network().statistics() as &dyn StatisticSet)));
         sets.push(("", self.network.statistics()));
         sets.extend(self.processors.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
         let misses = self.processors.iter().filter_map(|unit| unit.memory.miss_statistics());

@@ -164,6 +164,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         let translation = self.caches[self.own].memory().translation();
         for (place, bytes) in translation.parts(address..address + length) {
             self.main.discard(place, bytes);
+            self.interconnects.iter_mut().for_each(|on| on.discard(&(place..place + bytes)));
         }
     }
 

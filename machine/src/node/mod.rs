@@ -31,6 +31,9 @@
 //! in which the host runs them, nor on which of them are computed instead
 //! ([`waiting`]).
 //!
+//! On a directory a processor reaches another one by messages only, so all of them go ahead
+//! of each other by what these take at least (see `on_chip.rs`).
+//!
 //! **A transaction** follows the rules of its interconnect
 //! ([`narthex_memory::interconnects`]). At its end a processor that waited for it
 //! goes on before anything else happens at that instant, so that a block that was
@@ -46,6 +49,7 @@ mod devices;
 mod endless;
 mod interrupts;
 pub(crate) mod memory;
+mod on_chip;
 pub mod probe;
 mod process;
 mod processor;
@@ -67,6 +71,7 @@ use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
+use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::processor_memory::misses::Arrival;
@@ -81,6 +86,7 @@ use serde::{Deserialize, Serialize};
 
 pub use composition::Agent;
 pub use interrupts::Lines;
+pub use on_chip::{HomePlace, NodeOnChip};
 pub use process::{Ended, Output, Personality, Process, Report};
 pub use processor::{NodeProcessor, ProcessorSeats};
 pub use regions::Region;
@@ -114,6 +120,8 @@ enum Event {
     LinkFree,
     /// There is room for sending that there was not before.
     Room,
+    /// A message of the directory is at a processor or device.
+    Message(Place, Carried),
 }
 
 /// One node of the machine.
@@ -124,6 +132,10 @@ pub struct Node {
     /// What runs on each processor.
     pub processes: Vec<Process>,
     interconnects: Vec<Interconnect>,
+    /// What carries the messages of its directory.
+    on_chip: Option<Box<NodeOnChip>>,
+    /// What one of its processors does reaches no other one sooner, if all are on a directory.
+    tiles_lookahead: Option<Duration>,
     memories: Vec<HomeMemory>,
     /// The local memory of each device that has one.
     local_memories: Vec<Option<MemoryId>>,
@@ -187,6 +199,8 @@ pub struct Parts {
     pub operating_system: operating_system::Config,
     /// Which devices assert which interrupt lines of its processors.
     pub lines: Vec<Lines>,
+    /// Its network on chip, where it has a directory.
+    pub on_chip: Option<Box<NodeOnChip>>,
     /// Its end of the fabric.
     pub network: NetworkPort,
 }
@@ -202,6 +216,7 @@ impl Node {
                 unit.leave_vacant();
             }
         }
+        let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors));
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
         for (device, (own, on)) in parts.devices.iter().enumerate() {
             first_seats.push(seats.len());
@@ -217,6 +232,8 @@ impl Node {
             processors,
             processes,
             interconnects: parts.interconnects,
+            on_chip: parts.on_chip,
+            tiles_lookahead,
             memories: parts.memories,
             local_memories: parts.local_memories,
             devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
@@ -277,10 +294,9 @@ impl Node {
 
     /// The next thing that stops all processors before `until`: a system call, or
     /// nothing if that is an event.
-    fn next_stop(&self, until: Time) -> (Time, Option<usize>) {
-        let event = self.events.next_time();
-        // A processor alone calls the system at once.
-        let call = if self.is_shared() { self.next_call() } else { None };
+    #[inline(always)]
+    fn next_stop(&self, call: Option<(Time, usize)>, until: Time) -> (Time, Option<usize>) {
+        let event = self.next_event_time();
         match call {
             Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
             _ => (event.unwrap_or(until), None),
@@ -291,11 +307,12 @@ impl Node {
     /// that can be computed later.
     fn work(&mut self, until: Time) {
         loop {
-            let (next, call) = self.next_stop(until);
-            let limit = if next < until { self.bound(next) } else { until };
+            // A processor alone calls the system at once.
+            let waiting_call = if self.is_shared() { self.next_call() } else { None };
+            let (next, call) = self.next_stop(waiting_call, until);
+            let limit = self.limit(next, waiting_call, until);
             self.wake_sleepers(next.min(until), until);
-            if let Some((index, horizon)) = self.next_to_run(limit) {
-                let stop = self.run_processor(index, horizon);
+            if let Some(stop) = self.run_next(limit) {
                 // The run may end soon after a node that finishes: it goes on from there.
                 if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
                     break;
@@ -306,6 +323,8 @@ impl Node {
                 if self.status() != Status::Running {
                     break;
                 }
+            } else if let Some((now, happening)) = self.pop_on_chip(until) {
+                self.happen_on_chip(now, happening);
             } else if let Some((now, event)) = self.events.pop_before(until) {
                 self.handle(now, event);
                 if self.instant.is_endless() {
@@ -316,6 +335,16 @@ impl Node {
                 self.reached = until;
                 break;
             }
+        }
+    }
+
+    /// Lets a processor, or each tile of a chip, execute that has anything to do before
+    /// `limit`: why the last one has stopped. None if none has.
+    #[inline(always)]
+    fn run_next(&mut self, limit: Time) -> Option<Stop> {
+        match self.tiles_lookahead {
+            None => self.next_to_run(limit).map(|(index, horizon)| self.run_processor(index, horizon)),
+            Some(lookahead) => self.run_tiles(limit, lookahead),
         }
     }
 
@@ -342,11 +371,23 @@ impl Node {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
             Stop::NotReady => self.wait_for_load(index),
-            Stop::SystemCall if self.is_shared() => self.processors[index].state = State::Calling,
+            Stop::SystemCall if self.is_shared() => self.call_system(index),
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
             Stop::WaitForInterrupt => self.wait_for_interrupt(index),
             Stop::Fault(fault) => self.fault(index, &fault),
+        }
+    }
+
+    /// A thread calls the system, which answers when all other processors have come to that
+    /// instant.
+    fn call_system(&mut self, index: usize) {
+        let unit = &mut self.processors[index];
+        unit.state = State::Calling;
+        if let Some(lookahead) = self.tiles_lookahead {
+            let now = unit.processor.now();
+            unit.processor.pass_until(now + lookahead);
+            self.book(index, now, Occupation::SystemCall);
         }
     }
 
@@ -442,6 +483,7 @@ impl Node {
         let edge = self.probe.edge(&event);
         match event {
             Event::Interconnect(on, step) => interconnects::happen(self, now, on, step),
+            Event::Message(to, carried) => self.message_arrives(now, to, carried),
             rarer => self.handle_rarer(now, rarer),
         }
         self.probe.show(now, edge, &self.devices, &self.network);
@@ -451,7 +493,9 @@ impl Node {
     #[inline(never)]
     fn handle_rarer(&mut self, now: Time, event: Event) {
         match event {
-            Event::Interconnect(..) => unreachable!("the steps of interconnects are handled at once"),
+            Event::Interconnect(..) | Event::Message(..) => {
+                unreachable!("the steps of interconnects are handled at once")
+            }
             Event::Timer(device, seat) => self.timer(now, device, seat),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
@@ -544,7 +588,7 @@ impl Node {
 
     /// Events that have happened here since it was built or restored.
     pub fn events(&self) -> u64 {
-        self.events.taken()
+        self.events.taken() + self.on_chip.as_ref().map_or(0, |own| own.taken())
     }
 
     /// How many of its processes run the program; those of firmware follow them.
@@ -570,7 +614,7 @@ impl Partition for Node {
     type Payload = Mail<Frame>;
 
     fn next_time(&self) -> Option<Time> {
-        let events = self.events.next_time().unwrap_or(Time::NEVER);
+        let events = self.next_event_time().unwrap_or(Time::NEVER);
         let next = self.processors.iter().fold(events, |next, unit| next.min(unit.next_time()));
         (next < Time::NEVER).then_some(next)
     }

@@ -8,6 +8,7 @@
 //!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
 //!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
+//!   directory:     Message                       a message leaves its place, or is at the other
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
 //!   device:        Timer                         a seat acts by itself
 //! ```
@@ -24,6 +25,7 @@ use std::fmt::Debug;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
+use narthex_memory::directory::Lane;
 use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
 use narthex_memory::{Kind, Transaction};
 
@@ -84,6 +86,25 @@ pub struct Refused {
     pub by: Agent,
 }
 
+/// A message of a transaction on a directory: it leaves a place for another, or is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Which interconnect.
+    pub bus: &'static str,
+    /// Whose transaction it belongs to.
+    pub agent: Agent,
+    /// The address of the transaction's block or register.
+    pub address: u64,
+    /// Its lane.
+    pub lane: Lane,
+    /// What it says.
+    pub name: &'static str,
+    /// The places on the network on chip from which and to which it goes.
+    pub places: [u16; 2],
+    /// It is at its place.
+    pub is_there: bool,
+}
+
 /// Begin and end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
@@ -122,6 +143,8 @@ pub enum Event {
     Kept(&'static str),
     /// That bus, which was taken or kept, is free again without a transaction.
     Released(&'static str),
+    /// A message of a directory leaves, or is at its place.
+    Message(Message),
 }
 
 /// What observes a node.

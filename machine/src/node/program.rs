@@ -74,7 +74,15 @@ impl Node {
     /// The operating system works for a process.
     fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
         let state = self.processors[index].state;
-        if time.is_zero() || matches!(state, State::Exited | State::Vacant) {
+        if matches!(state, State::Exited | State::Vacant) {
+            return;
+        }
+        let waited = self.tiles_lookahead.unwrap_or(Duration::ZERO);
+        let time = if time > waited { time - waited } else { Duration::ZERO };
+        if time.is_zero() {
+            if !waited.is_zero() && state != State::Sleeping {
+                self.book(index, now, Occupation::Execute);
+            }
             return;
         }
         self.book(index, now, Occupation::SystemCall);

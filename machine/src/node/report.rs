@@ -2,6 +2,7 @@
 
 use narthex_cores::linux::Place as Guest;
 use narthex_cores::linux::address_space::Use;
+use narthex_fabrics::on_chip::OnChip;
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::description::DeviceSeat;
 use narthex_kernel::Time;
@@ -79,6 +80,11 @@ impl Node {
             "statistics": statistics_json(&self.statistics()),
             "message_sizes": sizes_json(self.message_sizes()),
         })
+    }
+
+    /// What carries the messages of its directory, if it has one.
+    pub fn network_on_chip(&self) -> Option<&OnChip> {
+        self.on_chip.as_ref().map(|own| own.network())
     }
 
     /// Bytes in a coherence block of the memory in which the first process is.

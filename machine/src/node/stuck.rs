@@ -328,7 +328,8 @@ impl Node {
     }
 
     fn is_anything_scheduled(&self) -> bool {
-        self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
+        let is_on_chip = self.on_chip.as_ref().is_some_and(|own| own.next_time().is_some());
+        is_on_chip || self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
     }
 
     fn call(&self, index: usize, address: u64) -> Call {

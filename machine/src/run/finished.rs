@@ -85,6 +85,9 @@ impl Finished {
         if !request.jobs.is_empty() || request.job_nodes.is_some() {
             document["jobs"] = jobs_json(request, elf, nodes);
         }
+        if let Some(network) = network::on_chip_document(nodes) {
+            document["network_on_chip"] = network;
+        }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());
         }

@@ -1,4 +1,4 @@
-//! What a network of switches saw, as a part of a run's document.
+//! What a network of switches saw, and a network on chip, as parts of a run's document.
 
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::terminal::{self, Terminal};
@@ -42,6 +42,25 @@ pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option
         "links": injections.chain(between).collect::<Vec<_>>(),
         "queues": queues.collect::<Vec<_>>(),
         "bytes_from": terminals.iter().map(|terminal| terminal.bytes_from()).collect::<Vec<_>>(),
+    }))
+}
+
+/// The entry `network_on_chip` of a run's document: what each link carried on all nodes
+/// together; none without one.
+pub fn on_chip_document(nodes: &[Node]) -> Option<Value> {
+    let first = nodes.first()?.network_on_chip()?;
+    let mut links: Vec<(String, String, link::Statistics)> =
+        first.links().map(|(from, to, _)| (from, to, link::Statistics::default())).collect();
+    for network in nodes.iter().filter_map(Node::network_on_chip) {
+        for ((.., total), (.., own)) in links.iter_mut().zip(network.links()) {
+            total.merge(own);
+        }
+    }
+    Some(json!({
+        "nodes": nodes.len(),
+        "lanes": first.lanes(),
+        "described": link::Statistics::describe(),
+        "links": links.into_iter().map(|(from, to, own)| link_json(from, to, &own)).collect::<Vec<_>>(),
     }))
 }
 

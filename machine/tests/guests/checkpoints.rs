@@ -117,7 +117,9 @@ fn threads_go_on_from_the_middle_of_a_barrier() {
     let rounds: String = (1..12).map(meet).collect();
     let guest = format!("{}\n {rounds}\n exit 0", threads(3));
     // With a second node, windows are short.
-    check(&RunRequest { nodes: Some(2), ..several("hpca98", 3) }, &guest);
+    for machine in ["hpca98", "chip"] {
+        check(&RunRequest { nodes: Some(2), ..several(machine, 3) }, &guest);
+    }
 }
 
 #[test]

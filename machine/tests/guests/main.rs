@@ -11,6 +11,7 @@ mod checkpoints;
 mod code;
 mod coherence;
 mod determinism;
+mod directory;
 mod dma;
 mod dma_engines;
 mod dma_firmware;

@@ -45,7 +45,7 @@ pub fn threads(count: u32) -> String {
 }
 
 /// The thread's end, and in the first one that of the process.
-const END: &str = "
+pub const END: &str = "
     bnez s8, leave
     li   a0, 0
     li   a7, 94
@@ -70,13 +70,13 @@ fn meet(offset: u64, label: &str) -> String {
 }
 
 /// Threads that each do `work` and meet, and the first then does `last`.
-fn program(count: u32, work: &str, last: &str) -> String {
+pub fn program(count: u32, work: &str, last: &str) -> String {
     format!("{}\n {work}\n {}\n bnez s8, end\n {last}\n end:\n {END}", threads(count), meet(256, "met"))
 }
 
 /// The result, and the instructions that were computed and all of them, after the
 /// result has been compared with that of the run that executes all.
-fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (serde_json::Value, u64, u64) {
+pub fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (serde_json::Value, u64, u64) {
     let (request, elf) = (guest.in_run(request), guest.elf());
     let measured = |execute_wait_loops| {
         let request = RunRequest { execute_wait_loops, ..request.clone() };
@@ -95,7 +95,7 @@ const COUNT_UP: [&str; 2] = [
 
 #[test]
 fn no_increment_of_several_threads_is_lost_however_many_contend() {
-    for machine in ["hpca98", "isca96"] {
+    for machine in ["hpca98", "isca96", "chip"] {
         for (step, count) in COUNT_UP.into_iter().zip([7, 7]) {
             let work = format!("li s0, 50\n more:\n {step}\n addi s0, s0, -1\n bnez s0, more");
             let guest = program(count, &work, "ld t0, 0(s10)\n report count, t0");
@@ -134,7 +134,7 @@ fn a_message_is_there_when_its_flag_is() {
     wrong:
         exit 9
     well:";
-    for machine in ["hpca98", "isca96"] {
+    for machine in ["hpca98", "isca96", "chip"] {
         compared(&several(machine, 2), &program(2, work, ""));
     }
 }
@@ -288,11 +288,13 @@ fn processors_that_do_not_divide_among_processes_are_refused() {
 fn threads_of_several_nodes_give_the_same_bytes_on_any_number_of_host_threads() {
     let work = format!("li s0, 20\n more:\n {}\n addi s0, s0, -1\n bnez s0, more", COUNT_UP[1]);
     let guest = program(4, &work, "ld t0, 0(s10)\n report count, t0");
-    let documents = [1, 2].map(|threads| {
-        let request = of_several(RunRequest { threads, ..request("isca96", "CNI512Q") }, 4);
-        result(&request, &guest).to_string()
-    });
-    assert!(documents[0] == documents[1]);
+    for (machine, interface) in [("isca96", "CNI512Q"), ("chip", "NI2w")] {
+        let documents = [1, 2].map(|threads| {
+            let request = of_several(RunRequest { threads, ..request(machine, interface) }, 4);
+            result(&request, &guest).to_string()
+        });
+        assert!(documents[0] == documents[1], "{machine}");
+    }
 }
 
 /// What a thread does in a round, of its own and with the others.
@@ -317,7 +319,7 @@ proptest! {
     fn random_rounds_of_threads_give_the_same_bytes(
         parts in proptest::collection::vec(proptest::sample::select(&PARTS[..]), 1..6),
         count in 2u32..5,
-        machine in proptest::sample::select(&["hpca98", "isca96"][..]),
+        machine in proptest::sample::select(&["hpca98", "isca96", "chip"][..]),
     ) {
         let mut work = String::from("li t2, 0\n li s1, 0\n");
         for (round, part) in parts.iter().enumerate() {

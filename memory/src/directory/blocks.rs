@@ -3,6 +3,8 @@
 //! Messages name them by a [`Slot`], so that what is carried stays small, and so that
 //! system calls and debuggers find the newest bytes of a block wherever they are.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::transaction::BlockData;
@@ -64,6 +66,13 @@ impl Blocks {
     pub fn peek(&self, address: u64) -> Option<&[u8]> {
         let mut blocks = self.slots.iter().flatten();
         blocks.find(|block| block.address == address && block.is_newest).map(|block| &*block.data)
+    }
+
+    /// The bytes of blocks in this range are zeros from now on.
+    pub fn discard(&mut self, range: &Range<u64>) {
+        for block in self.slots.iter_mut().flatten().filter(|block| range.contains(&block.address)) {
+            block.data.fill(0);
+        }
     }
 
     /// Replaces bytes of a block wherever it is under way.

@@ -8,20 +8,20 @@ use crate::kind::Kind;
 use crate::protocols::Snoop;
 use crate::transaction::AgentId;
 
+/// A directory knows the copies of agents with numbers below this.
+pub const MOST_HOLDERS: usize = u128::BITS as usize;
+
 /// Caches with clean copies, by the numbers of their agents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 struct Sharers(u128);
 
 impl Sharers {
-    /// The largest number of an agent that can have copies.
-    const LARGEST: u8 = 127;
-
     fn bit(agent: AgentId) -> u128 {
         1u128.checked_shl(agent.0.into()).unwrap_or(0)
     }
 
     fn add(&mut self, agent: AgentId) {
-        assert!(agent.0 <= Self::LARGEST, "a directory knows the copies of 128 agents");
+        assert!(usize::from(agent.0) < MOST_HOLDERS, "a directory knows the copies of {MOST_HOLDERS} agents");
         self.0 |= Self::bit(agent);
     }
 

@@ -61,7 +61,7 @@ mod requester;
 mod table;
 
 pub use blocks::{Blocks, Slot};
-pub use home::{Entry, HomePort};
+pub use home::{Entry, HomePort, MOST_HOLDERS};
 pub use message::{Body, Carried, HomeId, Hops, Lane, Message, Place};
 pub(crate) use parts::{Home, Requester, SavedHome, Underway, Waiting};
 pub use requester::{Asked, Stage, answer};

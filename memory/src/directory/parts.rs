@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::{Deserialize, Serialize};
 
@@ -101,12 +101,38 @@ pub(crate) struct Home {
     busy: usize,
     /// The one that has waited longest first.
     pub waiting: Vec<Waiting>,
+    /// Until when it looks a message up.
+    looks_up_until: Time,
+    /// Until when its memory is taken.
+    memory_taken_until: Time,
 }
 
 impl Home {
     /// Of blocks that nobody has.
     pub fn new(part: Part) -> Self {
-        Home { part, entries: FxHashMap::default(), digest: 0, busy: 0, waiting: Vec::new() }
+        Home {
+            part,
+            entries: FxHashMap::default(),
+            digest: 0,
+            busy: 0,
+            waiting: Vec::new(),
+            looks_up_until: Time::ZERO,
+            memory_taken_until: Time::ZERO,
+        }
+    }
+
+    /// When a message that has come now has been looked up, after those before it.
+    pub fn look_up(&mut self, now: Time, lookup_time: Duration) -> Time {
+        self.looks_up_until = self.looks_up_until.max(now) + lookup_time;
+        self.looks_up_until
+    }
+
+    /// From when on its memory, which a block takes for `block_time`, moves one that it could
+    /// move from `at` on.
+    pub fn take_memory(&mut self, at: Time, block_time: Duration) -> Time {
+        let begin = self.memory_taken_until.max(at);
+        self.memory_taken_until = begin + block_time;
+        begin
     }
 
     /// What is known of a block.
@@ -159,12 +185,14 @@ impl Home {
     pub fn saved(&self) -> SavedHome {
         let mut entries: Vec<_> = self.entries.iter().map(|(&block, &entry)| (block, entry)).collect();
         entries.sort_unstable_by_key(|(block, _)| *block);
-        SavedHome { entries, waiting: self.waiting.clone() }
+        let taken_until = (self.looks_up_until, self.memory_taken_until);
+        SavedHome { entries, waiting: self.waiting.clone(), taken_until }
     }
 
     /// Takes up what was saved.
     pub fn restore(&mut self, saved: SavedHome) {
-        *self = Home { waiting: saved.waiting, ..Home::new(self.part) };
+        let (looks_up_until, memory_taken_until) = saved.taken_until;
+        *self = Home { waiting: saved.waiting, looks_up_until, memory_taken_until, ..Home::new(self.part) };
         saved.entries.into_iter().for_each(|(block, entry)| self.set_entry(block, entry));
     }
 }
@@ -174,4 +202,6 @@ impl Home {
 pub(crate) struct SavedHome {
     entries: Vec<(u64, Entry)>,
     waiting: Vec<Waiting>,
+    /// Until when it looks a message up, and its memory moves a block.
+    taken_until: (Time, Time),
 }

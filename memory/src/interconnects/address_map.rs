@@ -43,6 +43,11 @@ impl AddressMap {
         AddressMap { rest: Some(home), ..self }
     }
 
+    /// The same map of ranges alone.
+    pub fn without_rest(self) -> Self {
+        AddressMap { rest: None, ..self }
+    }
+
     /// Makes a home of a range of addresses.
     ///
     /// # Errors

@@ -16,7 +16,8 @@
 //! access waits for the write-backs of its agent, so that it finds memory as the agent
 //! left it. An agent keeps no copy of what it sends home (as `cbo.clean` would).
 //!
-//! **A home** looks a message up in `lookup_time`, its memory takes its own time after that.
+//! **A home** looks messages up one after the other, each in `lookup_time`. Its memory takes its
+//! own time after that, and is taken by a block for `block_time`: that is its bandwidth.
 //! It works on one transaction of a block at a time; of those that wait the oldest is next.
 //! Memories may share the blocks among them, by address; a device or another memory is the
 //! home of its own addresses. The agent of a block's home may have copies of it like any
@@ -35,6 +36,7 @@ mod homes;
 mod requesters;
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use narthex_kernel::quantity::{Bytes, Frequency};
 use narthex_kernel::statistics::StatisticSet;
@@ -61,8 +63,12 @@ pub struct Config {
     /// Transactions that an agent has under way at most, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub transactions: u32,
-    /// Time that a home needs to look a message up.
+    /// Time that a home needs to look a message up; it looks up one at a time.
     pub lookup_time: Duration,
+    /// Time for which the memory of a home is taken by a block: from one block to the next.
+    pub block_time: Duration,
+    /// Time that a cache needs to supply a block to another.
+    pub cache_supply_time: Duration,
     /// Time for which a cache keeps a block to itself that it has just got to write it.
     pub hold_time: Duration,
     /// Bytes that follow each other at one of several memories; a multiple of the block.
@@ -169,6 +175,11 @@ impl Directory {
         HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
     }
 
+    /// What its homes are, by their numbers.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.homes.iter().map(|home| home.part)
+    }
+
     /// What answers for an address: a memory or a device.
     pub fn part_of(&self, address: u64) -> Part {
         self.homes[usize::from(self.home_of(address).0)].part
@@ -185,6 +196,15 @@ impl Directory {
             Interconnect::Directory(directory) => directory,
             other => unreachable!("{} is not a directory", other.name()),
         }
+    }
+
+    /// Takes the next agent that is granted by now: in the order of time and number, whatever
+    /// the order in which they have asked.
+    fn next_asked(&mut self, now: Time) -> Option<AgentId> {
+        let asked = &mut self.state.asked;
+        let due = asked.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        let (place, _) = due.min_by_key(|(_, asked)| **asked)?;
+        Some(asked.remove(place).1)
     }
 
     fn requester(&mut self, agent: AgentId) -> &mut Requester {
@@ -244,10 +264,7 @@ impl Rules for Directory {
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
-                while let Some(place) =
-                    Self::of(composition, on).state.asked.iter().position(|(at, _)| *at <= now)
-                {
-                    let (_, agent) = Self::of(composition, on).state.asked.remove(place);
+                while let Some(agent) = Self::of(composition, on).next_asked(now) {
                     Self::grant_to(composition, now, on, agent);
                 }
             }
@@ -330,6 +347,10 @@ impl Rules for Directory {
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
         self.state.blocks.poke(address, bytes);
+    }
+
+    fn discard(&mut self, range: &Range<u64>) {
+        self.state.blocks.discard(range);
     }
 
     fn describe(&self) -> Option<String> {

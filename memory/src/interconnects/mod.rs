@@ -33,6 +33,7 @@ mod seats;
 
 use std::hash::Hash;
 use std::hash::Hasher;
+use std::ops::Range;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
@@ -288,6 +289,9 @@ pub trait Rules: Sized {
     /// the caller sees to all other copies.
     fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
 
+    /// The pages in this range are gone: what is on its way home is zeros, as their memory is.
+    fn discard(&mut self, _range: &Range<u64>) {}
+
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
         None
@@ -387,6 +391,11 @@ macro_rules! interconnects {
             /// Replaces bytes at an address, inside a block that is on its way.
             pub fn poke(&mut self, address: u64, bytes: &[u8]) {
                 match self { $(Interconnect::$name(own) => own.poke(address, bytes),)* }
+            }
+
+            /// The pages in this range are gone.
+            pub fn discard(&mut self, range: &Range<u64>) {
+                match self { $(Interconnect::$name(own) => own.discard(range),)* }
             }
 
             /// The transactions that were refused and not carried yet.

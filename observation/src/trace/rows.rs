@@ -1,10 +1,11 @@
 //! The rows of a timeline, and what stands in them.
 
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::probe::Supplier;
+use narthex_machine::node::probe::{Message, Supplier};
 use narthex_machine::node::{Agent, AgentNames};
 use narthex_machine::wiring::MEMORY_BUS;
 use narthex_memory::Kind;
+use narthex_memory::directory::Lane;
 
 /// A row: something of a node that is at one thing at a time, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,6 +23,8 @@ pub enum Track {
     Processor(usize),
     /// A bus: its transactions.
     Bus(&'static str),
+    /// An agent on a directory: its transactions, and in each where its messages are.
+    Requester(Agent),
     /// A part of the interface: what its engine is at.
     Part(usize),
     /// The network port: packets that leave, arrive, are taken.
@@ -54,6 +57,9 @@ impl Track {
             Track::Processor(index) => index as i32,
             Track::Bus(MEMORY_BUS) => KIND,
             Track::Bus(_) => KIND + 1,
+            Track::Requester(Agent::Processor(number) | Agent::Seat(number)) => {
+                KIND + 1 + number.min(97) as i32
+            }
             Track::Part(side) => 2 * KIND + side as i32,
             Track::Network => 3 * KIND,
             Track::Messages(side) => 4 * KIND + side as i32,
@@ -68,6 +74,9 @@ impl Track {
         match self {
             Track::Processor(_) => "What its program is doing; in it, what the processor is doing meanwhile.",
             Track::Bus(_) => "Transactions, as long as they have the bus.",
+            Track::Requester(_) => {
+                "Its transactions on the directory; in each, what its latest message is at."
+            }
             Track::Part(_) => "What its engine is at; nothing while it has nothing to do.",
             Track::Network => "What becomes of packets; arrows join what becomes of one.",
             Track::Messages(_) => "In its queue, FIFO or registers, as far as it knows.",
@@ -84,6 +93,7 @@ impl Track {
         match self {
             Track::Processor(index) => names.processors[index].clone(),
             Track::Bus(name) => name.to_owned(),
+            Track::Requester(agent) => format!("transactions of {}", agent_name(agent, names)),
             Track::Part(seat) => names.seats[seat].clone(),
             Track::Network => "network port".into(),
             Track::Messages(seat) => format!("messages in the {}", names.seats[seat]),
@@ -107,6 +117,8 @@ pub enum Label {
     Kept,
     /// What an engine is at.
     Engine(&'static str),
+    /// What a transaction's latest message on a directory is at.
+    Message(Message),
 }
 
 /// A transaction on a bus.
@@ -154,11 +166,24 @@ impl Label {
             Label::Transaction(transaction) => transaction.kind.name(),
             Label::Kept => "kept for a device",
             Label::Engine(doing) => doing,
+            Label::Message(Message { lane: Lane::Request, is_there: true, .. }) => "at its home",
+            Label::Message(Message { lane: Lane::Forward, is_there: true, .. }) => "at a cache that has it",
+            Label::Message(Message { lane: Lane::Response, is_there: true, .. }) => "answered",
+            Label::Message(Message { lane: Lane::Request, .. }) => "request under way",
+            Label::Message(Message { lane: Lane::Forward, .. }) => "forward under way",
+            Label::Message(Message { lane: Lane::Response, .. }) => "response under way",
         }
     }
 
     /// What there is to know about it, by name.
     pub fn details(&self, names: &AgentNames) -> Vec<(&'static str, Detail)> {
+        if let Label::Message(Message { name, places: [from, to], .. }) = self {
+            return vec![
+                ("message", Detail::Text((*name).to_owned())),
+                ("from place", Detail::Number((*from).into())),
+                ("to place", Detail::Number((*to).into())),
+            ];
+        }
         let Label::Transaction(transaction) = self else { return Vec::new() };
         let mut details = vec![
             ("agent", Detail::Text(agent_name(transaction.agent, names).to_owned())),

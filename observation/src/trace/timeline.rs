@@ -21,6 +21,8 @@ use std::io;
 use std::mem;
 
 use narthex_kernel::Time;
+use narthex_machine::config::DIRECTORY;
+use narthex_machine::node::Agent;
 use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
 
 use super::flights::Flights;
@@ -62,10 +64,18 @@ pub struct Timeline {
     numbers: BTreeMap<Row, u64>,
     /// Buses that are taken, for how long is not known yet.
     held: BTreeSet<Row>,
+    /// The latest transaction of each agent on a directory, and when it is over, once that is
+    /// known.
+    asked: BTreeMap<Row, (Label, Time)>,
     /// When transactions are over.
     ends: BinaryHeap<Reverse<(Time, Row)>>,
     flights: Flights,
     transactions: u64,
+}
+
+/// The row of an agent's transactions: a bus has one at a time, on a directory each agent has.
+fn track(bus: &'static str, agent: Agent) -> Track {
+    if bus == DIRECTORY { Track::Requester(agent) } else { Track::Bus(bus) }
 }
 
 impl Timeline {
@@ -80,6 +90,7 @@ impl Timeline {
             stacks: BTreeMap::new(),
             numbers: BTreeMap::new(),
             held: BTreeSet::new(),
+            asked: BTreeMap::new(),
             ends: BinaryHeap::new(),
             flights,
             transactions: 0,
@@ -99,7 +110,7 @@ impl Timeline {
                 self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
             }
             Sight::Port(Event::Crossing(crossing)) => {
-                self.cross(row(Track::Bus(crossing.bus)), &crossing, entry.place)
+                self.cross(row(track(crossing.bus, crossing.agent)), &crossing, entry.place)
             }
             Sight::Port(Event::Refused(refused)) => {
                 let place = entry.place.map(|place| format!("{place} (refused)"));
@@ -107,8 +118,22 @@ impl Timeline {
             }
             Sight::Port(Event::Held(hold)) => {
                 let transaction = self.transaction(&hold, entry.place, None);
-                self.held.insert(row(Track::Bus(hold.bus)));
-                self.aim(row(Track::Bus(hold.bus)), Goal::Stack(vec![transaction]));
+                let row = row(track(hold.bus, hold.agent));
+                self.held.insert(row);
+                if let Track::Requester(_) = row.track {
+                    self.asked.insert(row, (transaction.clone(), Time::NEVER));
+                }
+                self.aim(row, Goal::Stack(vec![transaction]));
+            }
+            Sight::Port(Event::Message(message)) => {
+                let row = row(track(message.bus, message.agent));
+                if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
+                    && transaction.address == message.address
+                    && entry.at < *end
+                {
+                    let stack = vec![asked.clone(), Label::Message(message)];
+                    self.aim(row, Goal::Stack(stack));
+                }
             }
             Sight::Port(Event::Kept(bus)) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
             Sight::Port(Event::Released(bus)) => {
@@ -142,6 +167,9 @@ impl Timeline {
     /// A transaction whose end is known; its begin may have been taken in before.
     fn cross(&mut self, row: Row, crossing: &Crossing, place: Option<String>) {
         self.ends.push(Reverse((crossing.released, row)));
+        if let Some((_, end)) = self.asked.get_mut(&row) {
+            *end = crossing.released;
+        }
         if self.held.remove(&row) || crossing.granted < self.present {
             return;
         }

@@ -126,6 +126,29 @@ fn several_processes_of_a_node_have_rows_of_their_own() {
 }
 
 #[test]
+fn a_tile_has_a_row_of_its_transactions_that_shows_where_their_messages_are() {
+    let (request, guest) = (request("chip", "NI2w"), ping_pong(3, 64));
+    let place = Place::new("chip.pftrace");
+    let (document, bytes) = watched(&request, &guest, &place);
+    assert_eq!(document, run_guest(&request, &guest).unwrap());
+    let timeline = Timeline::decode(&bytes);
+    timeline.assert_ledgers(&document);
+    let slices = timeline.slices(0, "transactions of processor 0");
+    let of_loads = |slice: &&Slice| slice.around.as_deref() == Some("uncached_load");
+    let lengths = |name: &str| {
+        let mut lengths: Vec<u64> =
+            slices.iter().filter(of_loads).filter(|slice| slice.name == name).map(Slice::length).collect();
+        lengths.dedup();
+        lengths
+    };
+    // The interface is one hop away and takes 60 ns; each way takes two links and a cycle.
+    let stages = ["request under way", "at its home", "response under way"];
+    assert_eq!(stages.map(lengths), [[7_000], [60_000], [7_000]]);
+    let instructions = slices.iter().filter(|slice| slice.around.as_deref() == Some("read"));
+    assert!(instructions.count() > 3, "blocks come in the same way");
+}
+
+#[test]
 fn the_bytes_are_the_same_on_any_number_of_threads() {
     let guest = both_ways(15, 100, 3);
     for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI16Q on io-bus"), ("hpca98", "NI2w")] {

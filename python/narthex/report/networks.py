@@ -1,4 +1,4 @@
-"""The section of a network of switches: how long packets took, who sent to whom, busy links."""
+"""Networks of a run: of switches (latencies, traffic, busy links), and on chip (busy links)."""
 
 from typing import Any
 
@@ -17,10 +17,20 @@ LISTED_LINKS = 20
 
 def section(document: Document) -> Section:
     """Describe what the network of a run saw."""
-    parts: list[Any] = [facts(document), latency(document), busiest(document)]
+    carried = document["network"]["links"]
+    whole_ps = document["simulated_ps"]
+    parts: list[Any] = [facts(document), latency(document), busiest(carried, whole_ps)]
     if len(document["nodes"]) <= LARGEST_NODES:
-        parts += [traffic(document), links(document)]
+        parts += [traffic(document), links(carried, whole_ps)]
     return Section("Network", parts)
+
+
+def on_chip(document: Document) -> Section:
+    """Describe what the networks on chip of a run's nodes carried, all nodes and lanes together."""
+    network = document["network_on_chip"]
+    whole_ps = document["simulated_ps"] * network["nodes"] * network["lanes"]
+    parts: list[Any] = [busiest(network["links"], whole_ps), links(network["links"], whole_ps)]
+    return Section("Network on chip", parts)
 
 
 def facts(document: Document) -> Facts:
@@ -50,14 +60,14 @@ def latency(document: Document) -> Table:
     return Table("Parcels by their time in the network", names, list(rows))
 
 
-def busiest(document: Document) -> Table:
-    """Return the links that were busy for the largest part of the run."""
-    shown = sorted(document["network"]["links"], key=lambda link: -link["busy"])[:LISTED_LINKS]
+def busiest(carried: list[Document], whole_ps: int) -> Table:
+    """Return the links that were busy for the largest part of the time."""
+    shown = sorted(carried, key=lambda link: -link["busy"])[:LISTED_LINKS]
     rows = [
         [
             link["from"],
             link["to"],
-            f"{_use(document, link):.1f} %",
+            f"{_use(link, whole_ps):.1f} %",
             number(link["parcels"]),
             number(link["bytes"]),
             number(link["waited"] / PS_PER_NS / max(link["parcels"], 1), 1),
@@ -69,9 +79,9 @@ def busiest(document: Document) -> Table:
     return Table("The busiest links", names, list(rows), is_folded=True)
 
 
-def _use(document: Document, link: Document) -> float:
-    """Return for how many percent of the run a link was busy."""
-    return 100 * link["busy"] / max(document["simulated_ps"], 1)
+def _use(link: Document, whole_ps: int) -> float:
+    """Return for how many percent of the time a link was busy."""
+    return 100 * link["busy"] / max(whole_ps, 1)
 
 
 def traffic(document: Document) -> Chart:
@@ -87,11 +97,11 @@ def traffic(document: Document) -> Chart:
     )
 
 
-def links(document: Document) -> Chart:
-    """Draw for how much of the run each link was busy."""
+def links(carried: list[Document], whole_ps: int) -> Chart:
+    """Draw for how much of the time each link was busy."""
     rows = [
-        {"row": link["from"], "column": link["to"], "value": _use(document, link)}
-        for link in document["network"]["links"]
+        {"row": link["from"], "column": link["to"], "value": _use(link, whole_ps)}
+        for link in carried
     ]
     return _map("Links", "The part of the run for which each link was busy", rows, "busy, percent")
 

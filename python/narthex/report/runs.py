@@ -45,6 +45,8 @@ def section(document: Document) -> Section:
         sections.append(Section("Messages by size", [message_sizes(document)]))
     if "network" in document:
         sections.append(networks.section(document))
+    if "network_on_chip" in document:
+        sections.append(networks.on_chip(document))
     sections.append(Section("Statistics", [statistics(document)]))
     if document["output"]:
         sections.append(Section("Output", [_output(document)]))

@@ -62,7 +62,7 @@ fn the_presets_hold_what_the_papers_state() {
     let hpca98 = preset("HPCA98").config;
     assert_eq!(hpca98.machine.nodes, 16);
     assert_eq!(hpca98.processor.clock.clock().pattern(), Duration::from_ns(1));
-    assert_eq!(hpca98.bus.clock.to_string(), "250MHz");
+    assert_eq!(hpca98.bus.as_ref().unwrap().clock.to_string(), "250MHz");
     assert_eq!(hpca98.main_memory.access_time, Duration::from_ns(120));
     assert_eq!((hpca98.messages.packet, hpca98.messages.header), (Bytes::new(256), Bytes::new(8)));
     let isca96 = preset("isca96").config;
@@ -81,23 +81,25 @@ fn networks_ideal(latency_ns: u64) -> narthex_fabrics::networks::Config {
 fn the_occupancies_of_isca96_add_up_to_its_table() {
     use narthex_memory::Kind;
     let machine = preset("isca96").config;
-    let (bus, block_bytes) = (machine.bus.clock.clock(), machine.block().get() as usize);
+    let memory_bus = machine.bus.as_ref().unwrap();
+    let (bus, block_bytes) = (memory_bus.clock.clock(), machine.block().get() as usize);
     let register: Duration =
         machine.interfaces["ni_iw"]["register_access_time"].as_str().unwrap().parse().unwrap();
     let processor_cycles = |kind, device: Duration| {
-        let time = bus.cycles(machine.bus.occupancy_cycles(kind, block_bytes)) + device;
+        let time = bus.cycles(memory_bus.occupancy_cycles(kind, block_bytes)) + device;
         machine.processor.clock.clock().whole_cycles_in(time)
     };
     assert_eq!(processor_cycles(Kind::UncachedLoad, register), 28);
     assert_eq!(processor_cycles(Kind::UncachedStore, register), 12);
     assert_eq!(processor_cycles(Kind::Read, machine.main_memory.access_time), 42);
-    assert_eq!(processor_cycles(Kind::Read, machine.bus.cache_supply_time), 42);
+    assert_eq!(processor_cycles(Kind::Read, memory_bus.cache_supply_time), 42);
 }
 
 #[test]
 fn a_machine_that_is_written_loads_as_the_same_machine() {
     for name in preset_names() {
-        let machine = preset(name).with_settings(&["bus.clock=125MHz", "machine.seed=7"]).unwrap();
+        let machine =
+            preset(name).with_settings(&["main_memory.access_time=125ns", "machine.seed=7"]).unwrap();
         let again = load_text("again", &machine.to_toml()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.config, machine.config);
         assert_eq!(again.sources(), machine.sources());
@@ -133,7 +135,7 @@ fn a_file_states_only_its_difference_from_its_base() {
     std::fs::write(folder.join("large.toml"), vec![b' '; 70_000]).unwrap();
 
     let machine = load(&path("slower.toml")).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(machine.config.bus.clock.to_string(), "125MHz");
+    assert_eq!(machine.config.bus.as_ref().unwrap().clock.to_string(), "125MHz");
     let source = |key: &str| machine.sources().into_iter().find(|found| found.key == key).unwrap().source;
     assert_eq!(source("bus.clock"), Source::User);
     assert_eq!(source("main_memory.access_time"), Source::Assumed("far away".into()));
@@ -160,7 +162,7 @@ fn an_unknown_machine_is_told_which_there_are() {
     let error = load("hpca97").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown machine \"hpca97\"; there are cluster, edt, hpca98, isca96, smp, and files by their path, \
+        "unknown machine \"hpca97\"; there are chip, cluster, edt, hpca98, isca96, smp, and files by their path, \
          such as ./hpca97.toml; did you mean `hpca98`?"
     );
 }

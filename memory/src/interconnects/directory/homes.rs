@@ -43,8 +43,9 @@ impl Directory {
         Carried { message, hops }: Carried,
     ) -> Entry {
         let own = Self::of(composition, on);
-        let (table, at) = (own.table, now + own.limits.lookup_time);
-        let home = &own.homes[usize::from(id.0)];
+        let (table, lookup_time) = (own.table, own.limits.lookup_time);
+        let home = &mut own.homes[usize::from(id.0)];
+        let at = home.look_up(now, lookup_time);
         let mut entry = home.entry(message.block);
         let mut port = Port { part: home.part, composition, on, id, at, hops: hops + 1, message };
         if let Err(unexpected) = entry.receive(table, message, &mut port) {
@@ -96,10 +97,22 @@ struct Port<'a, C> {
     message: Message<Slot>,
 }
 
+impl<C: Composition> Port<'_, C> {
+    /// A memory moves one block at a time.
+    fn wait_for_memory(&mut self) {
+        if let Part::Memory(_) = self.part {
+            let own = Directory::of(self.composition, self.on);
+            let block_time = own.limits.block_time;
+            self.at = own.homes[usize::from(self.id.0)].take_memory(self.at, block_time);
+        }
+    }
+}
+
 impl<C: Composition> HomePort<Slot> for Port<'_, C> {
     fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);
+        self.wait_for_memory();
         let reply = home(self.composition, self.at, self.part, &transaction);
         self.at += reply.delay;
         let supplier = match self.part {
@@ -125,6 +138,7 @@ impl<C: Composition> HomePort<Slot> for Port<'_, C> {
         // What an owner sends along is a block that returns, whatever it answers.
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
         let transaction = Transaction::carrying(requester, kind, self.message.block, data);
+        self.wait_for_memory();
         self.at += home(self.composition, self.at, self.part, &transaction).delay;
     }
 

@@ -22,6 +22,9 @@ impl Directory {
             let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
             composition.snoop(now, agent, &goes);
         }
+        if composition.is_observed() && transaction.kind != Kind::WriteBack {
+            composition.observe(now, on, Observation::Held(&transaction));
+        }
         let own = Self::of(composition, on);
         own.state.statistics.transactions.increment(transaction.kind);
         let data = match transaction.kind.is_uncached() {

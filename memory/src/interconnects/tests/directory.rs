@@ -118,8 +118,9 @@ fn an_upgrade_that_loses_its_copy_gets_the_bytes_instead() {
     chip.begin(1_000, 0, Store(BLOCK, 1));
     chip.begin(1_001, 1, Store(BLOCK + 8, 2));
     chip.run();
-    // The second request waits from 1011 to 1042; then it is forwarded.
-    assert_eq!(chip.finished, [done(1_032, 0, 1), done(1_042 + 2 + 10 + 5 + 10, 1, 2)]);
+    // The second request waits from 1011 to 1042; after the word that the first is done it is
+    // looked up and forwarded.
+    assert_eq!(chip.finished, [done(1_032, 0, 1), done(1_042 + 2 + 2 + 10 + 5 + 10, 1, 2)]);
     assert_eq!(chip.statistics().blocked_time.get(), Duration::from_ns(31));
     let mut bytes = [0; 16];
     assert!(chip.processors[1].memory.peek(BLOCK, &mut bytes));
@@ -234,8 +235,9 @@ fn as_many_transactions_of_different_blocks_are_under_way_as_may_be() {
         chip.device(0, Transaction::block(chip.device_id(), Kind::ReadOnce, block));
     }
     chip.run();
-    // One begins at each edge; the third when the first is over.
-    assert_eq!(chip.of_device, [(72, Some(0)), (73, Some(0)), (144, Some(0))]);
+    // One begins at each edge, the third when the first is over; the home looks up one message
+    // after the other, of which the first one's end is before the third.
+    assert_eq!(chip.of_device, [(72, Some(0)), (74, Some(0)), (146, Some(0))]);
 }
 
 /// A device that is the home of a block, as an interface is of its queue.

@@ -83,6 +83,8 @@ pub(super) fn settings_config(settings: &Settings) -> Config {
         clock: "1GHz".parse().unwrap(),
         transactions: settings.transactions,
         lookup_time: Duration::from_ns(2),
+        block_time: Duration::ZERO,
+        cache_supply_time: Duration::from_ns(5),
         hold_time: Duration::from_ns(settings.hold_ns),
         interleave: "64B".parse().unwrap(),
     }

@@ -1,0 +1,365 @@
+//! A network on chip: what carries short messages between the places of one node.
+//!
+//! ```text
+//!   tile ── switch ──link── switch ──link── switch ── tile, memory controller, device
+//!             │               │               │
+//! ```
+//!
+//! Topology and routes are those of networks between nodes ([`crate::topologies`]); what
+//! they call a node is a *place* here. A message leaves each switch of its way over one
+//! link, the last one into its place: so one that stays at its place passes one switch. Each
+//! lane has links of its own, so messages of different lanes never meet.
+//!
+//! **Time.** A message's head takes `hop_time` for each of its links, its bytes follow it one
+//! width a cycle, and the message is there with its last byte. A link is taken by a message as long as its bytes take. It serves messages in the order in which they were sent, but one that
+//! comes to it before the latest one, and is over it by then, does not wait for that.
+//!
+//! **Why links are reserved.** What a message waits for is decided when it is sent: it
+//! reserves each link of its way from the instant on at which its head gets there. So a
+//! message is one event of its node however far it goes. A switch
+//! ([`crate::switch`]) takes two to three events for each hop, and a miss is four messages of
+//! several hops: the tiles of a chip would stand still for most of a run's time. The price is
+//! that buffers have no end, that a message may wait for one that was sent before it and
+//! comes to their common link after it, and that arbiters do not choose. Nothing waits for
+//! room, so nothing waits in a circle.
+
+use narthex_kernel::{Archive, Archived, Bytes, Clock, Damage, Duration, Frequency, Time, statistics};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::link;
+use crate::packet::NodeId;
+use crate::topologies::{self, Peer, Topology};
+
+/// A network on chip.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Which links there are, and the routes; what it calls a node is a place on the chip.
+    pub topology: topologies::Config,
+    /// Bytes that a link carries in one cycle.
+    pub width: Bytes,
+    /// The clock of the links: its product with the width is their bandwidth.
+    pub clock: Frequency,
+    /// Time of a message's head through a switch and the link behind it.
+    pub hop_time: Duration,
+    /// Lanes, each with links of its own.
+    #[schemars(range(min = 1, max = 8))]
+    pub lanes: u32,
+    /// Bytes of a message beside the data that it carries.
+    pub header: Bytes,
+}
+
+/// More places than a node has agents and homes are of no use.
+const MOST_PLACES: u64 = 1024;
+
+impl Config {
+    /// The rules that the parameters break where messages need this many lanes, as (key, what
+    /// is wrong) pairs.
+    pub fn problems(&self, lanes_needed: u32) -> Vec<(String, String)> {
+        let of_topology = self.topology.problems().into_iter();
+        let mut problems: Vec<(String, String)> =
+            of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
+        if problems.is_empty() && self.topology.places() > MOST_PLACES {
+            let message = format!("gives {} places; a chip has up to {MOST_PLACES}", self.topology.places());
+            problems.push((format!("topology.{}", self.topology.size_key()), message));
+        }
+        let mut wrong = |key: &str, message: String| problems.push((key.into(), message));
+        if self.width.as_u64() == 0 {
+            wrong("width", "0B would carry nothing; at least 1B is needed".into());
+        }
+        if self.header.as_u64() == 0 {
+            wrong(
+                "header",
+                "0B says nothing: a message has an address and a kind; expected such as 8B".into(),
+            );
+        }
+        if self.hop_time.is_zero() {
+            wrong(
+                "hop_time",
+                "0ps would let messages arrive before they are sent off; expected such as 3ns".into(),
+            );
+        }
+        if !(lanes_needed..=8).contains(&self.lanes) {
+            let message = format!("{} is not from {lanes_needed}, which its messages need, to 8", self.lanes);
+            wrong("lanes", message);
+        }
+        problems
+    }
+
+    /// What a message with so many bytes of data takes over this many links that nobody else
+    /// uses.
+    pub fn zero_load(&self, links: u64, data_bytes: u64) -> Duration {
+        self.hop_time * links + self.serialization(data_bytes)
+    }
+
+    fn serialization(&self, data_bytes: u64) -> Duration {
+        cycles(self.clock.clock(), self.header.as_u64() + data_bytes, self.width.as_u64())
+    }
+}
+
+#[inline]
+fn cycles(clock: Clock, bytes: u64, width: u64) -> Duration {
+    clock.cycles(bytes.div_ceil(width))
+}
+
+statistics! {
+    /// What crossed a network on chip.
+    pub struct Statistics {
+        latency: Histogram, "on_chip_latency", "ns", "time of a message from one place to another";
+        links: Counter, "on_chip_links", "links", "links that messages crossed, the one into their place included";
+        waited: TimeTotal, "on_chip_waited", "ps", "time that messages waited for links";
+    }
+}
+
+/// A link in a lane: when it is taken.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Reserved {
+    /// It is free from here on.
+    free_at: Time,
+    /// It is free between these, before the message that was sent last.
+    gap: (Time, Time),
+}
+
+impl Reserved {
+    /// Takes it for this long, from `at` on at the earliest; from when on.
+    #[inline]
+    fn take(&mut self, at: Time, serialization: Duration) -> Time {
+        let within = at.max(self.gap.0);
+        if within + serialization <= self.gap.1 {
+            self.gap.0 = within + serialization;
+            return within;
+        }
+        let start = at.max(self.free_at);
+        self.gap = (self.free_at, start);
+        self.free_at = start + serialization;
+        start
+    }
+}
+
+/// What changes.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    /// Each link, by number and lane.
+    reserved: Vec<Reserved>,
+    /// What each link carried, in all lanes.
+    uses: Vec<link::Statistics>,
+    statistics: Statistics,
+}
+
+/// A network on chip, with what is under way on it.
+#[derive(Debug)]
+pub struct OnChip {
+    config: Config,
+    clock: Clock,
+    lanes: usize,
+    places: usize,
+    /// Where the way from one place to another begins in `ways`, by both places.
+    starts: Vec<u32>,
+    /// The links of all ways.
+    ways: Vec<u16>,
+    state: State,
+}
+
+impl OnChip {
+    /// One without messages. The parameters have been checked.
+    pub fn new(config: &Config) -> Self {
+        let topology = &config.topology;
+        let places = topology.places() as usize;
+        let (mut starts, mut ways) = (vec![0], Vec::new());
+        for from in 0..places {
+            for to in 0..places {
+                way(topology, from as u16, to as u16, |link| ways.push(link));
+                starts.push(ways.len() as u32);
+            }
+        }
+        let links = topology.switches() as usize * usize::from(topology.ports());
+        let lanes = config.lanes as usize;
+        OnChip {
+            clock: config.clock.clock(),
+            lanes,
+            places,
+            starts,
+            ways,
+            state: State {
+                reserved: vec![Reserved::default(); links * lanes],
+                uses: vec![link::Statistics::default(); links],
+                statistics: Statistics::default(),
+            },
+            config: config.clone(),
+        }
+    }
+
+    /// Sends a message off at `now`, which is not before that of any other one so far; when it
+    /// is at its place.
+    #[inline]
+    pub fn send(&mut self, now: Time, (from, to): (u16, u16), lane: usize, data_bytes: u64) -> Time {
+        let bytes = self.config.header.as_u64() + data_bytes;
+        let serialization = cycles(self.clock, bytes, self.config.width.as_u64());
+        let way = usize::from(from) * self.places + usize::from(to);
+        let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
+        let State { reserved, uses, statistics } = &mut self.state;
+        let mut head = now;
+        for &link in way {
+            let link = usize::from(link);
+            let start = reserved[link * self.lanes + lane].take(head, serialization);
+            let waited = start - head;
+            let used = &mut uses[link];
+            used.parcels.increment();
+            used.bytes.add(bytes);
+            used.busy.add(serialization);
+            used.waited.add(waited);
+            statistics.waited.add(waited);
+            head = start + self.config.hop_time;
+        }
+        statistics.links.add(way.len() as u64);
+        let arrival = head + serialization;
+        statistics.latency.record((arrival - now).as_ps() / 1_000);
+        arrival
+    }
+
+    /// No message arrives sooner than this after it was sent.
+    pub fn lookahead(&self) -> Duration {
+        self.config.zero_load(1, 0)
+    }
+
+    /// How many lanes each of its links has.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Its statistics.
+    pub fn statistics(&self) -> &Statistics {
+        &self.state.statistics
+    }
+
+    /// Its links, by the names of their ends, and what each carried.
+    pub fn links(&self) -> impl Iterator<Item = (String, String, &link::Statistics)> {
+        let topology = &self.config.topology;
+        let ports = usize::from(topology.ports());
+        self.state.uses.iter().enumerate().filter_map(move |(link, uses)| {
+            let (switch, port) = ((link / ports) as u32, (link % ports) as u16);
+            let to = match topology.peer(switch, port) {
+                Peer::Node(place) => format!("place {}", place.0),
+                Peer::Switch { switch, .. } => topology.name(switch),
+                Peer::Nothing => return None,
+            };
+            Some((topology.name(switch), to, uses))
+        })
+    }
+}
+
+/// The links of a way, in its order.
+fn way(topology: &topologies::Config, from: u16, to: u16, mut each: impl FnMut(u16)) {
+    let destination = NodeId(to);
+    let mut switch = topology.attachment(NodeId(from)).0;
+    loop {
+        let pick = u32::from(from) % topology.alternatives(switch, destination);
+        let port = topology.route(switch, destination, pick).port;
+        each((switch * u32::from(topology.ports())) as u16 + port);
+        match topology.peer(switch, port) {
+            Peer::Switch { switch: next, .. } => switch = next,
+            Peer::Node(_) | Peer::Nothing => return,
+        }
+    }
+}
+
+impl Archived for OnChip {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let (reserved, uses) = (self.state.reserved.len(), self.state.uses.len());
+        archive.value(&mut self.state)?;
+        let fits = self.state.reserved.len() == reserved && self.state.uses.len() == uses;
+        archive.ensure(fits, "a network on chip has other links than the machine's")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topologies::{mesh, torus};
+
+    fn config(columns: u32, rows: u32) -> Config {
+        Config {
+            topology: topologies::Config::Mesh(mesh::Config { columns, rows }),
+            width: Bytes::new(16),
+            clock: "1GHz".parse().unwrap(),
+            hop_time: Duration::from_ns(3),
+            lanes: 3,
+            header: Bytes::new(8),
+        }
+    }
+
+    fn ns(nanoseconds: u64) -> Time {
+        Time::ZERO + Duration::from_ns(nanoseconds)
+    }
+
+    #[test]
+    fn a_message_takes_a_hop_for_each_switch_and_its_bytes_once() {
+        let mut mesh = OnChip::new(&config(4, 4));
+        assert_eq!(mesh.send(ns(0), (5, 5), 0, 0), ns(3 + 1), "it stays at its place");
+        assert_eq!(mesh.send(ns(10), (0, 15), 0, 0), ns(10 + 7 * 3 + 1));
+        assert_eq!(mesh.send(ns(100), (0, 3), 1, 64), ns(100 + 4 * 3 + 5), "72 bytes of 16 a cycle");
+        assert_eq!(mesh.lookahead(), Duration::from_ns(4));
+        assert_eq!(config(4, 4).zero_load(4, 64), Duration::from_ns(17));
+    }
+
+    #[test]
+    fn messages_of_a_lane_follow_each_other_on_a_link_and_those_of_two_lanes_do_not() {
+        let mut mesh = OnChip::new(&config(4, 1));
+        assert_eq!(mesh.send(ns(0), (0, 3), 2, 64), ns(17));
+        assert_eq!(
+            mesh.send(ns(1), (0, 3), 2, 0),
+            ns(18),
+            "it waits 4 ns for the first link, and meets nobody then"
+        );
+        assert_eq!(mesh.send(ns(1), (0, 3), 1, 0), ns(14));
+        assert_eq!(mesh.send(ns(2), (3, 0), 2, 0), ns(15), "links lead one way");
+        assert_eq!(mesh.statistics().waited.get(), Duration::from_ns(4));
+        let (from, to, uses) = mesh.links().max_by_key(|(.., uses)| uses.waited.get()).unwrap();
+        assert_eq!((from.as_str(), to.as_str()), ("switch (0, 0)", "switch (1, 0)"));
+        assert_eq!((uses.parcels.get(), uses.bytes.get()), (3, 88));
+    }
+
+    #[test]
+    fn a_message_goes_before_one_that_was_sent_earlier_and_comes_later() {
+        let mut mesh = OnChip::new(&config(4, 1));
+        assert_eq!(mesh.send(ns(0), (0, 3), 2, 64), ns(17), "it takes its last two links at 6 and 9");
+        assert_eq!(mesh.send(ns(1), (2, 3), 2, 0), ns(1 + 2 * 3 + 1));
+        assert_eq!(mesh.send(ns(4), (2, 3), 2, 64), ns(4 + 2 * 3 + 5 + 7), "it does not fit in before");
+    }
+
+    #[test]
+    fn every_topology_carries_messages_between_all_its_places() {
+        let torus = Config {
+            topology: topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }),
+            ..config(1, 1)
+        };
+        let mut torus = OnChip::new(&torus);
+        assert_eq!(torus.send(ns(0), (0, 15), 0, 0), ns(3 * 3 + 1), "around both ends");
+        for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))) {
+            let sent = ns(1_000 * (16 * u64::from(from) + u64::from(to) + 1));
+            assert!(torus.send(sent, (from, to), 0, 0) <= sent + Duration::from_ns(5 * 3 + 1));
+        }
+    }
+
+    #[test]
+    fn a_network_on_chip_is_the_same_from_its_archive() {
+        let mut mesh = OnChip::new(&config(4, 1));
+        mesh.send(ns(0), (0, 3), 2, 64);
+        let saved = Archive::save(&mut mesh).unwrap();
+        let mut restored = OnChip::new(&config(4, 1));
+        Archive::restore(&saved, &mut restored).unwrap();
+        assert_eq!(restored.send(ns(1), (0, 3), 2, 0), ns(18));
+        assert!(Archive::restore(&saved, &mut OnChip::new(&config(4, 2))).is_err());
+    }
+
+    #[test]
+    fn parameters_that_carry_nothing_or_too_few_lanes_are_refused() {
+        let wrong = Config { lanes: 2, width: Bytes::new(0), hop_time: Duration::ZERO, ..config(0, 64) };
+        let keys: Vec<String> = wrong.problems(3).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["topology.columns", "width", "hop_time", "lanes"]);
+        let large = config(64, 64).problems(3);
+        assert_eq!(large[0].0, "topology.rows");
+        assert_eq!(config(4, 4).problems(3), []);
+    }
+}

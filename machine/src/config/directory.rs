@@ -1,0 +1,231 @@
+//! A node whose caches a directory keeps coherent: a chip of tiles.
+//!
+//! ```toml
+//! [node.interconnects]
+//! directory = { kind = "directory" }       # [directory], and [network_on_chip] that carries its messages
+//!
+//! [node.processors.host]
+//! on = "directory"                         # a tile each, at the places 0, 1, 2, ... unless `at` says others
+//!
+//! [node.memories.main_memory]
+//! on = "directory"
+//! at = [0, 3, 12, 15]                      # the places of its controllers, which share the addresses
+//!
+//! [node.interface]
+//! on = ["directory"]
+//! at = 0
+//! ```
+//!
+//! Here it is checked that the parts can be there: what a directory needs of caches and of
+//! the network on chip, and that each place exists. What needs a bus because it hears of all
+//! transactions, or refuses some, is refused where seats are known ([`crate::wiring`]).
+
+use narthex_fabrics::topologies::Topology;
+use narthex_kernel::Category;
+use narthex_memory::directory::{Lane, MOST_HOLDERS, protocols};
+use narthex_memory::processor_memory::second_level::Inclusion;
+
+use super::node::{Broken, InterconnectPart, broken};
+use super::{InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
+
+/// The name of the interconnect, and of the table of its parameters.
+pub const DIRECTORY: &str = "directory";
+/// The table of the network that carries its messages.
+const NETWORK: &str = "network_on_chip";
+
+impl MachineConfig {
+    /// The rules that a directory, the network on chip and the places on it break.
+    pub(super) fn directory_problems(&self) -> Vec<Broken> {
+        let mut problems = self.place_problems();
+        let directory = self.directory.iter().flat_map(|config| config.problems(self.block().as_u64()));
+        problems.extend(directory.map(|(key, message)| (format!("{DIRECTORY}.{key}"), message)));
+        let network = self.network_on_chip.iter().flat_map(|config| config.problems(Lane::COUNT as u32));
+        problems.extend(network.map(|(key, message)| (format!("{NETWORK}.{key}"), message)));
+        let is_there = self.node.interconnects.contains_key(DIRECTORY);
+        let tables = [(DIRECTORY, self.directory.is_some()), (NETWORK, self.network_on_chip.is_some())];
+        for (table, exists) in tables {
+            if exists && !is_there {
+                let message = "describes what the node lacks: [node.interconnects] has no directory";
+                problems.push(broken(table, message));
+            }
+        }
+        if is_there {
+            problems.extend(self.cache_problems_of_directory());
+        }
+        problems
+    }
+
+    /// Whether parts on this interconnect have places on the network on chip.
+    pub(crate) fn has_places(&self, on: &str) -> bool {
+        matches!(self.node.interconnects.get(on), Some(InterconnectPart::Directory {}))
+    }
+
+    /// What a directory needs of caches: that they are one cache for their home, and act on
+    /// nothing that it does not tell them.
+    fn cache_problems_of_directory(&self) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        let snarfs = [Some(("data_cache", &self.data_cache)), self.instruction_cache_config()];
+        for (table, _) in snarfs.into_iter().flatten().filter(|(_, cache)| cache.snarfing) {
+            let message =
+                "true is not allowed: caches on a directory see no blocks pass by for others; expected false";
+            problems.push(broken(&format!("{table}.snarfing"), message));
+        }
+        let protocol = &self.data_cache.protocol;
+        if protocols::by_name(protocol).is_none() {
+            let known = protocols::names().join(", ");
+            let message = format!("{protocol:?} has no table of a directory; expected one of {known}");
+            problems.push(broken("data_cache.protocol", message));
+        }
+        let tiles = self.processor_parts().iter().filter(|(_, part)| self.has_places(&part.on)).count();
+        if tiles > MOST_HOLDERS {
+            let message =
+                format!("gives the directory {tiles} caches; it knows the copies of {MOST_HOLDERS}");
+            problems.push(broken("machine.processors_per_node", message));
+        }
+        for (name, part) in &self.node.processors {
+            if self.has_places(&part.on) {
+                problems.extend(self.tile_problem(name, part));
+            }
+        }
+        problems
+    }
+
+    fn instruction_cache_config(&self) -> Option<(&'static str, &narthex_memory::cache::Config)> {
+        match &self.instruction_cache {
+            InstructionCache::Ideal {} => None,
+            InstructionCache::Cache(config) => Some(("instruction_cache", config)),
+        }
+    }
+
+    /// What is wrong with the caches of a tile.
+    fn tile_problem(&self, name: &str, part: &ProcessorPart) -> Option<Broken> {
+        let key = format!("node.processors.{name}.caches");
+        if !part.has_caches() {
+            let message =
+                "[] is not allowed on a directory: a processor without caches has its memory on a bus";
+            return Some(broken(&key, message));
+        }
+        self.instruction_cache_config()?;
+        match &self.second_level_cache {
+            Some(second) if part.has_second_level() && second.inclusion == Inclusion::Inclusive => None,
+            Some(_) if part.has_second_level() => Some(broken(
+                "second_level_cache.inclusion",
+                "\"non-inclusive\" is not allowed on a directory, for which a processor is one cache: what its \
+                 instruction cache holds must be in the second level, too; expected \"inclusive\", or \
+                 instruction_cache.kind = \"ideal\"",
+            )),
+            _ => Some(broken(
+                &key,
+                "needs \"second_level_cache\" (inclusive) on a directory, for which a processor is one cache, and \
+                 the data and the instruction cache are two; or instruction_cache.kind = \"ideal\"",
+            )),
+        }
+    }
+
+    /// The rules that places on the network on chip break.
+    fn place_problems(&self) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        for (name, part) in &self.node.processors {
+            let count = if part.runs == PROGRAM { self.machine.processors_per_node as usize } else { 1 };
+            let key = format!("node.processors.{name}.at");
+            let at =
+                part.at.clone().or_else(|| (part.runs == PROGRAM).then(|| Vec::from_iter(0..count as u32)));
+            let stated = part.at.is_some();
+            problems.extend(self.placed(
+                &key,
+                &part.on,
+                at.as_deref(),
+                stated,
+                "one for each of its processors",
+                Some(count),
+            ));
+        }
+        for (name, part) in &self.node.memories {
+            let key = format!("node.memories.{name}.at");
+            let on = part.on.names().iter().find(|on| self.has_places(on)).or(part.on.names().first());
+            let count = part.range().is_some().then_some(1);
+            let on = on.map_or("", String::as_str);
+            problems.extend(self.placed(
+                &key,
+                on,
+                part.at.as_deref(),
+                part.at.is_some(),
+                "one for each controller",
+                count,
+            ));
+        }
+        let devices = self
+            .node
+            .devices
+            .iter()
+            .map(|(name, part)| (format!("node.devices.{name}.at"), &part.on, part.at));
+        let seats = self.node.interface.seats.iter();
+        let seats = seats.map(|(name, part)| (format!("node.interface.seats.{name}.at"), &part.on, part.at));
+        let interface = [("node.interface.at".to_owned(), &self.node.interface.on, self.node.interface.at)];
+        for (key, on, at) in devices.chain(seats).chain(interface) {
+            let on = on.iter().find(|on| self.has_places(on)).or(on.first()).map_or("", String::as_str);
+            let at = at.map(|place| vec![place]);
+            problems.extend(self.placed(&key, on, at.as_deref(), at.is_some(), "a number", Some(1)));
+        }
+        problems
+    }
+
+    /// What is wrong with the places of a part on an interconnect.
+    fn placed(
+        &self,
+        key: &str,
+        on: &str,
+        at: Option<&[u32]>,
+        is_stated: bool,
+        what: &str,
+        count: Option<usize>,
+    ) -> Option<Broken> {
+        let Some(network) = self.network_on_chip.as_ref().filter(|_| self.has_places(on)) else {
+            let message = format!(
+                "has no meaning on {on:?}: only a directory has places, those of its network on chip"
+            );
+            return (is_stated && !self.has_places(on)).then(|| broken(key, message));
+        };
+        let places = network.topology.places();
+        let Some(at) = at else {
+            let message = format!(
+                "is missing; on a directory a part has places on the network on chip, {what}, below {places}"
+            );
+            return Some(broken(key, message));
+        };
+        let wrong_count = at.is_empty() || count.is_some_and(|count| at.len() != count);
+        if wrong_count && is_stated {
+            return Some(broken(key, format!("names {} places; expected {what}", at.len())));
+        }
+        if let Some((_, twice)) = at.iter().enumerate().find(|(index, place)| at[..*index].contains(place)) {
+            return Some(broken(key, format!("names the place {twice} twice; each has its own")));
+        }
+        let beyond = at.iter().find(|place| u64::from(**place) >= places)?;
+        match is_stated {
+            true => {
+                Some(broken(key, format!("{beyond} is not below {places}, the places of {NETWORK}.topology")))
+            }
+            false => {
+                let size = network.topology.size_key();
+                let (key, tiles) = (format!("{NETWORK}.topology.{size}"), at.len());
+                let message = format!(
+                    "leaves room for {places} tiles, and the node has {tiles} (machine.processors_per_node)"
+                );
+                Some(broken(&key, message))
+            }
+        }
+    }
+
+    /// The place of each processor of a node on its network on chip.
+    pub(crate) fn places_of_processors(&self) -> Vec<u16> {
+        let parts = self.processor_parts();
+        let mut used = std::collections::BTreeMap::new();
+        let place = |(name, part): &(&str, &ProcessorPart)| {
+            let number = used.entry((*name).to_owned()).or_insert(0);
+            let place = part.at.as_ref().map_or(*number as u32, |at| at[*number]);
+            *number += 1;
+            if self.has_places(&part.on) { place as u16 } else { 0 }
+        };
+        parts.iter().map(place).collect()
+    }
+}

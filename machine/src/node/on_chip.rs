@@ -1,0 +1,271 @@
+//! The network on chip of a node whose caches a directory keeps coherent: what carries the
+//! messages between its tiles, memory controllers and devices.
+//!
+//! A message that leaves later than it is decided on (its home looks something up, its memory
+//! takes its time) is an event then: links are reserved in the order in which messages leave.
+//!
+//! **Lookahead.** What leaves a place, and what comes to a memory's home, reaches no processor
+//! sooner than a message takes. So such events have a queue of their own, and processors go on
+//! for that long past the next one of them. What a processor does by itself reaches another
+//! one by a request, a look-up and a forward at the soonest: for so long no processor waits
+//! for the others. A system call sees and changes memory at once, so it has its effect
+//! when all processors have come that far: it takes no less than that.
+
+use narthex_cores::Stop;
+use narthex_fabrics::on_chip::OnChip;
+use narthex_kernel::partition::Envelope;
+use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
+use narthex_memory::directory::{Carried, HomeId, MOST_HOLDERS, Place};
+use narthex_memory::interconnects::directory::Directory;
+use narthex_memory::interconnects::{Home, InterconnectId};
+use serde::{Deserialize, Serialize};
+
+use super::{Event, Node, NodeProcessor, after, probe};
+
+/// What happens on a network on chip, and that no processor hears of at once.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Happening {
+    /// A message leaves from one place for another.
+    Leaves(Place, Place, Carried),
+    /// A message is at the home of a memory.
+    IsAtHome(HomeId, Carried),
+}
+
+/// The network on chip, and who is where on it.
+pub struct NodeOnChip {
+    /// The directory whose messages it carries.
+    on: InterconnectId,
+    network: OnChip,
+    /// The place of each agent.
+    agents: Vec<u16>,
+    /// The homes.
+    homes: Vec<HomePlace>,
+    /// Bytes in a coherence block.
+    block_bytes: usize,
+    /// No message takes less.
+    message_time: Duration,
+    /// What one processor does reaches no other one sooner.
+    lookahead: Duration,
+    events: EventQueue<Happening>,
+    /// Messages to processors and devices so far: their order among equals.
+    sent: u64,
+}
+
+/// What messages come from, for their order among the events of an instant: they come before
+/// what processors ask for then, whenever the host has let them ask for it.
+const MESSAGES: usize = 1 << 20;
+
+/// Where a home is, and what.
+#[derive(Clone, Copy, Debug)]
+pub struct HomePlace {
+    /// Its place.
+    pub at: u16,
+    /// A memory or a device.
+    pub part: Home,
+}
+
+impl NodeOnChip {
+    /// The network of a directory whose homes look messages up in `lookup_time`, with the
+    /// places of its agents and homes.
+    pub fn new(
+        on: InterconnectId,
+        network: OnChip,
+        (agents, homes): (Vec<u16>, Vec<HomePlace>),
+        block_bytes: usize,
+        lookup_time: Duration,
+    ) -> Self {
+        let message_time = network.lookahead();
+        let lookahead = message_time * 2 + lookup_time;
+        let events = EventQueue::new();
+        NodeOnChip { on, network, agents, homes, block_bytes, message_time, lookahead, events, sent: 0 }
+    }
+
+    /// What one of these processors does reaches no other one sooner, if there are several
+    /// and all of them are on the directory alone.
+    pub(super) fn lookahead_of(&self, processors: &[NodeProcessor]) -> Option<Duration> {
+        let is_tile = |unit: &NodeProcessor| unit.seats.caches.0 == self.on && unit.seats.private.is_none();
+        ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile))
+            .then_some(self.lookahead)
+    }
+
+    /// What carries its messages.
+    pub fn network(&self) -> &OnChip {
+        &self.network
+    }
+
+    /// When something happens next on it.
+    #[inline]
+    pub(super) fn next_time(&self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    /// No processor hears of anything that is due here sooner.
+    #[inline]
+    pub(super) fn reaches_processors_at(&self) -> Time {
+        self.events.next_time().map_or(Time::NEVER, |next| next + self.message_time)
+    }
+
+    /// Events that have happened on it.
+    pub(super) fn taken(&self) -> u64 {
+        self.events.taken()
+    }
+
+    /// The next happening, if it comes before `until` and not after `other`.
+    #[inline]
+    pub(super) fn pop_before(&mut self, until: Time, other: Option<Time>) -> Option<(Time, Happening)> {
+        let next = self.events.next_time()?;
+        if other.is_some_and(|other| other < next) { None } else { self.events.pop_before(until) }
+    }
+
+    fn place(&self, place: Place) -> u16 {
+        match place {
+            Place::Requester(agent) => self.agents[usize::from(agent.0)],
+            Place::Home(home) => self.homes[usize::from(home.0)].at,
+        }
+    }
+}
+
+impl Archived for NodeOnChip {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let NodeOnChip {
+            on: _,
+            network,
+            agents: _,
+            homes: _,
+            block_bytes: _,
+            message_time: _,
+            lookahead: _,
+            events,
+            sent,
+        } = self;
+        network.archive(archive)?;
+        archive.value(sent)?;
+        events.archive(archive)
+    }
+}
+
+impl Node {
+    /// A message of the directory leaves at `at`.
+    pub(super) fn carry_message(&mut self, at: Time, (from, to): (Place, Place), carried: Carried) {
+        if at <= self.instant.now() {
+            return self.message_leaves(at, (from, to), carried);
+        }
+        let own = self.on_chip.as_mut().expect("a directory has a network on chip");
+        own.events.schedule(at, Happening::Leaves(from, to, carried));
+    }
+
+    fn message_leaves(&mut self, now: Time, (from, to): (Place, Place), carried: Carried) {
+        let Node { on_chip, events, .. } = self;
+        let own = on_chip.as_mut().expect("a directory has a network on chip");
+        let body = &carried.message.body;
+        let places = (own.place(from), own.place(to));
+        let (lane, data_bytes) = (body.lane().index(), body.data_bytes(own.block_bytes));
+        let arrival = own.network.send(now, places, lane, data_bytes);
+        let is_observed = self.probe.is_attached();
+        match to {
+            Place::Home(home) if matches!(own.homes[usize::from(home.0)].part, Home::Memory(_)) => {
+                own.events.schedule(arrival, Happening::IsAtHome(home, carried));
+            }
+            _ => {
+                let sequence = own.sent;
+                own.sent += 1;
+                let envelope =
+                    Envelope { arrival, source: MESSAGES, sequence, destination: 0, payload: carried };
+                events.receive(envelope, |carried| Event::Message(to, carried));
+            }
+        }
+        if is_observed {
+            self.show_message(now, [places.0, places.1], &carried, false);
+        }
+    }
+
+    /// Tells the probe of a message of a directory.
+    #[cold]
+    fn show_message(&mut self, now: Time, places: [u16; 2], carried: &Carried, is_there: bool) {
+        let on = self.on_chip.as_ref().expect("a directory has a network on chip").on;
+        let (bus, message) = (self.interconnects[usize::from(on.0)].name(), &carried.message);
+        let (agent, address) = (self.agent(message.requester), message.block);
+        let (lane, name) = (message.body.lane(), message.body.name());
+        self.probe.report(now, || {
+            probe::Event::Message(probe::Message { bus, agent, address, lane, name, places, is_there })
+        });
+    }
+
+    /// Something happens on the network on chip.
+    pub(super) fn happen_on_chip(&mut self, now: Time, happening: Happening) {
+        self.instant.count(now);
+        self.stop_watching_buses();
+        match happening {
+            Happening::Leaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
+            Happening::IsAtHome(home, carried) => self.message_arrives(now, Place::Home(home), carried),
+        }
+    }
+
+    /// A message of the directory is at its place.
+    pub(super) fn message_arrives(&mut self, now: Time, to: Place, carried: Carried) {
+        let own = self.on_chip.as_ref().expect("a directory has a network on chip");
+        let (on, place) = (own.on, own.place(to));
+        if self.probe.is_attached() {
+            self.show_message(now, [place, place], &carried, true);
+        }
+        Directory::arrive(self, now, on, to, carried);
+    }
+
+    /// Lets each processor of a chip that has anything to do before `limit` execute up to the
+    /// instant at which the slowest of them could reach another one; none if none has.
+    #[inline(never)]
+    pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
+        let (mut active, mut slowest) = (0_u128, Time::NEVER);
+        for (index, unit) in self.processors.iter().enumerate() {
+            if unit.is_active(limit) {
+                active |= 1 << index;
+                slowest = slowest.min(unit.processor.now());
+            }
+        }
+        if active == 0 {
+            return None;
+        }
+        let horizon = limit.min(after(slowest.saturating_add(lookahead)));
+        while active != 0 {
+            let index = active.trailing_zeros() as usize;
+            active &= active - 1;
+            if self.processors[index].is_active(horizon) {
+                // What one has asked for is the next one's event, too.
+                let event = self.events.next_time().map_or(horizon, |event| horizon.min(self.bound(event)));
+                self.run_processor(index, event);
+            }
+        }
+        Some(Stop::Horizon)
+    }
+
+    /// What happens next on the network on chip, if no other event is before it.
+    #[inline]
+    pub(super) fn pop_on_chip(&mut self, until: Time) -> Option<(Time, Happening)> {
+        let other = self.events.next_time();
+        self.on_chip.as_mut()?.pop_before(until, other)
+    }
+
+    /// When the node's next event is.
+    #[inline]
+    pub(super) fn next_event_time(&self) -> Option<Time> {
+        let next = self.events.next_time();
+        match &self.on_chip {
+            None => next,
+            Some(own) => [next, own.next_time()].into_iter().flatten().min(),
+        }
+    }
+
+    /// Up to when processors may go on, if the node stops at `stop`, or later for a call.
+    #[inline(always)]
+    pub(super) fn limit(&self, stop: Time, call: Option<(Time, usize)>, until: Time) -> Time {
+        let stop = match &self.on_chip {
+            None => stop,
+            Some(own) => {
+                let event = self.events.next_time().unwrap_or(Time::NEVER);
+                let call = call.map_or(Time::NEVER, |(at, _)| at);
+                event.min(call).min(own.reaches_processors_at())
+            }
+        };
+        if stop < until { self.bound(stop) } else { until }
+    }
+}
