@@ -58,6 +58,10 @@ def test_blocks_arrive_in_each_way(method):
     assert run("voyager-block-transfer", method, 4096, 4, 1).value("bandwidth") > 1
 
 
+def test_short_blocks_do_not_overwrite_each_other_in_the_interface():
+    run("voyager-block-transfer", "hardware", 1024, 24, 2)
+
+
 def test_a_packet_of_a_block_takes_the_bus_transactions_of_table_4():
     """Three commands, a line written and flushed; of polls, some find nothing."""
     few, many = (

@@ -48,6 +48,8 @@ pub struct Agent {
     opened: [Vec<Option<Opened>>; 2],
     /// The ranks of processes, in their jobs, whose translation tables are filled.
     ranks: Vec<Option<u16>>,
+    /// Which half of the transfers' room in SRAM the next part of a block is read into.
+    half: u64,
     /// Ranges that processes have registered.
     registered: Vec<(u8, u64, u64)>,
     commands: VecDeque<[u64; request::COMMAND_WORDS]>,
@@ -61,6 +63,7 @@ impl Agent {
         Agent {
             opened: [(), ()].map(|()| vec![None; logical as usize]),
             ranks: vec![None; processes.into()],
+            half: 0,
             registered: Vec::new(),
             commands: VecDeque::new(),
             read: 0,
@@ -467,7 +470,10 @@ impl Voyager {
     fn command_transfer(&mut self, from: HostAddress, to: BlockTransmit, bytes: u64) {
         let room = self.build.layout.transfers;
         let mut done = 0;
-        for half in [0, 1].into_iter().cycle() {
+        // A part is read when the one before the last has left: transfers go on with the other half.
+        loop {
+            let half = self.state.agent.half;
+            self.state.agent.half = 1 - half;
             let here = to.address + done;
             let part = (CHUNK_BYTES - here % CHUNK_BYTES).min(bytes - done);
             let sram = room + half * CHUNK_BYTES;
