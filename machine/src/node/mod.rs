@@ -306,13 +306,23 @@ impl Node {
     /// Does everything that happens before `until`, but for turns of a wait loop
     /// that can be computed later.
     fn work(&mut self, until: Time) {
+        // It never changes; most nodes are no chips, and look at it in each turn.
+        let is_chip = self.on_chip.is_some();
         loop {
             // A processor alone calls the system at once.
             let waiting_call = if self.is_shared() { self.next_call() } else { None };
             let (next, call) = self.next_stop(waiting_call, until);
-            let limit = self.limit(next, waiting_call, until);
+            let limit = match is_chip {
+                true => self.limit(next, waiting_call, until),
+                false if next < until => self.bound(next),
+                false => until,
+            };
             self.wake_sleepers(next.min(until), until);
-            if let Some(stop) = self.run_next(limit) {
+            let run = match is_chip {
+                true => self.run_next(limit),
+                false => self.next_to_run(limit).map(|(index, horizon)| self.run_processor(index, horizon)),
+            };
+            if let Some(stop) = run {
                 // The run may end soon after a node that finishes: it goes on from there.
                 if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
                     break;
@@ -323,7 +333,7 @@ impl Node {
                 if self.status() != Status::Running {
                     break;
                 }
-            } else if let Some((now, happening)) = self.pop_on_chip(until) {
+            } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
                 self.happen_on_chip(now, happening);
             } else if let Some((now, event)) = self.events.pop_before(until) {
                 self.handle(now, event);
