@@ -146,7 +146,8 @@ impl Command {
     fn short(first: u64) -> Option<Operation> {
         let lines = (first >> 11 & 7) + 1;
         let (sram, bytes) = ((first >> 17 & 0x7fff) * LINE_BYTES, lines * LINE_BYTES);
-        let host = HostAddress { address: (first >> 32) * LINE_BYTES, process: None };
+        let host_line = first >> 32 | (first >> 14 & 7) << 32;
+        let host = HostAddress { address: host_line * LINE_BYTES, process: None };
         match first & 0xff {
             number::BUS_READ => Some(Operation::BusRead { host, sram, bytes }),
             number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes }),
@@ -434,7 +435,7 @@ mod tests {
     #[test]
     fn the_short_form_of_a_command_is_one_doubleword() {
         let sram = 0x8_0060;
-        let (node, host) = (0x1234, HostAddress { address: 0x7654_3200, process: None });
+        let (node, host) = (0x1234, HostAddress { address: 0xfe_7654_3200, process: None });
         for (operation, upper, expected) in [
             (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 96 }),
             (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 96 }),
@@ -444,7 +445,8 @@ mod tests {
             }),
         ] {
             let mut commands = Commands::new(4, 2);
-            let word = operation | COMMAND_SHORT | 2 << 11 | (sram / 32) << 17 | upper << 32;
+            let high = (upper >> 32) << 14;
+            let word = operation | COMMAND_SHORT | 2 << 11 | high | sram / 32 << 17 | upper << 32;
             commands.push(0, word).expect("room");
             assert_eq!(first(&mut commands), Some(expected));
         }

@@ -239,8 +239,8 @@ pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
 /// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: lines - 1 in bits 11 to 13, the
-/// SRAM address's line in bits 17 to 31, and above them the node address's line, the line to
-/// copy to, or what TRANSMIT has in its second doubleword (the process from bit 57 on).
+/// SRAM address's line in bits 17 to 31, and above them the node address's line (its highest
+/// three bits in bits 14 to 16), the line to copy to, or what TRANSMIT has in its second doubleword (the process from bit 57 on).
 pub const COMMAND_SHORT: u64 = 1 << 10;
 
 /// Why a command failed, as FAULT shows it and a completion in its upper half.
