@@ -231,9 +231,9 @@
 /* Command: it waits until those before it in its queue are complete. */
 #define VOYAGER_COMMAND_ORDERED 0x200ul
 
-/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: lines - 1 << 11, SRAM line << 17; node
- * line << 32, or line to copy to << 32, or node << 32 | logical queue << 48 | priority << 56 |
- * process << 57. */
+/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits
+ * from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue <<
+ * 48 | priority << 56 | process << 57. */
 #define VOYAGER_COMMAND_SHORT 0x400ul
 
 /* BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line. */

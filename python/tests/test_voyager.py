@@ -95,7 +95,7 @@ def test_firmware_that_never_answers_is_explained(tmp_path):
 
 
 def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_messages(tmp_path):
-    asked, place = ("voyager-bandwidth", "nonresident", "hybrid", 84, 2000, 10), tmp_path / "kept"
+    asked, place = ("voyager-bandwidth", "nonresident", "hybrid", 84, 8000, 10), tmp_path / "kept"
     with pytest.raises(narthex.NarthexError, match="interrupted"):
         run(*asked, checkpoint=place, observer=lambda _time_ps: False)
     resumed = run(*asked, checkpoint=place, resume=True)

@@ -49,15 +49,9 @@ static inline uint64_t command_room(enum command_queue queue) {
 }
 
 /* Commands of a doubleword: operation and options, lines - 1, SRAM line; the upper half says what
- * else it takes, of which bits 32 to 34 stand in HIGH_SHIFT. */
+ * else it takes, of which the bits from 32 on stand where other commands have their lines. */
 
-enum {
-    LINES_SHIFT = 11,
-    HIGH_SHIFT = 14,
-    SRAM_SHIFT = 17,
-    OTHER_SHIFT = 32,
-    COMPLETED_QUEUE_BIT = 8
-};
+enum { LINES_SHIFT = 11, SRAM_SHIFT = 17, OTHER_SHIFT = 32, COMPLETED_QUEUE_BIT = 8 };
 
 /* An operation waits for a command with these options, which begins when those before it in its
  * queue are complete: completions come in the order of their commands. */
@@ -67,7 +61,7 @@ static inline void issue(enum command_queue queue, uint64_t command, uint64_t li
                          uint64_t other) {
     nic_store(REGISTER_VOYAGER_COMMAND_0 + queue * DOUBLEWORD,
               command | VOYAGER_COMMAND_SHORT | (lines - 1) << LINES_SHIFT |
-                  (other >> 32) << HIGH_SHIFT | sram / LINE_BYTES << SRAM_SHIFT |
+                  (other >> 32) << LINES_SHIFT | sram / LINE_BYTES << SRAM_SHIFT |
                   other << OTHER_SHIFT);
 }
 

@@ -146,11 +146,11 @@ impl Command {
     fn short(first: u64) -> Option<Operation> {
         let lines = (first >> 11 & 7) + 1;
         let (sram, bytes) = ((first >> 17 & 0x7fff) * LINE_BYTES, lines * LINE_BYTES);
-        let host_line = first >> 32 | (first >> 14 & 7) << 32;
+        let host_line = first >> 32 | (first >> 11 & 0x3f) << 32;
         let host = HostAddress { address: host_line * LINE_BYTES, process: None };
         match first & 0xff {
-            number::BUS_READ => Some(Operation::BusRead { host, sram, bytes }),
-            number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes }),
+            number::BUS_READ => Some(Operation::BusRead { host, sram, bytes: LINE_BYTES }),
+            number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes: LINE_BYTES }),
             number::COPY => {
                 Some(Operation::Copy { from: sram, to: (first >> 32 & 0x7fff) * LINE_BYTES, bytes })
             }
@@ -435,18 +435,18 @@ mod tests {
     #[test]
     fn the_short_form_of_a_command_is_one_doubleword() {
         let sram = 0x8_0060;
-        let (node, host) = (0x1234, HostAddress { address: 0xfe_7654_3200, process: None });
+        let (node, host) = (0x1234, HostAddress { address: 0x7fe_7654_3200, process: None });
         for (operation, upper, expected) in [
-            (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 96 }),
-            (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 96 }),
-            (number::COPY, 0x60 / 32, Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
+            (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 32 }),
+            (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 32 }),
+            (number::COPY, 2 << 32 | 0x60 / 32, Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
             (number::TRANSMIT, node | 200 << 16 | 3 << 25, {
                 Operation::Transmit { sram, node: 0x1234, queue: 200, process: 3 }
             }),
         ] {
             let mut commands = Commands::new(4, 2);
-            let high = (upper >> 32) << 14;
-            let word = operation | COMMAND_SHORT | 2 << 11 | high | sram / 32 << 17 | upper << 32;
+            let high = (upper >> 32) << 11;
+            let word = operation | COMMAND_SHORT | high | sram / 32 << 17 | upper << 32;
             commands.push(0, word).expect("room");
             assert_eq!(first(&mut commands), Some(expected));
         }

@@ -1,5 +1,7 @@
 //! How the head of a command queue begins: which unit has it, and what is checked before.
 
+use narthex_memory::translation::Translation;
+
 use super::bus_unit::{self, Job, Moves};
 use super::commands::{HostAddress, Issuer, Operation};
 use super::device::{State, Voyager};
@@ -9,8 +11,8 @@ use super::transmit::Direct;
 use crate::half::Context;
 use crate::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 
-/// The end of the node's addresses.
-const LAST_ADDRESS: u64 = 1 << 40;
+/// The end of the node's addresses: its processes' spaces follow each other.
+const LAST_ADDRESS: u64 = 8 * Translation::SPACE_BYTES;
 
 /// What became of a command.
 enum Begun {

@@ -238,9 +238,10 @@ pub const COMMAND_NOTIFY: u64 = 1 << 8;
 pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
-/// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: lines - 1 in bits 11 to 13, the
-/// SRAM address's line in bits 17 to 31, and above them the node address's line (its highest
-/// three bits in bits 14 to 16), the line to copy to, or what TRANSMIT has in its second doubleword (the process from bit 57 on).
+/// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: the SRAM address's line in bits 17
+/// to 31, and above them the node address's line (of one line; its highest six bits in bits 11
+/// to 16), the line to copy to (lines - 1 in bits 11 to 13), or what TRANSMIT has in its second
+/// doubleword (the process from bit 57 on).
 pub const COMMAND_SHORT: u64 = 1 << 10;
 
 /// Why a command failed, as FAULT shows it and a completion in its upper half.
@@ -377,7 +378,7 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_COMMAND_SHORT",
         COMMAND_SHORT,
-        "BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: lines - 1 << 11, SRAM line << 17; node line << 32, or line to copy to << 32, or node << 32 | logical queue << 48 | priority << 56 | process << 57.",
+        "BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue << 48 | priority << 56 | process << 57.",
     ),
     (
         "VOYAGER_COMMAND_CHAINED",
