@@ -213,6 +213,25 @@ impl MachineConfig {
     }
 }
 
+/// Whether a device learns from others' transactions what they do with its blocks: it has
+/// copies, is the home of blocks, or listens to all.
+pub fn learns_from_others(device: &dyn Device) -> bool {
+    let keeps_copies =
+        |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
+    let layouts = device.layouts(0);
+    layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies)
+        || device.seats().iter().any(|seat| seat.concern == (0..u64::MAX) || !seat.homes.is_empty())
+}
+
+/// Why such a device cannot be on a directory of this name, behind its own name.
+pub fn needs_a_bus(directory: &str) -> String {
+    format!(
+        "learns from others' transactions what they do with its blocks, which a {directory} tells nobody \
+         without a copy; expected an interface that keeps no copies and is the home of no blocks, such as \
+         NI2w, NI16w+Blkbuf or CNI0Qm, or a machine with a bus"
+    )
+}
+
 impl Shape {
     /// The node's interconnects with everything that sits on them.
     ///
@@ -481,18 +500,10 @@ impl Shape {
             return Ok(());
         };
         for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.contains(&on)) {
-            let (layouts, seats) = (device.layouts(0), device.seats());
-            let keeps_copies =
-                |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
-            let has_copies = layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies);
-            let listens = seats.iter().any(|seat| seat.concern == (0..u64::MAX) || !seat.homes.is_empty());
-            if has_copies || listens {
+            if learns_from_others(&**device) {
+                let seats = device.seats();
                 let device = seats.first().map_or("a device", |seat| &seat.name);
-                return Err(format!(
-                    "{device} learns from others' transactions what they do with its blocks, which a {name} tells \
-                     nobody without a copy; expected an interface that keeps no copies and is the home of no blocks, \
-                     such as NI2w, NI16w+Blkbuf or CNI0Qm, or a machine with a bus"
-                ));
+                return Err(format!("{device} {}", needs_a_bus(name)));
             }
         }
         Ok(())

@@ -439,14 +439,14 @@ mod tests {
         for (operation, upper, expected) in [
             (number::BUS_READ, host.address / 32, Operation::BusRead { host, sram, bytes: 32 }),
             (number::BUS_WRITE, host.address / 32, Operation::BusWrite { host, sram, bytes: 32 }),
-            (number::COPY, 2 << 32 | 0x60 / 32, Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
+            (number::COPY, (2 << 32) | (0x60 / 32), Operation::Copy { from: sram, to: 0x60, bytes: 96 }),
             (number::TRANSMIT, node | 200 << 16 | 3 << 25, {
                 Operation::Transmit { sram, node: 0x1234, queue: 200, process: 3 }
             }),
         ] {
             let mut commands = Commands::new(4, 2);
             let high = (upper >> 32) << 11;
-            let word = operation | COMMAND_SHORT | high | sram / 32 << 17 | upper << 32;
+            let word = operation | COMMAND_SHORT | high | ((sram / 32) << 17) | (upper << 32);
             commands.push(0, word).expect("room");
             assert_eq!(first(&mut commands), Some(expected));
         }

@@ -13,7 +13,9 @@ use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::InterconnectPart;
 use super::interfaces::{self, Interfaces};
+use crate::wiring::{learns_from_others, needs_a_bus};
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
@@ -76,7 +78,17 @@ impl super::MachineConfig {
     /// # Errors
     /// Why the machine cannot have it.
     pub fn build_interface(&self, chosen: &Attached) -> Result<Box<dyn Device>, String> {
-        self.build(chosen, interface::build)
+        let device = self.build(chosen, interface::build)?;
+        let places = self.node.place(chosen).unwrap_or_default();
+        let is_directory = |name: &&str| {
+            matches!(self.node.interconnects.get(*name), Some(InterconnectPart::Directory { .. }))
+        };
+        match places.into_iter().find(is_directory) {
+            Some(directory) if learns_from_others(&*device) => {
+                Err(format!("'{chosen}' {}", needs_a_bus(directory)))
+            }
+            _ => Ok(device),
+        }
     }
 
     /// The same of an interface that is made of halves.
