@@ -90,8 +90,9 @@ def test_latencies_rank_from_the_smallest():
 def test_all_interfaces_are_those_that_the_machine_can_have():
     names, left_out = interfaces_of("isca96", ["machine.nodes=2"])
     assert {*names, *left_out} == {*interface_names()}
-    devices = {name for name in left_out if "[interfaces.via]" in left_out[name]}
-    assert {"EDT", "PIO"} <= devices
+    tables = ("[interfaces.via]", "[interfaces.voyager]")
+    devices = {name for name in left_out if any(table in left_out[name] for table in tables)}
+    assert {"EDT", "PIO", "Voyager-hybrid"} <= devices
     assert {*left_out} - devices == {"NI16w+Blkbuf", "NI64w+Udma"}
     assert left_out["NI64w+Udma"].startswith("isca96: the machine's file has no [interfaces.ni_iw_")
     found = narthex.compare("roundtrip", 8, 4, 1, machine="isca96", nodes=2)

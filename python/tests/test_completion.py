@@ -36,7 +36,10 @@ def offered(line):
         ("narthex run roundtrip --interf", ["--interface"]),
         ("narthex run roundtrip -i CNI5", ["CNI512Q"]),
         ("narthex run roundtrip --interface cni5", ["cni512Q"]),
-        ("narthex run roundtrip --machine ", ["chip", "cluster", "edt", "hpca98", "isca96", "smp"]),
+        (
+            "narthex run roundtrip --machine ",
+            ["chip", "cluster", "edt", "hpca98", "isca96", "smp", "voyager"],
+        ),
         ("narthex run roundtrip --set bus.cl", ["bus.clock="]),
         ("narthex run roundtrip --set io_bus.cl", []),
         ("narthex run roundtrip --machine isca96 --set io_bus.cl", ["io_bus.clock="]),
