@@ -565,7 +565,7 @@ fn what_cannot_be_wired_is_refused_with_file_key_and_reason() {
         (
             "[node.memories.far]\non = \"register_file\"\n[memories.far]\naccess_time = \"60ns\"",
             "node.memories.far.on",
-            "is no snooping bus, and memories are on one",
+            "is no snooping bus and no directory, and memories are on one",
         ),
         (
             "[node.processors.more]\ncore = \"procesor\"\ncaches = [\"data_cache\", \"instruction_cache\"]\n\
