@@ -94,7 +94,7 @@ def test_a_machine_that_states_its_difference_is_as_the_schema_says(machines, te
         '[bus]\nclock = "125ns"',
         '[bus]\nclock = { value = "125MHz" }',
         '[bus]\nclock = { value = "125MHz", stated = "a", assumed = "b" }',
-        "[bus]\narbitration_cycles = 0",
+        "[bus]\narbitration_cycles = -1",
         "[machine]\nnodes = 0",
         "[machine]\nnodes = 1.5",
         "[processor]\nissue_width = 3",
