@@ -6,7 +6,7 @@
 //! states spread like random numbers, two different ones agree with a
 //! probability of about n²/2¹²⁹: for ten million states 1.5·10⁻²⁵.
 
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use crate::Time;
 
@@ -30,6 +30,13 @@ impl Digest {
         self.now = now;
         self.awaited.clear();
         self.awaited.extend_from_slice(awaited);
+    }
+
+    /// The digest of a state that has no instants in it.
+    pub fn of(state: &impl Hash) -> u128 {
+        let mut digest = Digest::default();
+        state.hash(&mut digest);
+        digest.value()
     }
 
     /// The digest of everything so far.

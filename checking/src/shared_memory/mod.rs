@@ -27,7 +27,6 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use std::hash::Hash;
 use std::time::Instant;
 
 use narthex_kernel::digest::Digest;
@@ -114,9 +113,7 @@ impl System for CheckedTable<'_> {
     }
 
     fn digest(&self, world: &World) -> u128 {
-        let mut digest = Digest::default();
-        world.hash(&mut digest);
-        digest.value()
+        Digest::of(world)
     }
 
     fn is_final(&self, world: &World) -> bool {

@@ -4,8 +4,6 @@
 //! The firmware answers each captured access with the next number, so that an answer tells
 //! which capture it is for.
 
-use std::hash::Hash;
-
 use narthex_interfaces::voyager::space::{Access, Rule, Space};
 use narthex_kernel::digest::Digest;
 
@@ -157,9 +155,7 @@ impl System for Approving {
     }
 
     fn digest(&self, state: &State) -> u128 {
-        let mut digest = Digest::default();
-        state.hash(&mut digest);
-        digest.value()
+        Digest::of(state)
     }
 
     /// All accesses are made, and no answer is left.

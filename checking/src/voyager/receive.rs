@@ -2,7 +2,6 @@
 //! that lends the queue a physical one and takes it away, and a program that reads.
 
 use std::collections::VecDeque;
-use std::hash::Hash;
 
 use narthex_interfaces::voyager::layout::Direction;
 use narthex_interfaces::voyager::queues::{MISS, Queue, QueueFile, Rule, Target};
@@ -252,9 +251,7 @@ impl System for Receiving {
     }
 
     fn digest(&self, state: &State) -> u128 {
-        let mut digest = Digest::default();
-        state.hash(&mut digest);
-        digest.value()
+        Digest::of(state)
     }
 
     fn is_final(&self, state: &State) -> bool {

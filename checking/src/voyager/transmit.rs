@@ -3,7 +3,6 @@
 //! pointer to a queue of its own.
 
 use std::collections::VecDeque;
-use std::hash::Hash;
 
 use narthex_interfaces::voyager::layout::Direction;
 use narthex_interfaces::voyager::queues::{QueueFile, Rule};
@@ -264,9 +263,7 @@ impl System for Transmitting {
     }
 
     fn digest(&self, state: &State) -> u128 {
-        let mut digest = Digest::default();
-        state.hash(&mut digest);
-        digest.value()
+        Digest::of(state)
     }
 
     fn is_final(&self, state: &State) -> bool {

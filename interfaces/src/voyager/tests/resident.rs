@@ -19,7 +19,7 @@ fn pair(bench: &mut Bench) -> (Queue, Queue) {
 const DESTINATION: u64 = 3 * 8 + 2;
 
 #[test]
-fn a_message_of_four_bytes_takes_26_cycles_from_the_store_of_its_pointer_to_the_other_side() {
+fn a_message_of_four_bytes_takes_25_cycles_from_the_store_of_its_pointer_to_the_other_side() {
     let mut bench = Bench::new();
     let (from, to) = pair(&mut bench);
     write(&mut bench, 0, from.buffer, DESTINATION | 0x5a << 24, &7u32.to_le_bytes());
