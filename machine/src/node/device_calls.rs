@@ -80,8 +80,18 @@ impl Node {
         let seats = self.devices[device].seats();
         let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
         self.stop_watching_buses();
-        let Node { processors, processes, memories, devices, interconnects, network, timers, faults, .. } =
-            self;
+        let Node {
+            processors,
+            processes,
+            memories,
+            devices,
+            interconnects,
+            network,
+            timers,
+            faults,
+            effects,
+            ..
+        } = self;
         let home = usize::from(processors[index].seats.memory.0);
         let (home, local_memory) = match self.local_memories[device] {
             None => (&mut memories[home], None),
@@ -109,7 +119,14 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = Context { now, network: network.of_process(process), local_memory, timers, faults };
+        let mut context = Context {
+            now,
+            network: network.of_process(process),
+            local_memory,
+            timers,
+            faults,
+            on_chip: effects,
+        };
         let call = DeviceCall { process, request, argument };
         let answer = called.call(seat, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;

@@ -62,6 +62,12 @@ impl Directory {
             underway.is_sent = true;
             let &mut Underway { number, slot, ref transaction, .. } = underway;
             let (kind, block) = (transaction.kind, transaction.address);
+            if kind.is_uncached()
+                && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
+            {
+                Self::access_tile(composition, now, on, (agent, number), seat);
+                continue;
+            }
             let body = match kind.is_uncached() {
                 true => Body::Access { kind, number },
                 false => Body::Request { kind, data: slot },
@@ -70,6 +76,45 @@ impl Directory {
             let message = Message { block, requester: agent, body };
             Self::send(composition, now, on, way, Carried { message, hops: 1 });
         }
+    }
+
+    /// An access to the device in the processor's own tile.
+    fn access_tile<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (agent, number): (AgentId, u8),
+        seat: AgentId,
+    ) {
+        let requester = Self::of(composition, on).requester(agent);
+        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let mut response = Response::default();
+        let Some(time) = composition.access_tile(now, seat, &transaction, &mut response) else { return };
+        let requester = Self::of(composition, on).requester(agent);
+        let place = requester.access(number);
+        requester.underway[place].response = response;
+        // Nobody but its processor hears of the answer, which waits for it.
+        Self::end(composition, now + time, on, (agent, place));
+    }
+
+    /// The device in a processor's own tile answers its access, which has waited for it.
+    pub fn answer<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        value: u64,
+    ) {
+        let own = Self::of(composition, on);
+        let tiles = own.tiles.clone().expect("a device has a part in each tile");
+        let requester = own.requester(agent);
+        let is_it = |own: &Underway| {
+            let Transaction { kind, address, .. } = own.transaction;
+            own.is_sent && kind.is_uncached() && tiles.seat(agent, address).is_some()
+        };
+        let place = requester.underway.iter().position(is_it).expect("an access waits for its answer");
+        requester.underway[place].response.value = value;
+        Self::end(composition, now, on, (agent, place));
     }
 
     /// A response has come for a transaction of a block.
