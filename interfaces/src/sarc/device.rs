@@ -163,6 +163,32 @@ impl Sarc {
         }
     }
 
+    /// Bytes at an address of the chip.
+    #[cfg(test)]
+    pub(super) fn peek_bytes(&self, address: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                bytes.copy_from_slice(self.state.tiles[usize::from(tile)].lines.bytes(offset, length));
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.read(offset, &mut bytes),
+            other => panic!("there are no bytes at {other:?}"),
+        }
+        bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn poke_bytes(&mut self, address: u64, bytes: &[u8]) {
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                let lines = &mut self.state.tiles[usize::from(tile)].lines;
+                lines.bytes_mut(offset, bytes.len()).copy_from_slice(bytes);
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.write(offset, bytes),
+            other => panic!("there are no bytes at {other:?}"),
+        }
+    }
+
     /// Which of the chip's processes the tile is of.
     fn process_of(&self, tile: u16) -> u8 {
         (tile / self.build.chip.tiles_of_process) as u8

@@ -25,3 +25,6 @@ pub mod space;
 pub mod transfers;
 
 pub use device::{Build, Sarc};
+
+#[cfg(test)]
+mod tests;
