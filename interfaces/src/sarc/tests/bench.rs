@@ -101,6 +101,11 @@ impl Bench {
 
     /// Four tiles of processes of so many, with parameters that differ from the model's sample.
     pub fn with(settings: &[(&str, Value)], tiles_of_process: u16) -> Self {
+        Bench::of(settings, tiles_of_process, false)
+    }
+
+    /// The same of an interface whose full queues return what comes to them, or not.
+    pub fn of(settings: &[(&str, Value)], tiles_of_process: u16, returns_when_full: bool) -> Self {
         let mut section = (MODEL.sample)();
         for (key, value) in settings {
             section[*key] = value.clone();
@@ -114,7 +119,7 @@ impl Bench {
         let around = networks::Surroundings { nodes: 1, seed: 0, packet_bytes: 96 };
         let flow = flow_control::Config::None(flow_control::none::Config {});
         Bench {
-            device: Sarc::new(Build { config, chip }),
+            device: Sarc::new(Build { config, chip, returns_when_full }),
             port: NetworkPort::new(
                 NodeId(0),
                 placement,

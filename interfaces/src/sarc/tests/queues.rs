@@ -145,3 +145,19 @@ fn a_lock_is_a_queue_with_a_token() {
         assert_eq!(next, [tile + 1], "they come in the order in which they have asked");
     }
 }
+
+#[test]
+fn a_full_queue_that_returns_messages_gets_them_when_it_has_room() {
+    let mut bench = Bench::of(&[], 1, true);
+    let queue = queue(&mut bench, 0, SINGLE, 1, 2);
+    bench.store_words(0, queue, &[1]);
+    bench.store(0, queue, 2);
+    bench.store(3, queue, 3);
+    for _ in 0..40 {
+        assert!(bench.happen(), "it is sent again and again");
+    }
+    bench.store(0, queue + 16, 1);
+    bench.rest();
+    assert_eq!((bench.load(0, queue + 8), bench.load(0, queue + 64)), (3, 3));
+    assert_eq!(bench.faults, []);
+}
