@@ -195,7 +195,7 @@ class Result(Loaded):
         >>> chart = narthex.run("roundtrip", 8, 5, nodes=2).plot_ledger(region="round trips")
         >>> chart.save("ledger.html", inline=True)  # or .svg, .png
         """
-        from narthex import plots
+        from narthex.charts import standalone as plots
         from narthex.report import runs
 
         if by not in get_args(LedgerPart):

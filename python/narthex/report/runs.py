@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
 from narthex import jobs, notation
-from narthex.report import charts, networks
+from narthex.charts import drawings, looks
+from narthex.report import networks
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
     LARGEST_NODES,
@@ -138,7 +139,7 @@ def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) 
     return Table(caption, columns(*kept, *nodes, numbers=nodes), cells, is_folded=True)
 
 
-def _stacked(ledger: Ledger, by: str, index: int) -> charts.Spec:
+def _stacked(ledger: Ledger, by: str, index: int) -> looks.Spec:
     """Draw a bar for each processor."""
     times: Counter[tuple[str, str]] = Counter()
     elapsed: Counter[str] = Counter()
@@ -150,7 +151,7 @@ def _stacked(ledger: Ledger, by: str, index: int) -> charts.Spec:
         {"node": node, by: part, "time": time, "share": time / elapsed[node]}
         for (node, part), time in times.items()
     ]
-    return charts.ledger(rows, "node", by)
+    return drawings.ledger(rows, "node", by)
 
 
 def _largest(ledger: Iterable[tuple[int, int, str, str, int]], index: int) -> str:
@@ -177,7 +178,7 @@ def message_sizes(document: Document) -> Chart:
         "Messages by size",
         f"Bars: messages of each size, header included; of {number(total)} messages"
         f" {number(most['messages'])} have {number(most['bytes'])} bytes",
-        charts.sizes([{**entry, "bytes": number(entry["bytes"])} for entry in entries]),
+        drawings.sizes([{**entry, "bytes": number(entry["bytes"])} for entry in entries]),
         table,
     )
 
