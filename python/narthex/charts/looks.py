@@ -151,7 +151,9 @@ def finish(
         chart.configure(background="transparent", font=FONT)
         .configure_axis(**text, **lines, labelFontSize=12, titleFontSize=12, titleFontWeight=500)
         .configure_axisY(labelColor="var(--text)", labelLimit=longest_name)
-        .configure_legend(labelColor="var(--text)", labelFontSize=12, labelLimit=160)
+        .configure_legend(
+            labelColor="var(--text)", titleColor="var(--text)", labelFontSize=12, labelLimit=160
+        )
         .configure_header(labelAnchor="start", labelColor="var(--text)", labelFontSize=13)
         .configure_view(stroke=None)
         .configure_mark(invalid=None)  # nothing is: see completed
