@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from narthex import jobs, notation
+from narthex import groups, jobs, notation
 from narthex.charts import drawings, looks
-from narthex.report import groups, networks
+from narthex.report import networks
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
     LARGEST_NODES,

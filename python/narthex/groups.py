@@ -1,16 +1,19 @@
-"""Many bars and many sizes in a chart that fits on a screen.
+"""Many nodes and many sizes in a chart or table that fits on a screen.
 
-Nodes that spend their time alike are one bar, their mean; sizes are counted
-between powers of two. The tables behind the charts have every number.
+Nodes that spend their time alike are one bar or column, their mean; sizes are
+counted between powers of two.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 Place = tuple[int, int]
 """A node, and a process on it."""
+
+Part = TypeVar("Part")
+"""What time is divided by: an activity, or an activity and an occupation."""
 
 MOST_BARS = 12
 """Bars of nodes in a chart; more nodes than these are grouped."""
@@ -22,50 +25,63 @@ makes few groups."""
 LONGEST_LIST = 28
 """Characters of the nodes that a group's name lists."""
 
+NARROW = 14
+"""Characters of a column's name."""
+
 MOST_SIZES = 24
 """Sizes of messages that have a bar each."""
 
 
 @dataclass
-class Group:
+class Group(Generic[Part]):
     """Processors that spend their time alike."""
 
-    shares: Counter[str]
+    shares: dict[Part, float]
     """Of the first, which stands for all."""
     places: list[Place] = field(default_factory=list)
-    times: Counter[str] = field(default_factory=Counter)
+    times: Counter[Part] = field(default_factory=Counter)
 
     @property
     def name(self) -> str:
-        """What its bar is called."""
+        """What its bar or column is called: node 3, nodes 4-7."""
         nodes = sorted({node for node, _ in self.places})
         if len(self.places) == 1:
             ((node, process),) = self.places
             return f"node {node}.{process}" if process else f"node {node}"
-        return f"{len(nodes)} node{'s' * (len(nodes) > 1)}: {listed(nodes)}"
+        return f"node{'s' * (len(nodes) > 1)} {listed(nodes)}"
 
-    def mean(self, part: str) -> float:
+    @property
+    def short_name(self) -> str:
+        """The same for a column, which is narrow: 16 like node 1."""
+        if len(self.name) <= NARROW:
+            return self.name
+        return f"{len(self.places)} like node {self.places[0][0]}"
+
+    def mean(self, part: Part) -> float:
         """Return the time of a part, the mean of all."""
         return self.times[part] / len(self.places)
 
 
-def alike(times: Mapping[Place, Counter[str]]) -> list[Group]:
-    """Group processors that spend their time alike: each by itself, if they are few."""
-    if len(times) <= MOST_BARS:
+def alike(times: Mapping[Place, Counter[Part]], most: int = MOST_BARS) -> list[Group[Part]]:
+    """Make at most so many groups of processors that spend their time alike.
+
+    Each is by itself, if they are few.
+    """
+    if len(times) <= most:
         return _groups(times, -1.0)
-    groups: list[Group] = []
+    groups: list[Group[Part]] = []
     for tolerance in TOLERANCES:
         groups = _groups(times, tolerance)
-        if len(groups) <= MOST_BARS:
+        if len(groups) <= most:
             break
     return groups
 
 
-def _groups(times: Mapping[Place, Counter[str]], tolerance: float) -> list[Group]:
-    groups: list[Group] = []
+def _groups(times: Mapping[Place, Counter[Part]], tolerance: float) -> list[Group[Part]]:
+    groups: list[Group[Part]] = []
     for place, spent in times.items():
         whole = max(spent.total(), 1)
-        shares = Counter({part: time / whole for part, time in spent.items()})
+        shares = {part: time / whole for part, time in spent.items()}
         near = (group for group in groups if _distance(group.shares, shares) <= tolerance)
         group = next(near, None)
         if group is None:
@@ -76,8 +92,8 @@ def _groups(times: Mapping[Place, Counter[str]], tolerance: float) -> list[Group
     return groups
 
 
-def _distance(one: Counter[str], other: Counter[str]) -> float:
-    return max((abs(one[part] - other[part]) for part in {*one, *other}), default=0.0)
+def _distance(one: dict[Part, float], other: dict[Part, float]) -> float:
+    return max((abs(one.get(part, 0) - other.get(part, 0)) for part in {*one, *other}), default=0.0)
 
 
 def listed(numbers: Sequence[int]) -> str:
