@@ -500,7 +500,7 @@ impl DeviceDescription for Sarc {
     }
 
     fn packet_name(&self, content: u32) -> &'static str {
-        self.state.under_way.get(content).body.kind().name()
+        self.state.under_way.get(content).body.kind().as_str()
     }
 
     fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
