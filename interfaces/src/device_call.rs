@@ -104,7 +104,7 @@ pub trait OperatingSystem {
     /// # Errors
     /// [`CallError::NoMemory`] if the cache would lose a set's last line.
     fn lock_lines(&mut self, _processor: usize, _lines: &[(usize, usize)]) -> Result<(), CallError> {
-        Ok(())
+        Err(CallError::NoMemory)
     }
 
     /// Gives such lines back, empty.

@@ -18,7 +18,7 @@ use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
     AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats,
 };
-use narthex_memory::{AgentId, Kind};
+use narthex_memory::{AgentId, Kind, protocols};
 
 use crate::config::{
     DIRECTORY, InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart,
@@ -272,7 +272,7 @@ impl Shape {
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
                 self.check_refusals(on, &seats)?;
-                self.check_directory(on, devices)?;
+                self.check_directory(on, &seats, devices)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -497,8 +497,13 @@ impl Shape {
 
     /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
     /// that have some, or blocks of their own, learn more than that on a bus, and need it.
-    fn check_directory(&self, on: InterconnectId, devices: &[&dyn Device]) -> Result<(), String> {
-        let InterconnectShape { name, kind: InterconnectKind::Directory(..) } =
+    fn check_directory(
+        &self,
+        on: InterconnectId,
+        seats: &[PlacedSeat],
+        devices: &[&dyn Device],
+    ) -> Result<(), String> {
+        let InterconnectShape { name, kind: InterconnectKind::Directory(_, table) } =
             &self.interconnects[usize::from(on.0)]
         else {
             return Ok(());
@@ -510,7 +515,18 @@ impl Shape {
                 return Err(format!("{device} {}", needs_a_bus(name)));
             }
         }
-        Ok(())
+        let protocol = table.stable;
+        let coherent = seats.iter().find(|placed| placed.on == on && placed.seat.is_coherent);
+        match coherent.filter(|_| !protocol.is_coherent()) {
+            None => Ok(()),
+            Some(placed) => Err(format!(
+                "{} takes part in coherence, which data_cache.protocol = {:?} does not keep; expected one of {}, or \
+                 an interface that is reached by uncached accesses",
+                placed.seat.name,
+                protocol.name,
+                protocols::coherent().join(", ")
+            )),
+        }
     }
 
     /// Parts of a device are in tiles on a directory alone, and agents have numbers.

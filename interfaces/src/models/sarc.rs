@@ -14,6 +14,11 @@
 //! waits (Section 3.2). Loads and stores to another tile's scratchpad are remote accesses; RDMA
 //! copies go from scratchpad to scratchpad, or to and from non-cacheable DRAM.
 //!
+//! | name | a message for a full single-reader queue |
+//! | --- | --- |
+//! | `SARC` | is an error: senders know how much room there is |
+//! | `SARC+Nack` | comes back and is sent again (named in Section 2.1 and never implemented: an extension) |
+//!
 //! Sizes and cycles that the paper does not state are parameters, of which the machine's file says
 //! why they are what they are. The device itself is in [`crate::sarc`].
 
@@ -34,15 +39,20 @@ const IN_THE_SECOND_LEVEL: &str =
     "its lines are those of the tiles' second-level caches (Section 3), not of a device behind a bus";
 
 const NAME: &str = "SARC";
+/// The same, whose full queues return what comes to them.
+const RETURNING: &str = "SARC+Nack";
 
 fn read(text: &str) -> Reading {
-    Reading::exactly(text, NAME)
+    match Reading::exactly(text, RETURNING) {
+        Reading::Foreign => Reading::exactly(text, NAME),
+        reading => reading,
+    }
 }
 
-fn build(_name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
+fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
     let config: Config = typed(section)?;
     config.check(&node.chip, node.block_bytes)?;
-    Ok(Box::new(Sarc::new(Build { config, chip: node.chip })))
+    Ok(Box::new(Sarc::new(Build { config, chip: node.chip, returns_when_full: name.form == RETURNING })))
 }
 
 /// SARC's cache-integrated network interface.
@@ -50,7 +60,7 @@ pub static MODEL: Model = Model {
     section: "sarc",
     family: "SARC",
     summary: "SARC: scratchpad, command buffers, counters and queues in lines of the tiles' second-level caches",
-    examples: &[NAME],
+    examples: &[NAME, RETURNING],
     read,
     programming: &Programming {
         driver: Driver::apart("sarc", "SARC's single-reader queues and RDMA."),

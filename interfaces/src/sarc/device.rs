@@ -4,6 +4,7 @@
 //! its own tile. What is in the tile is done there; for all else the tile's interface sends
 //! packets, and a load waits for its answer.
 
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
@@ -37,6 +38,9 @@ pub struct Build {
     pub config: Config,
     /// The tiles.
     pub chip: Chip,
+    /// A queue without room returns what comes to it, and its sender tries again: an extension
+    /// that the paper names (Section 2.1) and does not have.
+    pub returns_when_full: bool,
 }
 
 narthex_kernel::statistics! {
@@ -50,6 +54,7 @@ narthex_kernel::statistics! {
         waited: Counter, "sarc_jobs_waited", "jobs", "commands and accesses that found the job list full";
         packets: Tally<PacketKind>, "sarc_packets", "packets", "packets that left, by kind";
         bytes: Counter, "sarc_packet_bytes", "bytes", "bytes in them behind the network's header";
+        off_chip: Counter, "sarc_off_chip_packets", "packets", "packets that left for other chips";
         notifications: Counter, "sarc_notifications", "words", "words that counters sent when they came to zero";
         locks: Counter, "sarc_lock_accesses", "accesses", "accesses to the lock box";
         calls: Counter, "sarc_calls", "calls", "calls of the kernel agent";
@@ -100,6 +105,8 @@ pub(super) struct State {
     pub tiles: Vec<Tile>,
     pub controllers: Vec<Engine>,
     pub under_way: UnderWay,
+    /// Packets to other chips for which the network has no room.
+    pub leaving: VecDeque<Message>,
     /// Locks that are taken.
     pub locks: Vec<bool>,
     pub lock_box_busy_until: Time,
@@ -125,7 +132,7 @@ pub struct Sarc {
 impl Sarc {
     /// A device to which nothing has happened.
     pub fn new(build: Build) -> Self {
-        let Build { config, chip } = &build;
+        let Build { config, chip, .. } = &build;
         let (l2_bytes, _) = chip.second_level.expect("checked with the parameters");
         let tile = Tile { lines: Lines::new(l2_bytes), engine: Engine::default(), stores_under_way: 0 };
         let space = Space {
@@ -138,6 +145,7 @@ impl Sarc {
             tiles: vec![tile; chip.tiles.into()],
             controllers: vec![Engine::default(); chip.controllers.into()],
             under_way: UnderWay::default(),
+            leaving: VecDeque::new(),
             locks: vec![false; config.locks as usize],
             lock_box_busy_until: Time::ZERO,
             agent: Agent::default(),
@@ -160,6 +168,32 @@ impl Sarc {
             End::Tile(tile) => &mut self.state.tiles[usize::from(tile)].engine,
             End::Controller(own) => &mut self.state.controllers[usize::from(own)],
             End::Gateway => unreachable!("the way off the chip has no engine"),
+        }
+    }
+
+    /// Bytes at an address of the chip.
+    #[cfg(test)]
+    pub(super) fn peek_bytes(&self, address: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                bytes.copy_from_slice(self.state.tiles[usize::from(tile)].lines.bytes(offset, length));
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.read(offset, &mut bytes),
+            other => panic!("there are no bytes at {other:?}"),
+        }
+        bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn poke_bytes(&mut self, address: u64, bytes: &[u8]) {
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                let lines = &mut self.state.tiles[usize::from(tile)].lines;
+                lines.bytes_mut(offset, bytes.len()).copy_from_slice(bytes);
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.write(offset, bytes),
+            other => panic!("there are no bytes at {other:?}"),
         }
     }
 
@@ -313,7 +347,7 @@ impl Sarc {
         offset: u64,
         is_load: bool,
     ) -> Result<u64, Problem> {
-        let Build { config, chip } = &self.build;
+        let Build { config, chip, .. } = &self.build;
         let own = &self.state.tiles[usize::from(tile)];
         if !is_load {
             return Err(format!("the register at {offset:#x} can only be loaded"));
@@ -375,6 +409,11 @@ impl Device for Sarc {
         }
     }
 
+    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+        self.enter_chip(context);
+        self.let_leave(context);
+    }
+
     fn packet(&mut self, to: End, context: &mut Context<'_>, content: u32) {
         self.receive(context, to, content);
     }
@@ -421,7 +460,7 @@ impl DeviceDescription for Sarc {
     }
 
     fn layouts(&self, _process: u8) -> Vec<description::Layout> {
-        let Build { config, chip } = &self.build;
+        let Build { config, chip, .. } = &self.build;
         let of_chip = |own: u32| {
             let start = WINDOW + u64::from(own) * CHIP_BYTES;
             start..start + u64::from(chip.tiles) * super::registers::WINDOW_BYTES

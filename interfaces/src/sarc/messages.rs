@@ -113,6 +113,8 @@ narthex_kernel::categories! {
         Answer = "answer",
         /// So many bytes have been written.
         Acknowledgement = "acknowledgement",
+        /// Bytes for which a queue had no room.
+        Returned = "returned",
     }
 }
 
@@ -153,6 +155,19 @@ pub enum Body {
         /// How many.
         bytes: u64,
     },
+    /// A store of the origin's processor has been written on another chip.
+    Stored,
+    /// A full queue returns what was to be written, which its origin sends again.
+    Returned {
+        /// Where it was to go.
+        to: u64,
+        /// Where it is acknowledged; 0: nowhere.
+        acknowledge: u64,
+        /// The bytes.
+        bytes: Payload,
+        /// Why they are written.
+        cause: Cause,
+    },
 }
 
 /// A packet.
@@ -164,6 +179,12 @@ pub struct Message {
     pub body: Body,
 }
 
+impl Message {
+    /// What says nothing.
+    pub const NONE: Message =
+        Message { origin: Origin { process: Rank(0), chip: 0, tile: 0 }, body: Body::Stored };
+}
+
 impl Body {
     /// What it is.
     pub fn kind(&self) -> PacketKind {
@@ -171,7 +192,8 @@ impl Body {
             Body::Read { .. } => PacketKind::Read,
             Body::Write { .. } => PacketKind::Write,
             Body::Answer { .. } => PacketKind::Answer,
-            Body::Acknowledgement { .. } => PacketKind::Acknowledgement,
+            Body::Acknowledgement { .. } | Body::Stored => PacketKind::Acknowledgement,
+            Body::Returned { .. } => PacketKind::Returned,
         }
     }
 
@@ -180,19 +202,19 @@ impl Body {
         match self {
             Body::Read { .. } => lane::READ,
             Body::Write { .. } | Body::Answer { .. } => lane::WRITE,
-            Body::Acknowledgement { .. } => lane::ACKNOWLEDGEMENT,
+            Body::Acknowledgement { .. } | Body::Stored | Body::Returned { .. } => lane::ACKNOWLEDGEMENT,
         }
     }
 
     /// Bytes behind the network's header, which has an address.
     pub fn data_bytes(&self) -> u16 {
         match self {
-            Body::Write { acknowledge, bytes, .. } => {
+            Body::Write { acknowledge, bytes, .. } | Body::Returned { acknowledge, bytes, .. } => {
                 bytes.as_slice().len() as u16 + if *acknowledge == 0 { 0 } else { 8 }
             }
             // The reader's address, and that of its acknowledgement.
             Body::Read { .. } => 16,
-            Body::Answer { .. } | Body::Acknowledgement { .. } => 8,
+            Body::Answer { .. } | Body::Acknowledgement { .. } | Body::Stored => 8,
         }
     }
 }

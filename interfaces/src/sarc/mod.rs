@@ -10,6 +10,7 @@
 //! | [`messages`] | what packets say |
 //! | [`jobs`] | the job list of a tile, and its engine |
 //! | [`transfers`] | launched commands, packets that leave and come |
+//! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
 //! | [`device`] | its seats, and which part serves what |
 
@@ -17,6 +18,7 @@ pub mod agent;
 pub mod config;
 pub mod device;
 pub mod events;
+pub mod gateway;
 pub mod jobs;
 pub mod lines;
 pub mod messages;
@@ -25,3 +27,6 @@ pub mod space;
 pub mod transfers;
 
 pub use device::{Build, Sarc};
+
+#[cfg(test)]
+mod tests;

@@ -19,13 +19,23 @@ use super::device::Sarc;
 use super::events::{Effect, Found, Item, Problem, Reader};
 use super::jobs::{Copying, Job, Waiting};
 use super::messages::{Body, Cause, Message, Origin, Payload};
-use super::registers::{LINE_BYTES, command, operation};
+use super::registers::{LINE_BYTES, Role, command, operation};
 use super::space::{Spot, address_of};
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::{End, Packet};
 
 /// Bytes of DRAM that are one controller's before the next one's follow.
 pub const INTERLEAVE: u64 = 4096;
+
+/// The address to which a packet goes.
+pub(super) fn destination(message: &Message) -> u64 {
+    match message.body {
+        Body::Write { to, .. } | Body::Acknowledgement { to, .. } => to,
+        Body::Read { from, .. } => from,
+        Body::Answer { to: (chip, tile), .. } => address_of(chip, tile, 0),
+        Body::Stored | Body::Returned { .. } => address_of(message.origin.chip, message.origin.tile, 0),
+    }
+}
 
 impl Sarc {
     /// The engine at which an address is.
@@ -35,6 +45,9 @@ impl Sarc {
             Spot::Dram(chip, offset) if chip == self.chip => {
                 let controllers = u64::from(self.build.chip.controllers);
                 Some(End::Controller((offset / INTERLEAVE % controllers) as u16))
+            }
+            Spot::Line(chip, ..) | Spot::Dram(chip, _) if u32::from(chip) < self.build.config.chips => {
+                Some(End::Gateway)
             }
             _ => None,
         }
@@ -46,6 +59,11 @@ impl Sarc {
     /// With the first line that is wrong.
     pub(super) fn check_range(&self, process: Rank, from: u64, bytes: u64) -> Result<(), Problem> {
         let nothing = |address: u64| Err(format!("nothing is at {address:#x}"));
+        let ends = [from, from + bytes - 1].map(|address| self.end_of(address));
+        if ends == [Some(End::Gateway); 2] {
+            // The other chip knows whose it is.
+            return Ok(());
+        }
         match (self.space.at(from), self.space.at(from + bytes - 1)) {
             (Some(Spot::Line(chip, tile, first)), Some(Spot::Line(there, last_tile, last)))
                 if (chip, tile) == (there, last_tile) && chip == self.chip =>
@@ -343,35 +361,54 @@ impl Sarc {
             End::Controller(_) => (config.dram_line_time, config.dram_access_time),
             _ => (config.cycles(cycles), config.cycles(config.out_cycles)),
         };
-        let address = match message.body {
-            Body::Write { to, .. } | Body::Acknowledgement { to, .. } => to,
-            Body::Read { from, .. } => from,
-            Body::Answer { to: (chip, tile), .. } => address_of(chip, tile, 0),
-        };
+        let address = destination(&message);
         let Some(to) = self.end_of(address) else {
             let problem = format!("a packet to {address:#x}, where nothing is");
             return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
-        };
-        let settles_after = match to {
-            End::Tile(_) => config.cycles(config.in_cycles),
-            _ => Duration::ZERO,
         };
         let now = context.now;
         self.engine(from).busy_until = now + occupied;
         self.statistics.packets.increment(message.body.kind());
         self.statistics.bytes.add(data_bytes.into());
+        self.carry(context, (from, to), out, message);
+    }
+
+    /// A packet crosses the network on chip.
+    pub(super) fn carry(
+        &mut self,
+        context: &mut Context<'_>,
+        (from, to): (End, End),
+        after: Duration,
+        message: Message,
+    ) {
+        let config = &self.build.config;
+        let settles_after = match to {
+            End::Tile(_) => config.cycles(config.in_cycles),
+            _ => Duration::ZERO,
+        };
+        let (lane, data_bytes) = (message.body.lane(), message.body.data_bytes());
         let content = self.state.under_way.keep(message);
-        let packet = Packet { from, to, lane: message.body.lane(), data_bytes, content, settles_after };
-        context.on_chip.packets.push((out, packet));
+        let packet = Packet { from, to, lane, data_bytes, content, settles_after };
+        context.on_chip.packets.push((after, packet));
     }
 
     /// A packet has come to its place.
     pub(super) fn receive(&mut self, context: &mut Context<'_>, at: End, content: u32) {
-        let Message { origin, body } = self.state.under_way.take(content);
+        let message = self.state.under_way.take(content);
+        if at == End::Gateway {
+            return self.leave_chip(context, message);
+        }
+        let Message { origin, body } = message;
         let done = match body {
             Body::Write { to, acknowledge, bytes, cause } => {
-                if cause == Cause::Store {
-                    self.state.tiles[usize::from(origin.tile)].stores_under_way -= 1;
+                if self.build.returns_when_full && self.is_full_at(to) {
+                    let body = Body::Returned { to, acknowledge, bytes, cause };
+                    return self.answer(context, at, Message { origin, body });
+                }
+                match cause {
+                    Cause::Store if origin.chip == self.chip => self.store_is_there(origin.tile),
+                    Cause::Store => self.answer(context, at, Message { origin, body: Body::Stored }),
+                    Cause::Transfer | Cause::Reply => {}
                 }
                 self.write_at(context, at, (origin, cause), to, bytes.as_slice()).map(|()| {
                     if acknowledge != 0 {
@@ -385,14 +422,50 @@ impl Sarc {
                 self.write_at(context, at, (origin, Cause::Transfer), to, &bytes.to_le_bytes())
             }
             Body::Read { from, bytes, to } => self.read_at(context, at, origin, (from, bytes), to),
+            Body::Stored => {
+                self.store_is_there(origin.tile);
+                Ok(())
+            }
+            Body::Returned { to, acknowledge, bytes, cause } => {
+                let body = Body::Write { to, acknowledge, bytes, cause };
+                self.engine(at).push(Job::Send(Message { origin, body }));
+                self.step(context, at);
+                Ok(())
+            }
             Body::Answer { to: (_, tile), value } => {
                 context.on_chip.answers.push((tile, value, Duration::ZERO));
                 Ok(())
             }
         };
         if let Err(problem) = done {
-            context.on_chip.faults.push((origin.tile, RegisterFault(problem)));
+            self.blame(context, at, origin, problem);
         }
+    }
+
+    /// What a packet does wrong ends the run of the processor that began it; of one on another
+    /// chip that of the tile to which it has come.
+    fn blame(&mut self, context: &mut Context<'_>, at: End, origin: Origin, problem: Problem) {
+        let (tile, problem) = match at {
+            _ if origin.chip == self.chip => (origin.tile, problem),
+            End::Tile(tile) => {
+                (tile, format!("a packet of tile {} of chip {}: {problem}", origin.tile, origin.chip))
+            }
+            _ => (0, format!("a packet of tile {} of chip {}: {problem}", origin.tile, origin.chip)),
+        };
+        context.on_chip.faults.push((tile, RegisterFault(problem)));
+    }
+
+    fn store_is_there(&mut self, tile: u16) {
+        self.state.tiles[usize::from(tile)].stores_under_way -= 1;
+    }
+
+    /// Whether an address is where items of a queue with a single reader are written that has no
+    /// room.
+    fn is_full_at(&self, to: u64) -> bool {
+        let Some(Spot::Line(_, tile, offset)) = self.space.at(to) else { return false };
+        let (lines, line) = (&self.state.tiles[usize::from(tile)].lines, (offset / LINE_BYTES) as usize);
+        let is_enqueued = offset.is_multiple_of(LINE_BYTES);
+        is_enqueued && lines.state(line).role == Role::SingleReaderQueue && lines.is_full(line)
     }
 
     /// Bytes come to their place.
@@ -478,6 +551,6 @@ impl Sarc {
 
     fn is_scratchpad(&self, tile: u16, offset: u64) -> bool {
         let line = (offset / LINE_BYTES) as usize;
-        self.state.tiles[usize::from(tile)].lines.state(line).role == super::registers::Role::Scratchpad
+        self.state.tiles[usize::from(tile)].lines.state(line).role == Role::Scratchpad
     }
 }

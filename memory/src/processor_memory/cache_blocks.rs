@@ -12,6 +12,9 @@
 //! only this cache has to write it back. A block that it has alone takes no more than
 //! the write-back, and one that is clean nothing.
 //!
+//! Caches that nothing keeps coherent (the protocol `Incoherent`) are a set of one each: there
+//! an operation is on the processor's own caches alone.
+//!
 //! Losing bytes is for those who own the machine: the `cbo.inval` of a program is a
 //! `cbo.flush`, as Linux sets it up (`envcfg.CBIE`); that of firmware is what it says.
 //! Pages that no cache holds (registers, block buffers, a local memory) have nothing to be
@@ -38,6 +41,11 @@ impl ProcessorMemory {
     /// The same for firmware, whose `cbo.inval` loses what is newer than memory.
     pub fn with_invalidation(self) -> Self {
         ProcessorMemory { loses_bytes: true, ..self }
+    }
+
+    /// Whether its caches and those of others are kept coherent.
+    pub fn is_coherent(&self) -> bool {
+        self.data.protocol().is_coherent()
     }
 
     /// The transaction of a pending operation; none if it needs another one by now.
@@ -90,6 +98,8 @@ impl ProcessorPort<'_> {
             return Outcome::Done(());
         }
         match (operation, self.own.block_state(address)) {
+            // There are no other caches that could have it.
+            (_, State::Invalid) if !self.own.is_coherent() => Outcome::Done(()),
             (CacheBlockOperation::Clean, State::Exclusive) => Outcome::Done(()),
             (CacheBlockOperation::Flush, State::Exclusive)
             | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {

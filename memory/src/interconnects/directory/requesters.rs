@@ -17,7 +17,7 @@ impl Directory {
         mut transaction: Transaction,
     ) {
         let agent = transaction.agent;
-        if transaction.kind == Kind::WriteBack {
+        if transaction.kind == Kind::WriteBack && Self::of(composition, on).table.tracks_copies() {
             // What goes home is not kept: the home would not know of the copy.
             let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
             composition.snoop(now, agent, &goes);
@@ -154,7 +154,7 @@ impl Directory {
             own.state.statistics.hops.increment(Hops::of(hops));
             response.data = asked.data.map(|slot| own.state.blocks.take(slot));
             response.shared = asked.shared;
-            if kind != Kind::WriteBack {
+            if kind != Kind::WriteBack && own.table.tracks_copies() {
                 let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
                 let done = Message { block, requester: agent, body: Body::Done };
                 Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
@@ -162,8 +162,9 @@ impl Directory {
         }
         let own = Self::of(composition, on);
         let hold_time = own.limits.hold_time;
+        let is_held = hold_time > Duration::ZERO && own.table.tracks_copies();
         let requester = own.requester(agent);
-        if hold_time > Duration::ZERO && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
+        if is_held && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
             requester.held.push((block, now + hold_time));
         }
         let waited = std::mem::take(&mut requester.waits);
