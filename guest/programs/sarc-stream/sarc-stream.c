@@ -6,14 +6,14 @@
  * WORKERS behind them compute) or off-chip (in uncached memory; the first WORKERS tiles compute).
  * METHOD is dma or stores. A buffer of BYTES holds as much of b as of c; the part of a takes the
  * place of b's. By default on chip, dma, three workers and a holder, three buffers of 1024 bytes,
- * four passes. See README.md. */
+ * eight passes. See README.md. */
 #include "../pattern.h"
 #include "../sarc_work.h"
 
 enum { ON_CHIP, OFF_CHIP, PLACES };
 enum { DMA, STORES, METHODS };
 enum { MOST_BUFFERS = 16, MOST_WORKERS = 127, FACTOR = 3 };
-enum { STRIPE_WORDS = 512, DRAM_STRIPE_WORDS = 4096 };
+enum { STRIPE_WORDS = 256, DRAM_STRIPE_WORDS = 4096 };
 
 static const char *const PLACE_NAMES[PLACES] = {"on-chip", "off-chip"};
 static const char *const METHOD_NAMES[METHODS] = {"dma", "stores"};
@@ -244,7 +244,7 @@ int main(int arguments, char **values) {
     holders = (unsigned)argument(arguments, values, 4, "holders", 0, 2, 1);
     buffers = (unsigned)argument(arguments, values, 5, "buffers", 1, MOST_BUFFERS, 3);
     long bytes = argument(arguments, values, 6, "bytes", 64, 8192, 1024);
-    passes = (unsigned)argument(arguments, values, 7, "passes", 1, 1000, 4);
+    passes = (unsigned)argument(arguments, values, 7, "passes", 1, 1000, 8);
     narthex_check((bytes & (bytes - 1)) == 0, "a buffer has %ld bytes; allowed are powers of two",
                   bytes);
     narthex_check(holders > 0 || place == OFF_CHIP, "on the chip a tile has to hold the arrays");
