@@ -10,8 +10,11 @@ extern "C" {
 #endif
 
 #ifdef __riscv
+/* An instruction, since the compiler loads a half of a volatile word if no more of it is used. */
 static inline uint64_t sarc_load(const volatile uint64_t *word) {
-    return *word;
+    uint64_t value;
+    __asm__ volatile("ld %0, %1" : "=r"(value) : "m"(*word));
+    return value;
 }
 
 static inline void sarc_store(volatile uint64_t *word, uint64_t value) {
@@ -21,7 +24,7 @@ static inline void sarc_store(volatile uint64_t *word, uint64_t value) {
 /* Returns after all earlier stores of this tile have been done where they go. */
 static inline void sarc_fence(void) {
     __asm__ volatile("fence" ::: "memory");
-    while (*(volatile uint64_t *)(SARC_REGISTERS + SARC_REGISTER_STORES) != 0)
+    while (sarc_load((const uint64_t *)(SARC_REGISTERS + SARC_REGISTER_STORES)) != 0)
         ;
 }
 #else
