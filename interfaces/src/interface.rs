@@ -101,6 +101,27 @@ pub struct Surroundings<'a> {
     pub local_memory: Option<&'a Range<u64>>,
     /// Where the registers of a DMA engine are there, if there is one.
     pub dma_engine: Option<u64>,
+    /// What the program's processors are, for a device with a part in each of their tiles.
+    pub chip: Chip,
+}
+
+/// The processors of the program, as a device sees them that has a part in each tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chip {
+    /// How many there are.
+    pub tiles: u16,
+    /// How many of them a process has.
+    pub tiles_of_process: u16,
+    /// Bytes and ways of their second level, if they have one.
+    pub second_level: Option<(u64, u32)>,
+    /// Controllers of their memory on the network on chip.
+    pub controllers: u16,
+}
+
+impl Chip {
+    /// One tile and one controller, to try parameters out.
+    pub const ALONE: Chip =
+        Chip { tiles: 1, tiles_of_process: 1, second_level: Some((1 << 16, 4)), controllers: 1 };
 }
 
 /// Builds the interface `name` for a node: a pair of halves for each process, or a whole
@@ -366,6 +387,7 @@ pub(crate) mod tests {
             packet_bytes: 256,
             local_memory: None,
             dma_engine: None,
+            chip: Chip::ALONE,
         };
         Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
     }

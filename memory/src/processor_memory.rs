@@ -22,6 +22,7 @@ pub mod block_buffers;
 mod cache_blocks;
 mod functional;
 mod local;
+mod locking;
 pub mod misses;
 mod port;
 pub mod second_level;
@@ -310,6 +311,7 @@ impl ProcessorMemory {
         }
         if let Some(second) = &self.second {
             second.cache.hash_blocks(hasher);
+            second.to_lock.hash(hasher);
         }
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
@@ -371,6 +373,7 @@ impl ProcessorMemory {
         matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
             || self.has_loads_under_way()
             || self.store_buffer.front().is_some_and(|posted| posted.flushed().is_some())
+            || self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {
@@ -389,6 +392,7 @@ impl ProcessorMemory {
             && self.finished.is_none()
             && self.store_buffer.is_empty()
             && !self.has_loads_under_way()
+            && !self.is_locking()
     }
 
     /// Why the processor waits, if it does.

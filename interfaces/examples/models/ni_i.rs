@@ -272,7 +272,7 @@ pub static MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use crate::Attachment;
-    use crate::interface::{Interface, Surroundings};
+    use crate::interface::{Chip, Interface, Surroundings};
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
@@ -289,6 +289,7 @@ mod tests {
             packet_bytes: 256,
             local_memory: None,
             dma_engine: None,
+            chip: Chip::ALONE,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

@@ -130,6 +130,7 @@ fn try_out(
                 packet_bytes,
                 local_memory: None,
                 dma_engine: None,
+                chip: interface::Chip::ALONE,
             };
             return refused(key, build(name.send, config, &node).err());
         }

@@ -14,6 +14,9 @@
 //! processor does not wait for the write-back of a flush: it is posted, and whoever asks
 //! for the block before it has left gets it as from any cache.
 //!
+//! Caches that nothing keeps coherent (the protocol `Incoherent`) are a set of one each: there
+//! an operation is on the processor's own caches alone.
+//!
 //! Losing bytes is for those who own the machine: the `cbo.inval` of a program is a
 //! `cbo.flush`, as Linux sets it up (`envcfg.CBIE`); that of firmware is what it says.
 //! Pages that no cache holds (registers, block buffers, a local memory) have nothing to be
@@ -46,6 +49,11 @@ impl ProcessorMemory {
     /// Whether a dirty block that is flushed waits in the store buffer.
     fn can_post_flush(&self) -> bool {
         self.posts_flushes && self.store_buffer.len() < self.posted_limit
+    }
+
+    /// Whether its caches and those of others are kept coherent.
+    pub fn is_coherent(&self) -> bool {
+        self.data.protocol().is_coherent()
     }
 
     /// The transaction of a pending operation; none if it needs another one by now.
@@ -98,6 +106,8 @@ impl ProcessorPort<'_> {
             return Outcome::Done(());
         }
         match (operation, self.own.block_state(address)) {
+            // There are no other caches that could have it.
+            (_, State::Invalid) if !self.own.is_coherent() => Outcome::Done(()),
             (CacheBlockOperation::Clean, State::Exclusive) => Outcome::Done(()),
             (CacheBlockOperation::Flush, State::Exclusive)
             | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {

@@ -26,9 +26,11 @@ impl ProcessorMemory {
                 self.serve_pending();
             }
         }
+        let write_back = if blocks_go && self.is_locking() { self.lock_next() } else { None };
         // Loads under way are older than what the processor waits for.
         let load = self.misses.as_ref().and_then(|misses| misses.oldest()).filter(|_| blocks_go);
         let mut transaction = match self.pending {
+            _ if write_back.is_some() => write_back,
             _ if load.is_some() => self.issue_load(load?),
             Some(Pending::Data { address, access, .. }) if blocks_go => self.issue_block(address, access),
             Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address),
@@ -285,7 +287,7 @@ impl ProcessorMemory {
 
     /// A reservation ends with its block.
     #[inline(always)]
-    fn keep_reservation(&mut self) {
+    pub(super) fn keep_reservation(&mut self) {
         if let Some(reserved) = self.reservation
             && !self.data.holds(reserved)
             && self.second.as_ref().is_none_or(|second| !second.cache.holds(reserved))
@@ -421,7 +423,7 @@ impl ProcessorMemory {
 
     /// The write-back of a block that has left to make room.
     #[inline(always)]
-    fn write_back(&mut self, block: u64, data: BlockData) -> Transaction {
+    pub(super) fn write_back(&mut self, block: u64, data: BlockData) -> Transaction {
         self.issued_block = Some(Issued::WriteBack);
         Transaction::carrying(self.agent, Kind::WriteBack, block, data)
     }

@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::Context;
 use crate::models::voyager::MODEL;
+use crate::on_chip::Effects;
 use crate::voyager::config::Config;
 use crate::voyager::device::{HOST, SERVICE};
 use crate::voyager::layout::Layout;
@@ -164,7 +165,14 @@ impl Bench {
         let (now, mut faults) = (self.now, Vec::new());
         let Node { device, port, timers, memory } = &mut self.nodes[node];
         let network = port.of_process(process);
-        let mut context = Context { now, network, local_memory: None, timers, faults: &mut faults };
+        let mut context = Context {
+            now,
+            network,
+            local_memory: None,
+            timers,
+            faults: &mut faults,
+            on_chip: &mut Effects::default(),
+        };
         let result = call(device, &mut context, memory);
         let frames = &mut self.frames;
         port.departures(
