@@ -294,6 +294,10 @@
 /* voyager_kind: queues of both in turn. */
 #define VOYAGER_KIND_HYBRID UINT64_C(0x3)
 
+/* Added to VOYAGER_KIND_RESIDENT of a transmit queue: its messages have the network's high
+ * priority. */
+#define VOYAGER_KIND_URGENT UINT64_C(0x100)
+
 /* Bytes of a queue's slot. */
 #define VOYAGER_SLOT_BYTES UINT64_C(0x60)
 

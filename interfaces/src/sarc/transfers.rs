@@ -300,7 +300,7 @@ impl Sarc {
                 }
                 return;
             }
-            let Some(job) = engine.next() else { return };
+            let Some(job) = engine.take_next() else { return };
             let message = match job {
                 Job::Send(message) => message,
                 Job::Copy(copying) => self.next_packet(at, copying),
