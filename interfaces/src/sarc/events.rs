@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{LineState, Lines};
 use super::registers::{LINE_BYTES, LINE_WORDS, Role, SPACE, command, counter, operation, queue};
+use super::rules::Rule;
 
 /// Tag of a command buffer: complete, and waiting for the job list.
 pub const QUEUED: u64 = 1 << 8;
@@ -271,7 +272,8 @@ impl Lines {
             return Err("a line goes back to the cache by the system (FREE)".into());
         }
         let before = *self.state(line);
-        *self.state_mut(line) = LineState { role, tag: 0, ..before };
+        let tag = if self.lacks(Rule::ClearingTheTag) { before.tag } else { 0 };
+        *self.state_mut(line) = LineState { role, tag, ..before };
         let checked = match role {
             Role::Counter => {
                 (0..4).try_for_each(|own| check_notified(self.word(line, counter::NOTIFICATIONS + own)))
@@ -301,7 +303,8 @@ impl Lines {
 
     /// The command in a buffer has gone to the job list, or waits for it.
     pub fn command_taken(&mut self, line: usize, waits: bool) {
-        self.state_mut(line).tag = if waits { QUEUED } else { 0 };
+        let is_pending = waits && !self.lacks(Rule::PendingWhileQueued);
+        self.state_mut(line).tag = if is_pending { QUEUED } else { 0 };
     }
 
     fn store_command(
@@ -327,7 +330,8 @@ impl Lines {
         let first = self.word(line, command::OPERATION);
         if tag & 1 != 0 {
             check_command(first)?;
-            if tag & needed(first) == needed(first) {
+            let is_complete = tag & needed(first) == needed(first);
+            if is_complete || self.lacks(Rule::LaunchingWhenComplete) {
                 self.state_mut(line).tag = 0;
                 effects.push(Effect::Launch(line));
             }
@@ -354,9 +358,12 @@ impl Lines {
         if sum != 0 {
             return Ok(());
         }
-        self.state_mut(line).tag = self.word(line, counter::RESET);
+        if !self.lacks(Rule::Resetting) {
+            self.state_mut(line).tag = self.word(line, counter::RESET);
+        }
         let word = self.word(line, counter::WORD);
-        let addresses = (0..4).map(|own| self.word(line, counter::NOTIFICATIONS + own));
+        let told = if self.lacks(Rule::NotifyingAll) { 1 } else { 4 };
+        let addresses = (0..told).map(|own| self.word(line, counter::NOTIFICATIONS + own));
         effects.extend(addresses.filter(|&to| to != 0).map(|to| Effect::Notify(to, word)));
         Ok(())
     }
@@ -434,8 +441,9 @@ impl Lines {
         shape.is_ok_and(|shape| Pointers::of(self.state(line).tag).used(shape) == shape.items)
     }
 
-    fn advance(shape: Shape, pointer: u64) -> u64 {
-        (pointer + 1) & (2 * shape.items - 1)
+    fn advance(&self, shape: Shape, pointer: u64) -> u64 {
+        let rounds = if self.lacks(Rule::CountingTwiceRound) { 1 } else { 2 };
+        (pointer + 1) & (rounds * shape.items - 1)
     }
 
     /// An item comes: to a reader that waits, or behind the others.
@@ -446,9 +454,9 @@ impl Lines {
             return Err(format!("a write of {count} words, and its items have {words}"));
         }
         let used = pointers.used(shape);
-        if pointers.has_requests && used > 0 {
+        if pointers.has_requests && used > 0 && !self.lacks(Rule::Matching) {
             let reader = Reader::unpacked(self.get(line, shape, pointers.head).words[0]);
-            pointers.head = Self::advance(shape, pointers.head);
+            pointers.head = self.advance(shape, pointers.head);
             self.state_mut(line).tag = pointers.tag();
             effects.push(Effect::Deliver(reader, Item { count: shape.words as u8, ..item }));
             return Ok(());
@@ -459,7 +467,7 @@ impl Lines {
         let mut words = [0; LINE_WORDS];
         words[..item.count.into()].copy_from_slice(item.as_slice());
         self.put(line, shape, pointers.tail, &words[..shape.words as usize]);
-        let tail = Self::advance(shape, pointers.tail);
+        let tail = self.advance(shape, pointers.tail);
         self.state_mut(line).tag = Pointers { tail, has_requests: false, ..pointers }.tag();
         Ok(())
     }
@@ -470,7 +478,7 @@ impl Lines {
         let used = pointers.used(shape);
         if !pointers.has_requests && used > 0 {
             let item = self.get(line, shape, pointers.head);
-            pointers.head = Self::advance(shape, pointers.head);
+            pointers.head = self.advance(shape, pointers.head);
             self.state_mut(line).tag = pointers.tag();
             return Ok(Found::Words(item));
         }
@@ -481,7 +489,7 @@ impl Lines {
             return Err("an item is read to whole words".into());
         };
         self.put(line, shape, pointers.tail, &[word]);
-        let tail = Self::advance(shape, pointers.tail);
+        let tail = self.advance(shape, pointers.tail);
         self.state_mut(line).tag = Pointers { tail, has_requests: true, ..pointers }.tag();
         Ok(Found::Later)
     }

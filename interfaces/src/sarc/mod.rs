@@ -12,9 +12,12 @@
 //! | [`transfers`] | launched commands, packets that leave and come |
 //! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
+//! | [`rules`] | what checkers can leave out |
+//! | [`checked`] | what checkers see and do |
 //! | [`device`] | its seats, and which part serves what |
 
 pub mod agent;
+pub mod checked;
 pub mod config;
 pub mod device;
 pub mod events;
@@ -23,6 +26,7 @@ pub mod jobs;
 pub mod lines;
 pub mod messages;
 pub mod registers;
+pub mod rules;
 pub mod space;
 pub mod transfers;
 
