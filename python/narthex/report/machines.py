@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 from narthex import _native
-from narthex.report.parts import Mark, Paragraph, Section, Table, columns
+from narthex.charts import diagram
+from narthex.report.parts import Mark, Paragraph, Picture, Section, Table, columns
 
 SOURCES = ("stated", "assumed")
 LISTED = 4
@@ -28,12 +29,13 @@ class Used:
     name: str
     description: str
     parameters: Parameters
+    picture: Picture
 
 
 def used(user: str, machine: dict[str, Any]) -> Used:
     """Take from a resolved machine what is shown of it."""
     found = dict(parameters(machine))
-    return Used(user, name(machine), _description(machine, found), found)
+    return Used(user, name(machine), _description(machine, found), found, _picture(machine))
 
 
 def _description(machine: dict[str, Any], found: Parameters) -> str:
@@ -51,6 +53,11 @@ def _presets() -> dict[str, str]:
     """Return the presets' names by their descriptions."""
     machines = json.loads(_native.list("machines"))
     return {str(each["summary"]): str(each["name"]) for each in machines}
+
+
+def _picture(machine: dict[str, Any]) -> Picture:
+    """Draw a node."""
+    return Picture(f"A node of {name(machine)}", diagram.svg(machine))
 
 
 def section(machines: list[Used]) -> Section:
@@ -87,6 +94,7 @@ def _whole(machine: Used) -> list[Any]:
     caption = f"Parameters of {machine.name} and their sources"
     return [
         Paragraph(f"{told} {', '.join(counts)}."),
+        machine.picture,
         _table(caption, machine.parameters, is_folded=True),
     ]
 
