@@ -231,8 +231,8 @@ def _box(placed: tuple[Part, int, int]) -> str:
         lines.append(_text(left + PADDING, top + PADDING + 12 + count * LINE, line, is_bold=False))
     return (
         f'<rect class="node-surface node-{part.colour}-stroke" x="{left}" y="{top}"'
-        f' width="{part.width}" height="{part.height}" rx="6" fill="{palette.LIGHT["surface"]}" stroke="{stroke}"'
-        f' stroke-width="2"/>{"".join(lines)}'
+        f' width="{part.width}" height="{part.height}" rx="6" fill="{palette.LIGHT["surface"]}"'
+        f' stroke="{stroke}" stroke-width="2"/>{"".join(lines)}'
     )
 
 
