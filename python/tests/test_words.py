@@ -93,3 +93,9 @@ def test_a_list_of_a_sweeps_runs_refuses_an_interface_that_no_run_can_have(
     )
     assert command("sweep", "s.toml", "--list") == 2
     assert "CNI3x" in capsys.readouterr().err
+
+
+def test_a_header_that_no_run_can_have_is_refused_with_the_machine():
+    with pytest.raises(NarthexError, match=r"messages.header.*16B.*8B or 12B") as found:
+        narthex.parameters("hpca98", set=["messages.header=16B"])
+    assert found.value.exit_code == 2
