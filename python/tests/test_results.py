@@ -80,7 +80,17 @@ def test_the_catalogue_has_every_kind():
     names = {kind: set(narthex.catalogue(kind)["name"]) for kind in
              ("interfaces", "machines", "programs", "experiments")}  # fmt: skip
     assert "CNI32Qm" in names["interfaces"]
-    assert names["machines"] == {"chip", "cluster", "edt", "hpca98", "isca96", "smp", "voyager"}
+    assert names["machines"] == {
+        "chip",
+        "cluster",
+        "edt",
+        "hpca98",
+        "isca96",
+        "sarc-chip",
+        "sarc-prototype",
+        "smp",
+        "voyager",
+    }
     assert "em3d" in names["programs"]
     assert "hpca98/roundtrip" in names["experiments"]
 

@@ -64,9 +64,21 @@ void finish_operations(void) {
         }
 }
 
+/* A program has accessed serviced space, in which nothing is: a load gets all ones. */
+static void answer_with_nothing(uint64_t capture, uint64_t offset) {
+    if (capture >> 56 == VOYAGER_CAPTURED_STORE)
+        return;
+    nic_store(REGISTER_VOYAGER_APPROVE_ADDRESS, offset);
+    nic_store(REGISTER_VOYAGER_APPROVE_VALUE, VOYAGER_NOTHING);
+}
+
 /* A program has stored to a pointer window. */
 static inline void take_pointer(uint64_t capture) {
     uint64_t offset = capture >> 32 & 0xffffff;
+    if (offset & VOYAGER_OFFSET_SERVICED) {
+        answer_with_nothing(capture, offset);
+        return;
+    }
     uint64_t logical = offset >> VOYAGER_OFFSET_QUEUE & 0xff;
     uint64_t word = offset & ((1ul << VOYAGER_OFFSET_QUEUE) - 1);
     if (offset & VOYAGER_OFFSET_RECEIVE)

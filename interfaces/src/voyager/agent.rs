@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::Rank;
+use narthex_fabrics::{Header, Rank};
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,9 @@ use super::commands::{Acknowledge, BlockTransmit, Command, HostAddress, Operatio
 use super::device::Voyager;
 use super::layout::{Direction, ENTRY_BYTES};
 use super::queues::Queue;
-use super::registers::{NOTHING, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request};
+use super::registers::{
+    KIND_URGENT, NOTHING, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
+};
 use super::transmit::ENTRY_VALID;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::Context;
@@ -198,7 +200,12 @@ impl Voyager {
     ) -> Result<(), CallError> {
         let [is_receive, kind, slots, own, buffer, ..] = *words;
         let (direction, logical) = self.named(process, is_receive, own)?;
-        let kind = QueueKind::of(kind).ok_or(CallError::Invalid)?;
+        let is_urgent = kind & KIND_URGENT != 0;
+        let kind = QueueKind::of(kind & !KIND_URGENT).ok_or(CallError::Invalid)?;
+        // The firmware's queue of commands has one order for all that it sends.
+        if is_urgent && (direction, kind) != (Direction::Transmit, QueueKind::Resident) {
+            return Err(CallError::Invalid);
+        }
         if !slots.is_power_of_two() || slots > 1 << 14 {
             return Err(CallError::Invalid);
         }
@@ -216,6 +223,9 @@ impl Voyager {
             Some(_) => return Err(CallError::Busy),
             None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
         };
+        if let Some(physical) = self.state.queues.resident(direction, logical) {
+            self.state.queues.queue_mut(direction, physical).is_urgent = is_urgent;
+        }
         let layout = &self.build.layout;
         words[5] = logical.into();
         words[6] = layout.window(direction, logical);
@@ -271,10 +281,10 @@ impl Voyager {
         for process in 0..self.build.layout.processes {
             let logical = self.build.layout.logical(process, 0);
             let bytes = u64::from(slots) * SLOT_BYTES;
-            let Ok(at) = self.allocate(process, bytes) else { return };
-            let Ok(physical) = self.take_physical(Direction::Receive, logical, at, slots as u16) else {
-                return;
-            };
+            let at = self.allocate(process, bytes).expect("the configuration was checked");
+            let physical = self
+                .take_physical(Direction::Receive, logical, at, slots as u16)
+                .expect("the configuration was checked");
             let opened = Opened {
                 kind: QueueKind::Resident,
                 buffer: at,
@@ -411,7 +421,7 @@ impl Voyager {
         Ok(Some(Acknowledge { queue: Some(queue), value }))
     }
 
-    fn transfer(&mut self, context: &Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
+    fn transfer(&mut self, context: &mut Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
         let [method, rank, from, to, bytes, channel, own, _] = *words;
         let place = u16::try_from(rank).ok().and_then(|rank| self.place_of(context, Rank(rank)));
         let (node, there) = place.ok_or(CallError::Invalid)?;
@@ -434,6 +444,7 @@ impl Voyager {
                 let place = u64::from(node) | u64::from(there) << 16;
                 let rest = [method, place, frame, to, bytes, channel, told];
                 self.state.agent.command(process, request::DMA, &rest);
+                context.network.count_message(Header::BYTES as u64 + bytes);
                 return Ok(());
             }
             _ => return Err(CallError::Invalid),
@@ -452,6 +463,7 @@ impl Voyager {
             acknowledge,
         };
         self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
+        context.network.count_message(Header::BYTES as u64 + bytes);
         Ok(())
     }
 

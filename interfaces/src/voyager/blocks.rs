@@ -326,6 +326,6 @@ impl Voyager {
         let label =
             Label { is_command: true, bytes: bytes as u8, user: channel, queue: process, ..Label::default() };
         let rank = context.network.rank_on(node.into()).expect("it was checked");
-        Outgoing { rank, label, payload }
+        Outgoing { rank, is_urgent: false, label, payload }
     }
 }
