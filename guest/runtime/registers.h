@@ -185,6 +185,10 @@
 /* ioctl: bytes, SARC_SHARED or 0 -> address, a multiple of 4096. */
 #define SARC_DRAM_ALLOCATE UINT64_C(0x5)
 
+/* ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For
+ * lines of other tiles, whose states cannot be loaded. */
+#define SARC_QUERY UINT64_C(0x6)
+
 /* All processes of the job may use it. */
 #define SARC_SHARED UINT64_C(0x1)
 
@@ -399,14 +403,13 @@
 /* store of a device's address: the receive buffer is loaded from there */
 #define BLOCK_BUFFER_LOAD UINT64_C(0x208)
 
-/* Every driver: its number and its name. */
+/* Every driver that each program has: its number and its name. */
 #define EVERY_DRIVER(EACH)                                                                         \
     EACH(DRIVER_FIFO, fifo)                                                                        \
     EACH(DRIVER_CACHABLE_QUEUE, cachable_queue)                                                    \
     EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
     EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
     EACH(DRIVER_CACHABLE_REGISTER, cachable_register)                                              \
-    EACH(DRIVER_SARC, sarc)                                                                        \
     EACH(DRIVER_VIA, via)                                                                          \
     EACH(DRIVER_VOYAGER, voyager)
 

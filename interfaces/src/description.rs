@@ -247,6 +247,11 @@ pub trait DeviceDescription {
         false
     }
 
+    /// What a packet is called that is under way between its seats.
+    fn packet_name(&self, _content: u32) -> &'static str {
+        "packet"
+    }
+
     /// Feeds the state of what is behind a seat to `hasher`, without what was counted.
     fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher);
 

@@ -117,7 +117,7 @@ impl Composition for Node {
     fn comes_next(&self, now: Time) -> bool {
         let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         !self.probe.is_attached()
-            && !self.processors.iter().any(|unit| unit.waiting.is_watching_bus())
+            && !(self.may_watch_bus && self.processors.iter().any(|unit| unit.waiting.is_watching_bus()))
             && self.events.next_time().is_none_or(|next| next > now)
             && !self.processors.iter().any(is_woken)
     }
