@@ -60,8 +60,13 @@ int voyager_open_receive(struct voyager_queue *queue, unsigned number, unsigned 
 }
 
 int voyager_close(struct voyager_queue *queue) {
-    uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
-    int error = voyager_request(VOYAGER_CLOSE, words);
+    int error;
+    do {
+        uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
+        error = voyager_request(VOYAGER_CLOSE, words);
+        while (voyager_status(queue) == VOYAGER_STATUS_CLOSING)
+            ; /* the firmware has to finish what is under way for the queue */
+    } while (error == EAGAIN);
     while (error == 0 && voyager_status(queue) != VOYAGER_STATUS_CLOSED)
         ;
     if (error == 0 && !queue->flushes)

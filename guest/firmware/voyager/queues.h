@@ -8,6 +8,12 @@
 enum { QUEUES = 256 };
 
 struct place;
+struct cachable_pointer;
+
+/* Where a queue's slots are, and how its pointers come to the firmware: a queue of the node's
+ * memory by its pointer window; a hybrid one of SRAM by that, too; a cachable one of the node's
+ * memory by cachable_queues.h. */
+enum keeping { IN_MEMORY, HYBRID, CACHABLE };
 
 /* A queue that its program has misused is stopped until it is closed. */
 enum state { CLOSED, OPEN, STOPPED };
@@ -17,19 +23,21 @@ enum residency { NOT_RESIDENT, ENTERING, RESIDENT, LEAVING };
 
 /* Messages up to `fetched` have been looked at, those up to `producer` are to be sent. */
 struct transmit_queue {
-    uint64_t base;   /* of its slots: in the node's memory; in SRAM, if it is hybrid */
+    uint64_t base;   /* of its slots */
     uint64_t shadow; /* where its pointers are in SRAM, for its program to see */
     uint16_t producer, fetched, consumer;
     uint16_t slots;
-    uint8_t state; /* enum state */
-    bool waits;    /* for its turn */
-    bool is_hybrid;
+    uint8_t state;     /* enum state */
+    bool waits;        /* for its turn */
+    uint8_t keeping;   /* enum keeping */
     uint8_t residency; /* enum residency */
     bool has_late;
     uint32_t late;       /* a pointer that was captured while the queue was leaving */
     struct place *place; /* while it is resident */
     uint64_t process;
     const uint64_t *translations; /* of its process, by destination */
+    uint64_t head;                /* a cachable queue's: its line in the node's memory */
+    struct cachable_pointer *pointer;
 };
 
 /* Messages up to `producer` are on their way, those up to `shown` are in it. */
@@ -39,7 +47,7 @@ struct receive_queue {
     uint16_t slots;
     uint8_t state;
     bool waits; /* for its turn to be given a parked message */
-    bool is_hybrid;
+    uint8_t keeping;
     uint8_t residency;
     bool has_late;
     uint32_t late;
@@ -47,6 +55,8 @@ struct receive_queue {
     uint64_t process;
     uint32_t parked; /* messages that wait in the firmware's memory, oldest first */
     struct parked *first, *last;
+    struct cachable_pointer *pointer;
+    uint64_t load; /* offset of the load of serviced space that waits for it, or 0 */
 };
 
 extern struct transmit_queue transmit_queues[QUEUES];

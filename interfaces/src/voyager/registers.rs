@@ -35,14 +35,18 @@ pub enum QueueKind {
     NonResident,
     /// In SRAM; by hardware while the firmware lends it a physical queue, else by firmware.
     Hybrid,
+    /// A cachable queue in snooped space, by firmware; there from the start, for the messaging
+    /// library alone.
+    Cachable,
 }
 
 impl QueueKind {
     /// All of them, by the names that users write.
-    pub const ALL: [(QueueKind, &'static str); 3] = [
+    pub const ALL: [(QueueKind, &'static str); 4] = [
         (QueueKind::Resident, "Voyager-resident"),
         (QueueKind::NonResident, "Voyager-nonresident"),
         (QueueKind::Hybrid, "Voyager-hybrid"),
+        (QueueKind::Cachable, "Voyager-CNI"),
     ];
 
     /// The number by which programs and firmware know it.
@@ -51,6 +55,7 @@ impl QueueKind {
             QueueKind::Resident => 1,
             QueueKind::NonResident => 2,
             QueueKind::Hybrid => 3,
+            QueueKind::Cachable => 4,
         }
     }
 
@@ -93,6 +98,16 @@ pub const POINTER_CONSUMER: u64 = 0x08;
 /// The queue's status.
 pub const POINTER_STATUS: u64 = 0x10;
 
+/// Cachable queues: where a process's part of the snooped space has the tail of its send queue,
+/// a line.
+pub const CACHABLE_TAIL: u64 = 0x00;
+/// The head of its send queue.
+pub const CACHABLE_SEND_HEAD: u64 = 0x20;
+/// The head of its receive queue.
+pub const CACHABLE_RECEIVE_HEAD: u64 = 0x40;
+/// The entries of its send queue, then of its receive queue.
+pub const CACHABLE_ENTRIES: u64 = 0x80;
+
 /// STATUS of a queue that works.
 pub const QUEUE_OPEN: u64 = 0;
 /// STATUS of one that is not open.
@@ -103,6 +118,8 @@ pub const QUEUE_BAD_POINTER: u64 = 2;
 pub const QUEUE_BAD_DESTINATION: u64 = 3;
 /// STATUS of one that was given too many bytes of payload.
 pub const QUEUE_BAD_LENGTH: u64 = 4;
+/// STATUS of one that the firmware has still to close.
+pub const QUEUE_CLOSING: u64 = 5;
 
 /// Where the device's registers are on the service processor's bus.
 pub const VOYAGER_REGISTERS: u64 = 0x7000_1000;
@@ -238,10 +255,11 @@ pub const COMMAND_NOTIFY: u64 = 1 << 8;
 pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
-/// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: the SRAM address's line in bits 17
-/// to 31, and above them the node address's line (of one line; its highest six bits in bits 11
-/// to 16), the line to copy to (lines - 1 in bits 11 to 13), or what TRANSMIT has in its second
-/// doubleword (the process from bit 57 on).
+/// BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY or TRANSMIT in one doubleword: the SRAM
+/// address's line in bits 17 to 31 (PERMISSION: the permission), and above them the node
+/// address's line (of one line; its highest six bits in bits 11 to 16), the line to copy to
+/// (lines - 1 in bits 11 to 13), or what TRANSMIT has in its second doubleword (the process
+/// from bit 57 on).
 pub const COMMAND_SHORT: u64 = 1 << 10;
 
 /// Why a command failed, as FAULT shows it and a completion in its upper half.
@@ -289,7 +307,7 @@ pub mod permission {
 ///
 /// | request | doublewords 1 to 7 |
 /// | --- | --- |
-/// | OPEN | direction, logical queue << 8, kind << 16, slots << 32; buffer (node address of a non-resident queue's, SRAM address of a hybrid one's) |
+/// | OPEN | direction, logical queue << 8, kind << 16, slots << 32; buffer (SRAM address of a hybrid queue's, else node address); of a cachable queue: process's part of snooped space, node address |
 /// | CLOSE | direction, logical queue << 8 |
 /// | DMA | method; node, process << 16; the node's address of the local bytes; remote address; bytes; channel at the destination (all ones: none); logical queue for the acknowledgement (all ones: none) |
 pub mod request {
@@ -378,7 +396,7 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_COMMAND_SHORT",
         COMMAND_SHORT,
-        "BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue << 48 | priority << 56 | process << 57.",
+        "BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY, TRANSMIT in one doubleword: SRAM line or permission << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue << 48 | priority << 56 | process << 57.",
     ),
     (
         "VOYAGER_COMMAND_CHAINED",
@@ -452,8 +470,14 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_PACKET",
         operation::PACKET,
-        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data.",
+        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its place there and the PACKET fields; from the second one on its data.",
     ),
+    (
+        "VOYAGER_PLACE_TOLD",
+        48,
+        "Where a packet's place has, behind its address, the sender's logical receive queue plus one that is told if the receiver refuses it; 0: none.",
+    ),
+    ("VOYAGER_PLACE_LAST", 1 << 57, "A packet's place: it is the last one of its transfer."),
     (
         "VOYAGER_PACKET_CHANNEL",
         8,
@@ -511,6 +535,17 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         1 << 21,
         "Capture: the bit of an offset in the serviced space proper: process << 12, and the offset in its page.",
     ),
+    (
+        "VOYAGER_CACHABLE_TAIL",
+        CACHABLE_TAIL,
+        "Cachable queues, in a process's part of snooped space: the tail of its send queue, a line.",
+    ),
+    ("VOYAGER_CACHABLE_SEND_HEAD", CACHABLE_SEND_HEAD, "Cachable queues: the head of its send queue."),
+    (
+        "VOYAGER_CACHABLE_RECEIVE_HEAD",
+        CACHABLE_RECEIVE_HEAD,
+        "Cachable queues: the head of its receive queue.",
+    ),
     ("VOYAGER_PERMISSION_NONE", permission::NONE, "Permission: every access is captured."),
     ("VOYAGER_PERMISSION_READ", permission::READ, "Permission: writes are captured."),
     ("VOYAGER_PERMISSION_WRITE", permission::WRITE, "Permission: nothing is captured."),
@@ -526,6 +561,11 @@ pub const CONSTANTS: &[Constant] = &[
     ("VOYAGER_KIND_RESIDENT", QueueKind::Resident.number(), "voyager_kind: queues of the hardware."),
     ("VOYAGER_KIND_NONRESIDENT", QueueKind::NonResident.number(), "voyager_kind: queues of the firmware."),
     ("VOYAGER_KIND_HYBRID", QueueKind::Hybrid.number(), "voyager_kind: queues of both in turn."),
+    (
+        "VOYAGER_KIND_CACHABLE",
+        QueueKind::Cachable.number(),
+        "voyager_kind: cachable queues in snooped space; programs cannot open more of them.",
+    ),
     ("VOYAGER_SLOT_BYTES", SLOT_BYTES, "Bytes of a queue's slot."),
     ("VOYAGER_PAYLOAD_LIMIT", MOST_PAYLOAD, "Most bytes of payload of a message."),
     (
@@ -548,12 +588,17 @@ pub const CONSTANTS: &[Constant] = &[
         "Status: a message had a destination that its process has not.",
     ),
     ("VOYAGER_STATUS_BAD_LENGTH", QUEUE_BAD_LENGTH, "Status: a message had too many bytes of payload."),
+    ("VOYAGER_STATUS_CLOSING", QUEUE_CLOSING, "Status: the firmware has still to close it."),
     (
         "VOYAGER_OPEN",
         request::OPEN,
         "ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window, buffer.",
     ),
-    ("VOYAGER_CLOSE", request::CLOSE, "ioctl: is receive, number k."),
+    (
+        "VOYAGER_CLOSE",
+        request::CLOSE,
+        "ioctl: is receive, number k. EAGAIN until the firmware has closed it.",
+    ),
     (
         "VOYAGER_DMA_REGISTER",
         request::DMA_REGISTER,
@@ -574,6 +619,11 @@ pub const CONSTANTS: &[Constant] = &[
         "VOYAGER_QUERY",
         request::QUERY,
         "ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left.",
+    ),
+    (
+        "VOYAGER_USER_REFUSED",
+        super::receive::REFUSAL as u64,
+        "The user's byte of a message which tells that a block's receiver has not registered what it goes to.",
     ),
     ("VOYAGER_DMA_HARDWARE", method::HARDWARE, "DMA: hardware at both ends."),
     ("VOYAGER_DMA_FIRMWARE", method::FIRMWARE, "DMA: firmware at both ends."),

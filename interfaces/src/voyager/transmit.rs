@@ -9,6 +9,8 @@
 //! The link is slower than the SRAM, so a packet is handed over when its header is known, and
 //! its bytes follow at the SRAM's rate.
 
+use std::collections::VecDeque;
+
 use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -72,6 +74,7 @@ impl Outgoing {
 enum From {
     Queue(usize),
     Command(Direct),
+    Refusal,
 }
 
 /// What the unit is at.
@@ -91,6 +94,8 @@ pub struct TransmitUnit {
     work: Option<Work>,
     /// Slots that firmware sends, by command queue.
     direct: [Option<Direct>; 2],
+    /// What senders of blocks are told.
+    refusals: VecDeque<Outgoing>,
     /// The queue that was served last.
     last: usize,
     /// A command queue was served last.
@@ -100,7 +105,7 @@ pub struct TransmitUnit {
 impl TransmitUnit {
     /// An idle unit.
     pub fn new() -> Self {
-        TransmitUnit { work: None, direct: [None; 2], last: 0, had_command: false }
+        TransmitUnit { work: None, direct: [None; 2], refusals: VecDeque::new(), last: 0, had_command: false }
     }
 
     /// Whether a command queue may name a slot.
@@ -111,6 +116,11 @@ impl TransmitUnit {
     /// A command queue names a slot.
     pub fn send(&mut self, direct: Direct) {
         self.direct[direct.issuer.queue] = Some(direct);
+    }
+
+    /// A sender of blocks is told something.
+    pub fn tell(&mut self, outgoing: Outgoing) {
+        self.refusals.push_back(outgoing);
     }
 
     /// For whom the network holds its packet back.
@@ -140,6 +150,9 @@ impl Default for TransmitUnit {
 impl State {
     /// What the transmit unit serves next: commands and queues in turn.
     fn next_to_send(&mut self) -> Option<From> {
+        if !self.transmit.refusals.is_empty() {
+            return Some(From::Refusal);
+        }
         let queue = self.queues.next_to_transmit(self.transmit.last);
         let commands = &mut self.transmit.direct;
         let command = commands.iter().position(Option::is_some);
@@ -194,6 +207,7 @@ impl Voyager {
                 match *from {
                     From::Queue(queue) => self.state.queues.transmitted(queue),
                     From::Command(direct) => self.state.commands.complete(direct.issuer, None),
+                    From::Refusal => {}
                 }
                 true
             }
@@ -225,6 +239,7 @@ impl Voyager {
                 self.statistics.refused.increment();
                 None
             }
+            From::Refusal => self.state.transmit.refusals.pop_front(),
             From::Command(direct) if direct.is_block => self.read_packet(context, direct),
             From::Command(direct) => {
                 let Direct { issuer, sram: slot, queue, node, process, .. } = direct;

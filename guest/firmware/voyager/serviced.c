@@ -1,0 +1,32 @@
+#include "firmware/voyager/serviced.h"
+
+static uint64_t queues_of_process;
+
+void serviced_start(void) {
+    queues_of_process = nic_load(REGISTER_VOYAGER_LIMITS) >> 48;
+}
+
+static void approve(uint64_t offset, uint64_t value) {
+    nic_store(REGISTER_VOYAGER_APPROVE_ADDRESS, offset);
+    nic_store(REGISTER_VOYAGER_APPROVE_VALUE, value);
+}
+
+void take_serviced_load(uint64_t offset) {
+    enum { PAGE_BITS = 12, PROCESS_MASK = 0xff };
+    uint64_t process = offset >> PAGE_BITS & PROCESS_MASK;
+    uint64_t number = (offset & ((1 << PAGE_BITS) - 1)) / DOUBLEWORD;
+    if (number >= queues_of_process)
+        return approve(offset, VOYAGER_NOTHING);
+    struct receive_queue *queue = &receive_queues[process * queues_of_process + number];
+    queue->load = offset;
+    answer_load(queue);
+}
+
+void answer_load(struct receive_queue *queue) {
+    bool is_served = queue->state == OPEN && queue->keeping == IN_MEMORY;
+    if (queue->load == 0 || (is_served && queue->shown == queue->consumer))
+        return;
+    uint64_t offset = queue->load;
+    queue->load = 0;
+    approve(offset, is_served ? queue->shown : VOYAGER_NOTHING);
+}
