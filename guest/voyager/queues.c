@@ -64,7 +64,7 @@ int voyager_close(struct voyager_queue *queue) {
     do {
         uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
         error = voyager_request(VOYAGER_CLOSE, words);
-        while (voyager_status(queue) == VOYAGER_STATUS_CLOSING)
+        while (error == EAGAIN && voyager_status(queue) == VOYAGER_STATUS_CLOSING)
             ; /* the firmware has to finish what is under way for the queue */
     } while (error == EAGAIN);
     while (error == 0 && voyager_status(queue) != VOYAGER_STATUS_CLOSED)
