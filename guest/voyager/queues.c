@@ -60,13 +60,8 @@ int voyager_open_receive(struct voyager_queue *queue, unsigned number, unsigned 
 }
 
 int voyager_close(struct voyager_queue *queue) {
-    int error;
-    do {
-        uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
-        error = voyager_request(VOYAGER_CLOSE, words);
-        while (error == EAGAIN && voyager_status(queue) == VOYAGER_STATUS_CLOSING)
-            ; /* the firmware has to finish what is under way for the queue */
-    } while (error == EAGAIN);
+    uint64_t words[VOYAGER_REQUEST_WORDS] = {queue->is_receive, queue->number};
+    int error = voyager_request(VOYAGER_CLOSE, words);
     while (error == 0 && voyager_status(queue) != VOYAGER_STATUS_CLOSED)
         ;
     if (error == 0 && !queue->flushes)

@@ -141,9 +141,10 @@ impl Voyager {
         let own = context.network.own();
         let job = context.network.job();
         self.fill_translation(process, job, job.rank_of(own));
+        self.end_closing(process, system)?;
         match request {
             request::OPEN => self.open(process, &mut words, system)?,
-            request::CLOSE => self.close(process, &words, system)?,
+            request::CLOSE => self.close(process, &words)?,
             request::DMA_REGISTER => self.register(process, &words, system)?,
             request::DMA_DEREGISTER => self.deregister(process, &words, system)?,
             request::DMA => self.transfer(context, process, &words)?,
@@ -403,41 +404,49 @@ impl Voyager {
         Ok(physical)
     }
 
-    /// Closes a queue. One that is the firmware's work is closed when the firmware says so: until
-    /// then the program has to try again, as commands for its buffer may be under way.
-    fn close(
-        &mut self,
-        process: u8,
-        words: &Words,
-        system: &mut dyn OperatingSystem,
-    ) -> Result<(), CallError> {
+    /// Closes a queue. One that is the firmware's work is closed when the firmware says so by its
+    /// status: until then commands for its buffer may be under way, and its pages stay pinned.
+    fn close(&mut self, process: u8, words: &Words) -> Result<(), CallError> {
         let (direction, logical) = self.named(process, words[0], words[1])?;
-        let place = usize::from(logical);
         let status = self.build.layout.shadow(direction, logical) + POINTER_STATUS;
-        let opened = self.state.agent.opened[direction as usize][place].ok_or(CallError::Absent)?;
-        match opened {
-            Opened { kind: QueueKind::Cachable, .. } => return Err(CallError::Invalid),
-            Opened { physical: Some(physical), .. } => {
+        let own = &mut self.state.agent.opened[direction as usize][usize::from(logical)];
+        match *own {
+            None | Some(Opened { is_closing: true, .. }) => Err(CallError::Absent),
+            Some(Opened { kind: QueueKind::Cachable, .. }) => Err(CallError::Invalid),
+            Some(Opened { physical: Some(physical), .. }) => {
+                *own = None;
                 self.state.queues.leave(direction, physical);
                 self.state.sram.set_word(status, QUEUE_CLOSED);
+                Ok(())
             }
-            Opened { is_closing: false, .. } => {
+            Some(opened) => {
                 self.check_room()?;
-                let about = words[0] | u64::from(logical) << 8;
-                self.state.agent.command(process, request::CLOSE, &[about]);
-                self.state.sram.set_word(status, QUEUE_CLOSING);
                 let closing = Opened { is_closing: true, ..opened };
-                self.state.agent.opened[direction as usize][place] = Some(closing);
-                return Err(CallError::Again);
+                self.state.agent.opened[direction as usize][usize::from(logical)] = Some(closing);
+                self.state.agent.command(process, request::CLOSE, &[words[0] | u64::from(logical) << 8]);
+                self.state.sram.set_word(status, QUEUE_CLOSING);
+                Ok(())
             }
-            _ if self.state.sram.word(status) != QUEUE_CLOSED => return Err(CallError::Again),
-            _ => {}
         }
-        self.state.agent.opened[direction as usize][place] = None;
-        match opened.kind {
-            QueueKind::NonResident => system.unpin(opened.buffer, opened.bytes),
-            _ => Ok(()),
+    }
+
+    /// Queues of a process that the firmware has closed are gone, and their pages unpinned.
+    fn end_closing(&mut self, process: u8, system: &mut dyn OperatingSystem) -> Result<(), CallError> {
+        let Voyager { build, state, .. } = self;
+        let queues = usize::from(build.layout.queues);
+        for direction in Direction::BOTH {
+            for logical in usize::from(process) * queues..(usize::from(process) + 1) * queues {
+                let own = &mut state.agent.opened[direction as usize][logical];
+                let status = build.layout.shadow(direction, logical as u8) + POINTER_STATUS;
+                let is_closed = |own: &mut Opened| own.is_closing && state.sram.word(status) == QUEUE_CLOSED;
+                if let Some(Opened { kind: QueueKind::NonResident, buffer, bytes, .. }) =
+                    own.take_if(is_closed)
+                {
+                    system.unpin(buffer, bytes)?;
+                }
+            }
         }
+        Ok(())
     }
 
     fn register(

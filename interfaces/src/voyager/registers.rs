@@ -594,11 +594,7 @@ pub const CONSTANTS: &[Constant] = &[
         request::OPEN,
         "ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window, buffer.",
     ),
-    (
-        "VOYAGER_CLOSE",
-        request::CLOSE,
-        "ioctl: is receive, number k. EAGAIN until the firmware has closed it.",
-    ),
+    ("VOYAGER_CLOSE", request::CLOSE, "ioctl: is receive, number k. It is closed when its status says so."),
     (
         "VOYAGER_DMA_REGISTER",
         request::DMA_REGISTER,

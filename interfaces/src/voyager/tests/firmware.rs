@@ -242,17 +242,19 @@ fn firmware_frees_no_slot_twice() {
 fn a_queue_of_the_firmware_is_closed_and_unpinned_when_the_firmware_says_so() {
     let mut bench = Bench::new();
     let queue = open(&mut bench, (0, 0), true, QueueKind::NonResident, 1);
-    let close = |bench: &mut Bench| bench.call(0, 0, request::CLOSE, &[1, 1]);
-    for _ in 0..2 {
-        assert_eq!(close(&mut bench), Err(CallError::Again));
-        assert_eq!(bench.load(0, queue.window + POINTER_STATUS), QUEUE_CLOSING);
-        assert_eq!(bench.memory(0).pinned.len(), 1);
-    }
+    let query = |bench: &mut Bench| {
+        bench.call(0, 0, request::QUERY, &[]).expect("it is allowed");
+        bench.memory(0).pinned.len()
+    };
+    bench.call(0, 0, request::CLOSE, &[1, 1]).expect("it is open");
+    assert_eq!(bench.load(0, queue.window + POINTER_STATUS), QUEUE_CLOSING);
+    assert_eq!(bench.call(0, 0, request::CLOSE, &[1, 1]), Err(CallError::Absent));
+    assert_eq!(bench.call(0, 0, request::OPEN, &[1, 2, 4, 1, 0x4000]), Err(CallError::Busy));
+    assert_eq!(query(&mut bench), 1);
     let shadow = VOYAGER_SRAM_UNCACHED + bench.layout().shadow(Direction::Receive, queue.logical as u8);
     bench.firmware_store(0, shadow + POINTER_STATUS, QUEUE_CLOSED).expect("SRAM");
-    close(&mut bench).expect("the firmware has closed it");
-    assert_eq!(bench.memory(0).pinned.len(), 0);
-    assert_eq!(close(&mut bench), Err(CallError::Absent));
+    assert_eq!(query(&mut bench), 0);
+    bench.call(0, 0, request::OPEN, &[1, 2, 4, 1, 0x4000]).expect("it is closed");
 }
 
 #[test]
