@@ -77,8 +77,8 @@ def test_processes_of_a_node_have_queues_of_their_own(interface):
 
 def test_a_cachable_queue_that_is_full_holds_its_sender_and_loses_nothing():
     """Nothing is received while 300 packets are sent to a queue of 16, in both directions."""
-    steps = "on 0 repeat 300 send ^1 84 end on 1 pause 400000 repeat 300 receive ^1 end repeat 40 send ^1 4 end"
-    steps += " on 0 repeat 40 receive ^1 end"
+    steps = "on 0 repeat 300 send ^1 84 end repeat 40 receive ^1 end"
+    steps += " on 1 pause 400000 repeat 300 receive ^1 end repeat 40 send ^1 4 end"
     result = run("exchange", *steps.split(), interface="Voyager-CNI", set=SNOOPED_OF_16_ENTRIES)
     counts = [node["statistics"] for node in result.document["nodes"]]
     assert counts[1]["voyager_packets_missed"] >= 300
@@ -171,7 +171,7 @@ def test_firmware_whose_stack_was_linked_into_rom_is_refused(tmp_path):
         struct.pack_into("<I", elf, header + 4, flags & ~2)
     file = tmp_path / "rom.elf"
     file.write_bytes(elf)
-    with pytest.raises(narthex.NarthexError, match="firmware_stack_top.*read-only") as caught:
+    with pytest.raises(narthex.NarthexError, match=r"firmware_stack_top.*read-only") as caught:
         run("hello", firmware={"voyager": file})
     assert caught.value.exit_code == 2
 

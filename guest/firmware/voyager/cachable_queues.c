@@ -22,6 +22,20 @@
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/transmit.h"
 
+/* How the firmware learns of a pointer's next store. */
+enum watch { UNWATCHED, LOOKING, ARMING, WATCHED };
+
+/* A pointer that a program stores in snooped space: the tail of its send queue, or the head of its
+ * receive queue. */
+struct cachable_pointer {
+    uint64_t line; /* its address in the node's memory */
+    void *queue;
+    bool is_receive;
+    uint8_t watch;     /* enum watch */
+    bool waits;        /* for its turn to be looked at */
+    bool is_announced; /* the program was about to store it while it was ARMING */
+};
+
 enum { PROCESSES = 8, POINTERS = 2 * PROCESSES };
 
 /* Doublewords of the command queue: to read a pointer, and for each process two permissions and the
@@ -35,6 +49,7 @@ static struct {
     uint32_t first, next; /* of those that wait for their turn; they wrap together */
     struct cachable_pointer *waiting[POINTERS];
     struct cachable_pointer pointers[POINTERS];
+    uint64_t heads[PROCESSES]; /* of send queues: addresses of their lines */
 } cachable;
 
 void cachable_start(void) {
@@ -47,17 +62,15 @@ static struct cachable_pointer *pointer_of(uint64_t process, bool is_receive) {
 }
 
 void open_cachable_send(struct transmit_queue *queue, uint64_t snooped) {
-    queue->pointer = pointer_of(queue->process, false);
-    queue->head = snooped + VOYAGER_CACHABLE_SEND_HEAD;
-    *queue->pointer =
+    cachable.heads[queue->process] = snooped + VOYAGER_CACHABLE_SEND_HEAD;
+    *pointer_of(queue->process, false) =
         (struct cachable_pointer){.line = snooped + VOYAGER_CACHABLE_TAIL, .queue = queue};
     keep_commands(COMMANDS_OF_A_PROCESS + (queue->process == 0 ? READING_COMMANDS : 0));
-    look_at(queue->pointer);
+    look_at_pointer(queue->process, false);
 }
 
 void open_cachable_receive(struct receive_queue *queue, uint64_t snooped) {
-    queue->pointer = pointer_of(queue->process, true);
-    *queue->pointer = (struct cachable_pointer){
+    *pointer_of(queue->process, true) = (struct cachable_pointer){
         .line = snooped + VOYAGER_CACHABLE_RECEIVE_HEAD, .queue = queue, .is_receive = true};
 }
 
@@ -122,7 +135,8 @@ static void look_at_next(void) {
     issue_reading(pointer);
 }
 
-void look_at(struct cachable_pointer *pointer) {
+void look_at_pointer(uint64_t process, bool is_receive) {
+    struct cachable_pointer *pointer = pointer_of(process, is_receive);
     if (pointer->watch != UNWATCHED || pointer->waits)
         return;
     pointer->waits = true;
@@ -167,5 +181,5 @@ void show_send_head(const struct transmit_queue *queue) {
     uint64_t word = (queue->consumer & (queue->slots - 1)) | sense(queue->consumer, queue->slots)
                                                                  << 32;
     sram_store(line, word);
-    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE, 1, line, queue->head / LINE_BYTES);
+    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE, 1, line, cachable.heads[queue->process] / LINE_BYTES);
 }

@@ -6,28 +6,15 @@
 #include "firmware/voyager/queues.h"
 #include "firmware/voyager/suspended.h"
 
-/* How the firmware learns of a pointer's next store. */
-enum watch { UNWATCHED, LOOKING, ARMING, WATCHED };
-
-/* A pointer that a program stores in snooped space: the tail of its send queue, or the head of its
- * receive queue. */
-struct cachable_pointer {
-    uint64_t line; /* its address in the node's memory */
-    void *queue;
-    bool is_receive;
-    uint8_t watch;     /* enum watch */
-    bool waits;        /* for its turn to be looked at */
-    bool is_announced; /* the program was about to store it while it was ARMING */
-};
-
 void cachable_start(void);
 
 /* A process's queue is cachable; its part of the snooped space begins here. */
 void open_cachable_send(struct transmit_queue *queue, uint64_t snooped);
 void open_cachable_receive(struct receive_queue *queue, uint64_t snooped);
 
-/* All that is known of a pointer is used up: the firmware wants to know of more. */
-void look_at(struct cachable_pointer *pointer);
+/* All that is known of the tail of a process's send queue, or of the head of its receive queue, is
+ * used up: the firmware wants to know of more. */
+void look_at_pointer(uint64_t process, bool is_receive);
 
 /* A program wants to write a line of the snooped space and may not. */
 void pointer_captured(uint64_t line);

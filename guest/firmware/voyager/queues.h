@@ -8,7 +8,6 @@
 enum { QUEUES = 256 };
 
 struct place;
-struct cachable_pointer;
 
 /* Where a queue's slots are, and how its pointers come to the firmware: a queue of the node's
  * memory by its pointer window; a hybrid one of SRAM by that, too; a cachable one of the node's
@@ -36,8 +35,6 @@ struct transmit_queue {
     struct place *place; /* while it is resident */
     uint64_t process;
     const uint64_t *translations; /* of its process, by destination */
-    uint64_t head;                /* a cachable queue's: its line in the node's memory */
-    struct cachable_pointer *pointer;
 };
 
 /* Messages up to `producer` are on their way, those up to `shown` are in it. */
@@ -50,13 +47,12 @@ struct receive_queue {
     uint8_t keeping;
     uint8_t residency;
     bool has_late;
+    bool is_awaited; /* by a load of serviced space */
     uint32_t late;
     struct place *place;
     uint64_t process;
     uint32_t parked; /* messages that wait in the firmware's memory, oldest first */
     struct parked *first, *last;
-    struct cachable_pointer *pointer;
-    uint64_t load; /* offset of the load of serviced space that waits for it, or 0 */
 };
 
 extern struct transmit_queue transmit_queues[QUEUES];

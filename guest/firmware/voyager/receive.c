@@ -81,7 +81,7 @@ static inline bool is_full(struct receive_queue *queue) {
     if ((uint16_t)(queue->producer - queue->consumer) < queue->slots)
         return false;
     if (queue->keeping == CACHABLE)
-        look_at(queue->pointer);
+        look_at_pointer(queue->process, true);
     if (queue->residency != ENTERING)
         return true;
     queue->consumer = (uint16_t)physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONSUMER);
@@ -170,7 +170,7 @@ static inline void show_next(struct receive_queue *queue) {
     show(queue->shadow, VOYAGER_POINTER_PRODUCER, queue->shown);
     if (queue->residency == ENTERING)
         set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_PRODUCER, queue->shown);
-    if (queue->load != 0)
+    if (queue->is_awaited)
         answer_load(queue);
 }
 

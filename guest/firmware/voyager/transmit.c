@@ -174,7 +174,7 @@ void launch_entry(const struct operation *operation) {
     }
     staging.freed += 1;
     if (queue->fetched == queue->producer && queue->state == OPEN)
-        look_at(queue->pointer);
+        look_at_pointer(queue->process, false);
     marshal_waiting();
     LEAVE();
 }
