@@ -44,7 +44,8 @@ use interface::InterfaceCheck;
 /// # Errors
 /// If there is no such protocol. A protocol that does not hold is a result.
 pub fn check_protocol(name: &str) -> Result<Value, Failure> {
-    let protocol = protocols::by_name(name).ok_or_else(|| no_protocol(name, &protocols::names()))?;
+    let protocol = protocols::by_name(name).filter(|protocol| protocol.is_coherent());
+    let protocol = protocol.ok_or_else(|| no_protocol(name))?;
     let plain = check(protocol, CheckOptions::default());
     let snarfing = check(protocol, CheckOptions::default().snarfing());
     let refusing = check(protocol, CheckOptions::default().refusing());
@@ -63,7 +64,16 @@ pub fn check_protocol(name: &str) -> Result<Value, Failure> {
 }
 
 /// What is wrong with the name of a protocol.
-fn no_protocol(name: &str, names: &[&str]) -> Failure {
+/// Why no protocol of this name can be checked: there is none, or it promises nothing.
+fn no_protocol(name: &str) -> Failure {
+    let names = protocols::coherent();
+    if let Some(protocol) = protocols::by_name(name) {
+        let (own, names) = (protocol.name, names.join(", "));
+        return Failure::usage(format!(
+            "{own} keeps no caches coherent, so there is nothing to prove of it; there are {names}"
+        ));
+    }
+    let names = &names;
     let hint = nearest(name, names).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
     Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
 }

@@ -9,6 +9,7 @@ use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
+use crate::float::HostRounds;
 use crate::operation::{Cursor, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
@@ -47,12 +48,12 @@ impl<T: Timing> Processor<T> {
         debug_assert_eq!(config.validate(), Ok(()));
         let timing = T::new(config);
         let clock = config.clock.clock();
-        let core = Core {
+        let mut core = Core {
             registers: [0; 256],
             until: 0,
             window: Window::none(),
-            host_rounds: [false; 256],
-            host_fuses: [false; 256],
+            host_rounds: [HostRounds::No; 256],
+            host_fuses: [HostRounds::No; 256],
             slots: clock.divided_by(timing.width()),
             timing,
             fcsr: 0,
@@ -74,6 +75,7 @@ impl<T: Timing> Processor<T> {
             expected: Default::default(),
             loads_under_way: 0,
         };
+        core.set_fcsr(0);
         Processor { core: Box::new(core), must_execute: false, clock }
     }
 

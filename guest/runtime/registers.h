@@ -26,6 +26,9 @@
 /* Cachable device registers. */
 #define DRIVER_CACHABLE_REGISTER UINT64_C(0x5)
 
+/* SARC's single-reader queues and RDMA. */
+#define DRIVER_SARC UINT64_C(0x95d4c18bf7ad336)
+
 /* The Virtual Interface Architecture's library. */
 #define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
 
@@ -40,6 +43,153 @@
 
 /* SEND_DMA and RECEIVE_DMA: the transfer is under way. */
 #define DMA_BUSY UINT64_C(0x1)
+
+/* Bytes of a line: eight 64-bit words. */
+#define SARC_LINE_BYTES UINT64_C(0x40)
+
+/* The windows of all tiles: its L2's bytes, way by way. */
+#define SARC_WINDOW UINT64_C(0x1000000000)
+
+/* From one tile's window to the next. */
+#define SARC_WINDOW_BYTES UINT64_C(0x100000)
+
+/* From one chip's first window to the next chip's. */
+#define SARC_CHIP_BYTES UINT64_C(0x8000000)
+
+/* Where in a window the state of its lines begins: a line's role and flags, and its tag. A store to
+ * the first word marks the line and clears its tag. */
+#define SARC_STATE UINT64_C(0x80000)
+
+/* Bytes of a line's state. */
+#define SARC_STATE_BYTES UINT64_C(0x10)
+
+/* Registers of the tile that accesses them, behind SARC_REGISTER offsets. */
+#define SARC_REGISTERS UINT64_C(0x1100000000)
+
+/* load: the tile's number on its chip. */
+#define SARC_REGISTER_TILE UINT64_C(0x0)
+
+/* load: the chip's number. */
+#define SARC_REGISTER_CHIP UINT64_C(0x8)
+
+/* load: tiles of a chip. */
+#define SARC_REGISTER_TILES UINT64_C(0x10)
+
+/* load: chips. */
+#define SARC_REGISTER_CHIPS UINT64_C(0x18)
+
+/* load: tiles of a process; those of process p begin at tile p times as many. */
+#define SARC_REGISTER_TILES_OF_PROCESS UINT64_C(0x20)
+
+/* load: bytes of a tile's L2. */
+#define SARC_REGISTER_L2_BYTES UINT64_C(0x28)
+
+/* load: its ways. */
+#define SARC_REGISTER_WAYS UINT64_C(0x30)
+
+/* load: locks of the lock box; 0: there is none. */
+#define SARC_REGISTER_LOCKS UINT64_C(0x38)
+
+/* load: bytes of a chip's non-cacheable DRAM. */
+#define SARC_REGISTER_DRAM_BYTES UINT64_C(0x40)
+
+/* load: the global timer, in cycles of the interface. */
+#define SARC_REGISTER_CYCLES UINT64_C(0x48)
+
+/* load: jobs that the tile's interface has still to do. */
+#define SARC_REGISTER_JOBS UINT64_C(0x50)
+
+/* load: remote stores of the tile that have not arrived yet. */
+#define SARC_REGISTER_STORES UINT64_C(0x58)
+
+/* The lock box, a doubleword a lock. load: 1, the lock was free and is taken now; 0: it is taken.
+ * store: it is free. */
+#define SARC_LOCK_BOX UINT64_C(0x1100100000)
+
+/* Non-cacheable DRAM of chip 0. */
+#define SARC_DRAM UINT64_C(0x1200000000)
+
+/* From one chip's DRAM to the next chip's. */
+#define SARC_DRAM_CHIP_BYTES UINT64_C(0x4000000)
+
+/* Role: a line of the cache. */
+#define SARC_ROLE_CACHE UINT64_C(0x0)
+
+/* Role: directly addressed memory. */
+#define SARC_ROLE_SCRATCHPAD UINT64_C(0x1)
+
+/* Role: a command buffer. Words: operation | bytes << 8, destination, acknowledgement's address (0:
+ * none), source or data. load of word 0: 0, it is free; 1: words are missing still. */
+#define SARC_ROLE_COMMAND UINT64_C(0x2)
+
+/* Role: a counter. Words: value (a store adds), reset value, word to be sent at zero, none, four
+ * addresses that get it (0: none). */
+#define SARC_ROLE_COUNTER UINT64_C(0x3)
+
+/* Role: a queue with one reader. Words: enqueue, tail, head, shape. The items are in the lines
+ * behind it. */
+#define SARC_ROLE_SINGLE_READER UINT64_C(0x4)
+
+/* Role: a queue with several readers. Words: enqueue or, by a load, dequeue; items that it holds
+ * (below zero: readers that wait), none, shape. */
+#define SARC_ROLE_MULTIPLE_READER UINT64_C(0x5)
+
+/* State: bits of the role. */
+#define SARC_STATE_ROLE UINT64_C(0xff)
+
+/* State: the cache has the line no more. */
+#define SARC_STATE_LOCKED UINT64_C(0x100)
+
+/* State: all processes of its owner's job may use it. */
+#define SARC_STATE_SHARED UINT64_C(0x200)
+
+/* State: where the owner's process stands. */
+#define SARC_STATE_OWNER UINT64_C(0x10)
+
+/* Operation: a copy of up to SARC_COPY_BYTES bytes, at any alignment. */
+#define SARC_OPERATION_COPY UINT64_C(0x1)
+
+/* Operation: a write of 8 to SARC_MESSAGE_WORDS * 8 bytes that follow. */
+#define SARC_OPERATION_MESSAGE UINT64_C(0x2)
+
+/* Operation: a write of the word that follows; 8 bytes. */
+#define SARC_OPERATION_STORE UINT64_C(0x3)
+
+/* Operation: a read of up to a line; from a queue with several readers it takes an item. */
+#define SARC_OPERATION_READ UINT64_C(0x4)
+
+/* Where the bytes stand in a command's first word. */
+#define SARC_COMMAND_BYTES UINT64_C(0x8)
+
+/* Most bytes of a copy. */
+#define SARC_COPY_BYTES UINT64_C(0x10000)
+
+/* Most words of a message. */
+#define SARC_MESSAGE_WORDS UINT64_C(0x5)
+
+/* Shape of a queue: words of an item | items << this; both powers of two. */
+#define SARC_QUEUE_ITEMS UINT64_C(0x10)
+
+/* ioctl: tile, lines, SARC_SHARED or 0 -> address; the lines are scratchpad lines of zeros. */
+#define SARC_ALLOCATE UINT64_C(0x1)
+
+/* ioctl: address, lines, as allocated or a part of it. */
+#define SARC_FREE UINT64_C(0x2)
+
+/* ioctl: address, lines, buffer of SARC_SWAPPED_LINE_BYTES a line; the lines are free then. */
+#define SARC_SWAP_OUT UINT64_C(0x3)
+
+/* ioctl: address, lines, buffer; the same lines, which have to be free. */
+#define SARC_SWAP_IN UINT64_C(0x4)
+
+/* ioctl: bytes, SARC_SHARED or 0 -> address, a multiple of 4096. */
+#define SARC_DRAM_ALLOCATE UINT64_C(0x5)
+
+/* All processes of the job may use it. */
+#define SARC_SHARED UINT64_C(0x1)
+
+/* Bytes of a line that was swapped out. */
+#define SARC_SWAPPED_LINE_BYTES UINT64_C(0x50)
 
 /* via_scheme: eager data transfer, coherent receive. */
 #define VIA_SCHEME_EDT UINT64_C(0x1)
@@ -143,6 +293,10 @@
 /* voyager_kind: cachable queues in snooped space; programs cannot open more of them. */
 #define VOYAGER_KIND_CACHABLE UINT64_C(0x4)
 
+/* Added to VOYAGER_KIND_RESIDENT of a transmit queue: its messages have the network's high
+ * priority. */
+#define VOYAGER_KIND_URGENT UINT64_C(0x100)
+
 /* Bytes of a queue's slot. */
 #define VOYAGER_SLOT_BYTES UINT64_C(0x60)
 
@@ -180,7 +334,7 @@
  * buffer. */
 #define VOYAGER_OPEN UINT64_C(0x1)
 
-/* ioctl: is receive, number k. EAGAIN until the firmware has closed it. */
+/* ioctl: is receive, number k. It is closed when its status says so. */
 #define VOYAGER_CLOSE UINT64_C(0x2)
 
 /* ioctl: address, length; block transfers may read and write there. */
@@ -262,6 +416,7 @@
     EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
     EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
     EACH(DRIVER_CACHABLE_REGISTER, cachable_register)                                              \
+    EACH(DRIVER_SARC, sarc)                                                                        \
     EACH(DRIVER_VIA, via)                                                                          \
     EACH(DRIVER_VOYAGER, voyager)
 

@@ -181,6 +181,10 @@ pub struct DeviceSeat {
     /// what it reaches: what happens at one port may let another one want its interconnect,
     /// and the pages of a process do not limit it.
     pub is_engine: bool,
+    /// The addresses, in each process's own space, at which processors reach it on a directory
+    /// without the network on chip. The seats of a device that has such have the numbers of
+    /// the processors in whose tiles they are.
+    pub of_tile: Option<Range<u64>>,
 }
 
 /// What a device of a node says of itself.

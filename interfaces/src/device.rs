@@ -23,6 +23,7 @@
 //! | [`wants`](Device::wants), [`issue`](Device::issue), [`complete`](Device::complete) | it moves blocks itself |
 //! | [`network`](Device::network) | a packet has arrived, or there is room to send |
 //! | [`timer`](Device::timer) | an instant that it asked for has come |
+//! | [`packet`](Device::packet) | a packet between its seats on a network on chip has come |
 //! | [`call`](Device::call) | a program calls it through the operating system |
 //!
 //! A device never calls the interconnect, a processor or another device. What others
@@ -41,6 +42,7 @@ use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::interface::Interface;
+use crate::on_chip::End;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -109,6 +111,12 @@ pub trait Device: DeviceDescription + Archived + Send {
 
     /// An instant that the seat asked for has come.
     fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+
+    /// A packet of the device has come to its end, and has settled there. Its `content` is what
+    /// the device gave it.
+    fn packet(&mut self, _to: End, _context: &mut Context<'_>, content: u32) {
+        unreachable!("this device sends no packets on chip, and {content} came")
+    }
 
     /// A program calls the device through the operating system; the seat is its process's
     /// first. What the program's call returns.

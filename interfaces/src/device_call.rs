@@ -97,4 +97,16 @@ pub trait OperatingSystem {
 
     /// The call takes this much longer.
     fn take_time(&mut self, time: Duration);
+
+    /// Takes lines of the second-level cache of one of the program's processors, by set and way,
+    /// away from caching; what was newer than memory in them is written back.
+    ///
+    /// # Errors
+    /// [`CallError::NoMemory`] if the cache would lose a set's last line.
+    fn lock_lines(&mut self, _processor: usize, _lines: &[(usize, usize)]) -> Result<(), CallError> {
+        Err(CallError::NoMemory)
+    }
+
+    /// Gives such lines back, empty.
+    fn free_lines(&mut self, _processor: usize, _lines: &[(usize, usize)]) {}
 }

@@ -25,6 +25,7 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
 
 use crate::description::HalfDescription;
+use crate::on_chip::Effects;
 
 /// What a half is handed with each verb.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub struct Context<'a> {
     pub timers: &'a mut Vec<Time>,
     /// What the program did wrong, found outside a register access.
     pub faults: &'a mut Vec<RegisterFault>,
+    /// What else a device with a seat in each tile asks for.
+    pub on_chip: &'a mut Effects,
 }
 
 impl Context<'_> {

@@ -83,6 +83,8 @@ pub enum InterfaceError {
 pub struct Surroundings<'a> {
     /// The machine's `[interfaces]`: a section for each model.
     pub sections: &'a Map<String, Value>,
+    /// Nodes of the machine.
+    pub nodes: u32,
     /// Processes that use the interface.
     pub processes: u8,
     /// Place on the bus of process 0's send half; the other halves follow.
@@ -99,6 +101,27 @@ pub struct Surroundings<'a> {
     pub local_memory: Option<&'a Range<u64>>,
     /// Where the registers of a DMA engine are there, if there is one.
     pub dma_engine: Option<u64>,
+    /// What the program's processors are, for a device with a part in each of their tiles.
+    pub chip: Chip,
+}
+
+/// The processors of the program, as a device sees them that has a part in each tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chip {
+    /// How many there are.
+    pub tiles: u16,
+    /// How many of them a process has.
+    pub tiles_of_process: u16,
+    /// Bytes and ways of their second level, if they have one.
+    pub second_level: Option<(u64, u32)>,
+    /// Controllers of their memory on the network on chip.
+    pub controllers: u16,
+}
+
+impl Chip {
+    /// One tile and one controller, to try parameters out.
+    pub const ALONE: Chip =
+        Chip { tiles: 1, tiles_of_process: 1, second_level: Some((1 << 16, 4)), controllers: 1 };
 }
 
 /// Builds the interface `name` for a node: a pair of halves for each process, or a whole
@@ -355,6 +378,7 @@ pub(crate) mod tests {
             MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
         let node = Surroundings {
             sections: &sections,
+            nodes: 2,
             processes,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
@@ -363,6 +387,7 @@ pub(crate) mod tests {
             packet_bytes: 256,
             local_memory: None,
             dma_engine: None,
+            chip: Chip::ALONE,
         };
         Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
     }

@@ -17,6 +17,8 @@
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
 //! | [`voyager`] | the device of StarT-Voyager |
+//! | [`on_chip`] | what a device with a seat in each tile asks of its node |
+//! | [`sarc`] | the device of SARC's cache-integrated interfaces |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
@@ -40,10 +42,12 @@ pub mod information;
 pub mod interface;
 pub mod models;
 pub mod name;
+pub mod on_chip;
 pub mod programming;
 pub mod queue;
 pub mod registers;
 pub mod rules;
+pub mod sarc;
 pub mod taxonomy;
 pub mod via;
 pub mod voyager;

@@ -49,8 +49,13 @@ pub const RECEIVE_QUEUE: u64 = 0x5182_b000;
 pub const LARGEST_QUEUE_BYTES: u64 = RECEIVE_QUEUE - SEND_QUEUE;
 /// From one process's part of the device region to the next one's.
 pub const PROCESS_STRIDE: u64 = 0x0200_0000;
-/// Most processes that a node can have; the rest of the region is theirs in common.
-pub const PROCESSES_LIMIT: u32 = 7;
+/// Processes whose parts are in the device region; the rest of it is theirs in common.
+const PROCESSES_IN_REGION: u32 = 7;
+/// Most processes that a node can have. The parts of the last ones are in [`FURTHER_PARTS`].
+pub const PROCESSES_LIMIT: u32 = 32;
+/// The parts of further processes, on nodes that have so many.
+const FURTHER_PARTS: std::ops::Range<u64> =
+    0x8000_0000..0x8000_0000 + (PROCESSES_LIMIT - PROCESSES_IN_REGION) as u64 * PROCESS_STRIDE;
 /// Cachable memory that all processes of a node have in common. Its first 44 KiB
 /// share no line of a direct-mapped cache with queues and pointers.
 pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e02_0000..0x5e12_0000;
@@ -58,6 +63,14 @@ pub const NODE_MEMORY: std::ops::Range<u64> = 0x5e02_0000..0x5e12_0000;
 /// Memory of the operating system: no process has pages in it. Lists of frames that
 /// devices read are here.
 pub const KERNEL_MEMORY: std::ops::Range<u64> = 0x5e20_0000..0x5f00_0000;
+
+/// The addresses that are the same for all processes of a node that has so many of them.
+pub fn common_region(processes: u32) -> std::ops::Range<u64> {
+    match processes > PROCESSES_IN_REGION {
+        true => DEVICE_REGION.start..FURTHER_PARTS.end,
+        false => DEVICE_REGION,
+    }
+}
 
 /// Where one process's part of the interface lies (isca96, Section 2.4: "Each
 /// process communicates with a CNI using its own data queues").
@@ -70,13 +83,22 @@ impl Addresses {
     /// Those of the process with this number, less than [`PROCESSES_LIMIT`].
     pub const fn of_process(process: u8) -> Self {
         assert!((process as u32) < PROCESSES_LIMIT);
-        Addresses { offset: process as u64 * PROCESS_STRIDE }
+        let offset = match (process as u32).checked_sub(PROCESSES_IN_REGION) {
+            None => process as u64 * PROCESS_STRIDE,
+            Some(further) => FURTHER_PARTS.start - DEVICE_REGION.start + further as u64 * PROCESS_STRIDE,
+        };
+        Addresses { offset }
     }
 
     /// Whose part of the region an address is in; none if it is no process's.
     pub fn process_at(address: u64) -> Option<u8> {
+        if FURTHER_PARTS.contains(&address) {
+            return Some(
+                ((address - FURTHER_PARTS.start) / PROCESS_STRIDE) as u8 + PROCESSES_IN_REGION as u8,
+            );
+        }
         let process = address.checked_sub(DEVICE_REGION.start)? / PROCESS_STRIDE;
-        (process < u64::from(PROCESSES_LIMIT)).then_some(process as u8)
+        (process < u64::from(PROCESSES_IN_REGION)).then_some(process as u8)
     }
 
     /// Whether an address is in some process's queues, cachable registers or
@@ -329,6 +351,18 @@ mod tests {
     }
 
     #[test]
+    fn a_process_of_any_number_finds_its_own_part() {
+        for process in 0..PROCESSES_LIMIT as u8 {
+            let own = Addresses::of_process(process);
+            let ends = [own.information_page(), own.receive_queue() + LARGEST_QUEUE_BYTES - 1];
+            assert_eq!(ends.map(Addresses::process_at), [Some(process); 2]);
+        }
+        assert_eq!(Addresses::process_at(FURTHER_PARTS.end), None);
+        assert_eq!(common_region(7), DEVICE_REGION);
+        assert!(common_region(8).contains(&Addresses::of_process(7).register_page()));
+    }
+
+    #[test]
     fn messages_cross_in_queues_and_pointers_alone() {
         let other = Addresses::of_process(1);
         let carrying =
@@ -341,9 +375,11 @@ mod tests {
 
     #[test]
     fn the_largest_queues_stay_inside_the_device_region() {
-        let last = Addresses::of_process(PROCESSES_LIMIT as u8 - 1);
+        let last = Addresses::of_process(PROCESSES_IN_REGION as u8 - 1);
         assert!(last.receive_queue() + LARGEST_QUEUE_BYTES <= NODE_MEMORY.start);
         const { assert!(NODE_MEMORY.end <= DEVICE_REGION.end) };
+        let further = Addresses::of_process(PROCESSES_LIMIT as u8 - 1);
+        assert!(further.receive_queue() + LARGEST_QUEUE_BYTES <= common_region(PROCESSES_LIMIT).end);
         assert!(
             last.send_queue() - PROCESS_STRIDE + LARGEST_QUEUE_BYTES
                 < last.information_page() + PROCESS_STRIDE

@@ -21,8 +21,8 @@ use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::models::{MODELS, Model};
-use narthex_interfaces::registers::{Addresses, DEVICE_REGION, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device};
+use narthex_interfaces::registers::{Addresses, NODE_MEMORY, common_region};
+use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
@@ -96,7 +96,8 @@ impl<'a> Blueprint<'a> {
         request: &RunRequest,
     ) -> Self {
         let seed = request.seed.unwrap_or(config.machine.seed);
-        let frames = PageFrames::new(config.operating_system().page_frames, seed, DEVICE_REGION);
+        let common = common_region(config.processes_per_node());
+        let frames = PageFrames::new(config.operating_system().page_frames, seed, common);
         let nodes = request.nodes.unwrap_or(config.machine.nodes);
         let placement = Placement { nodes: nodes as u16, processes: config.processes_per_node() as u8 };
         let name = (&*request.program, &*request.args);
@@ -297,9 +298,12 @@ impl<'a> Blueprint<'a> {
         let seats = interface.seats.get(self.interface.name.send.model.section);
         let of_interface = seats.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
         let mut agents = config.places_of_processors();
+        let processors = agents.len();
         let of_devices = std::iter::once(of_interface).chain(self.devices.iter().map(|device| device.at));
         for (device, at) in devices.iter().zip(of_devices.chain(std::iter::repeat(0))) {
-            agents.extend(vec![at; device.seats().len()]);
+            let tiles = agents[..processors].to_vec();
+            let place = |(seat, own): (usize, DeviceSeat)| own.of_tile.map_or(at, |_| tiles[seat]);
+            agents.extend(device.seats().into_iter().enumerate().map(place));
         }
         let mut controllers = vec![0; config.node.memories.len()];
         let mut place_of = |part| match part {
@@ -317,7 +321,8 @@ impl<'a> Blueprint<'a> {
         let network = OnChip::new(config.network_on_chip.as_ref().expect("checked with the machine"));
         let block_bytes = self.block_bytes() as usize;
         let lookup_time = config.directory.as_ref().expect("checked with the machine").lookup_time;
-        Some(Box::new(NodeOnChip::new(on, network, (agents, homes), block_bytes, lookup_time)))
+        let places = (agents, homes, of_interface);
+        Some(Box::new(NodeOnChip::new(on, network, places, block_bytes, lookup_time)))
     }
 
     /// The time that a processor's cache needs to supply a block to others.
@@ -460,7 +465,8 @@ impl<'a> Blueprint<'a> {
         let memory =
             ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
                 .with_translation(
-                    Translation::of_process(process, DEVICE_REGION).with_frames(self.frames.clone()),
+                    Translation::of_process(process, common_region(self.config.processes_per_node()))
+                        .with_frames(self.frames.clone()),
                 );
         let memory = match &config.second_level_cache {
             Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),

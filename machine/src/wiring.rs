@@ -12,13 +12,13 @@ use narthex_memory::bridge::{self, Bridge, Timing};
 use narthex_memory::bus::{self, Bus};
 use narthex_memory::directory::{Table, protocols as directory_protocols};
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
-use narthex_memory::interconnects::directory::{self, Directory, Homes};
+use narthex_memory::interconnects::directory::{self, Directory, Homes, Tiles};
 use narthex_memory::interconnects::private_path::PrivatePath;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
     AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats,
 };
-use narthex_memory::{AgentId, Kind};
+use narthex_memory::{AgentId, Kind, protocols};
 
 use crate::config::{
     DIRECTORY, InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart,
@@ -27,6 +27,9 @@ use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
 pub const MEMORY_BUS: &str = "memory bus";
+
+/// The most agents of a node, all of which have numbers.
+const MOST_AGENTS: usize = u8::MAX as usize + 1;
 
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
@@ -263,12 +266,13 @@ impl Shape {
                 ));
             }
         }
+        self.check_tiles(&seats)?;
         let numbered = self.interconnects.iter().enumerate();
         numbered
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
                 self.check_refusals(on, &seats)?;
-                self.check_directory(on, devices)?;
+                self.check_directory(on, &seats, devices)?;
                 Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
             })
             .collect()
@@ -493,8 +497,13 @@ impl Shape {
 
     /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
     /// that have some, or blocks of their own, learn more than that on a bus, and need it.
-    fn check_directory(&self, on: InterconnectId, devices: &[&dyn Device]) -> Result<(), String> {
-        let InterconnectShape { name, kind: InterconnectKind::Directory(..) } =
+    fn check_directory(
+        &self,
+        on: InterconnectId,
+        seats: &[PlacedSeat],
+        devices: &[&dyn Device],
+    ) -> Result<(), String> {
+        let InterconnectShape { name, kind: InterconnectKind::Directory(_, table) } =
             &self.interconnects[usize::from(on.0)]
         else {
             return Ok(());
@@ -506,16 +515,48 @@ impl Shape {
                 return Err(format!("{device} {}", needs_a_bus(name)));
             }
         }
+        let protocol = table.stable;
+        let coherent = seats.iter().find(|placed| placed.on == on && placed.seat.is_coherent);
+        match coherent.filter(|_| !protocol.is_coherent()) {
+            None => Ok(()),
+            Some(placed) => Err(format!(
+                "{} takes part in coherence, which data_cache.protocol = {:?} does not keep; expected one of {}, or \
+                 an interface that is reached by uncached accesses",
+                placed.seat.name,
+                protocol.name,
+                protocols::coherent().join(", ")
+            )),
+        }
+    }
+
+    /// Parts of a device are in tiles on a directory alone, and agents have numbers.
+    fn check_tiles(&self, seats: &[PlacedSeat]) -> Result<(), String> {
+        let of_tile = seats.iter().find(|placed| placed.seat.of_tile.is_some());
+        if let Some(PlacedSeat { on, seat, .. }) = of_tile
+            && !matches!(self.interconnects[usize::from(on.0)].kind, InterconnectKind::Directory(..))
+        {
+            let (device, bus) = (&seat.name, &self.interconnects[usize::from(on.0)].name);
+            return Err(format!("{device} is a part of a tile on a network on chip, and is on the {bus}"));
+        }
+        let agents = self.processors.len() + self.devices.iter().map(Vec::len).sum::<usize>();
+        if agents > MOST_AGENTS {
+            let processors = self.processors.len();
+            return Err(format!(
+                "a node with {processors} processors and {} seats of devices has {agents} agents; at most \
+                 {MOST_AGENTS} are allowed: expected fewer processors (machine.processors_per_node) or processes",
+                agents - processors
+            ));
+        }
         Ok(())
     }
 
     /// The homes of a directory: ranges of the map, and the controllers of its memory, which
     /// share all other addresses.
-    fn homes(&self, on: InterconnectId, ranges: AddressMap) -> Homes {
+    fn homes(&self, on: InterconnectId, ranges: AddressMap, tiles: Option<Tiles>) -> Homes {
         let memories = (0..).map(MemoryId).zip(&self.memories);
         let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
         let interleaved = of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect();
-        Homes { ranges: ranges.without_rest(), interleaved }
+        Homes { ranges: ranges.without_rest(), interleaved, tiles }
     }
 
     fn build(
@@ -526,6 +567,10 @@ impl Shape {
         map: AddressMap,
     ) -> Interconnect {
         let names = Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) };
+        let tiles = seats.iter().filter(|placed| placed.on == on).find_map(|placed| {
+            let addresses = placed.seat.of_tile.clone()?;
+            Some(Tiles { addresses, first_seat: placed.agent })
+        });
         let seats = self.seats(on, seats);
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
@@ -549,7 +594,7 @@ impl Shape {
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
             InterconnectKind::Directory(config, table) => {
-                Directory::new(names, config, table, seats, self.homes(on, map)).into()
+                Directory::new(names, config, table, seats, self.homes(on, map, tiles)).into()
             }
             InterconnectKind::PrivatePath(path, clock) => {
                 let bus = Bus::with_occupancy(*clock, |kind| {

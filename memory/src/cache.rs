@@ -17,12 +17,15 @@
 //! empty line lost to another agent's transaction. When bytes of that block pass
 //! by on their way to its home, it takes them in again ([`Cache::snarf`]).
 //!
+//! **Locking.** Single lines can be taken away from caching: see `cache/locking.rs`.
+//!
 //! A tag is the block's address plus one bit that no block address has, so that
 //! freshly zeroed memory is an empty cache and an untouched set costs nothing.
 
 mod config;
 mod front;
 mod levels;
+mod locking;
 mod soundness;
 
 use std::hash::{Hash, Hasher};
@@ -34,8 +37,10 @@ use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, Sta
 use crate::transaction::{BlockData, SnoopReply, copy_block};
 
 use front::{ORDER, Row};
+use locking::LOCKED;
 
 pub use config::Config;
+pub use locking::LastWay;
 pub use soundness::Geometry;
 
 /// Marks a tag as valid; block addresses are multiples of at least 16.
@@ -95,6 +100,7 @@ impl Hash for Cache {
         for line in self.present() {
             (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
+        self.locked().for_each(|line| line.hash(hasher));
     }
 }
 
@@ -372,7 +378,11 @@ impl Cache {
     }
 
     fn present(&self) -> impl Iterator<Item = Line> {
-        (0..self.tags.len()).filter(|&line| self.tags[line] != 0)
+        (0..self.tags.len()).filter(|&line| self.has_block(line))
+    }
+
+    fn has_block(&self, line: Line) -> bool {
+        self.tags[line] & VALID != 0
     }
 
     /// Feeds the blocks to `hasher` in the order of their addresses, without
@@ -388,6 +398,7 @@ impl Cache {
         for line in lines {
             (self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
+        self.locked().for_each(|line| line.hash(hasher));
     }
 
     /// Whether it takes bytes in that pass by.
@@ -416,7 +427,7 @@ impl Cache {
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
         self.front.iter_mut().for_each(|row| row[..ORDER].fill(0));
-        self.tags.fill(0);
+        self.tags.iter_mut().filter(|tag| **tag != LOCKED).for_each(|tag| *tag = 0);
         self.lost.fill(0);
         self.states.fill(0);
     }
@@ -433,7 +444,7 @@ impl Cache {
             return;
         }
         for line in 0..self.tags.len() {
-            if self.tags[line] != 0 && range.contains(&self.block_in(line)) {
+            if self.has_block(line) && range.contains(&self.block_in(line)) {
                 self.flush_line(line, &mut write_back);
             }
         }
@@ -504,9 +515,20 @@ impl Cache {
         lines.start + empty.unwrap_or_else(|| self.oldest_way(set))
     }
 
+    /// The least recently used way of a set that may be replaced.
     #[inline(always)]
     fn oldest_way(&self, set: usize) -> usize {
-        (self.front[set][ORDER] >> (4 * (self.ways - 1)) & 15) as usize
+        let oldest = self.way_in_order(set, self.ways - 1);
+        match self.tags[set * self.ways + oldest] {
+            LOCKED => self.oldest_unlocked_way(set),
+            _ => oldest,
+        }
+    }
+
+    /// The way at this place of a set's order, from the most recently used.
+    #[inline(always)]
+    fn way_in_order(&self, set: usize, place: usize) -> usize {
+        (self.front[set][ORDER] >> (4 * place) & 15) as usize
     }
 
     fn set_state(&mut self, line: Line, state: State) {

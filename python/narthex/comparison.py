@@ -92,7 +92,7 @@ class Comparison(Loaded):
 
         Raises `NarthexError` if nothing is left.
         """
-        from narthex import plots
+        from narthex.charts import standalone as plots
         from narthex.report import comparisons
         from narthex.report.parts import Chart
 
@@ -104,7 +104,7 @@ class Comparison(Loaded):
 
     def plot_ledger(self) -> "altair.TopLevelMixin":
         """Draw where the time of all processors went: a bar an interface, by activity."""
-        from narthex import plots
+        from narthex.charts import standalone as plots
         from narthex.report import comparisons
 
         return plots.standalone(comparisons.ledgers(self.document), self.title)

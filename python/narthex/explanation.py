@@ -94,7 +94,7 @@ class Explanation(Loaded):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the parts of the latency: a bar each, of this message."""
-        from narthex import plots
+        from narthex.charts import standalone as plots
         from narthex.report import lives
 
         return plots.standalone(lives.breakdown(self.document), self.title)

@@ -37,6 +37,9 @@ class _File:
     job: list[Job]
 
 
+ALL_NODES = "all"
+"""A job's nodes where none are named."""
+
 Jobs = Sequence[str | Job]
 """Jobs, or texts as `--job` takes them."""
 
@@ -88,7 +91,7 @@ def request(
             raise NarthexError("name a program, or jobs with --job 'PROGRAM ARGS'", USAGE)
         first, *known = known
         program = find(first.program)
-        described = {"args": first.arguments, "job_nodes": first.nodes or "all"}
+        described = {"args": first.arguments, "job_nodes": first.nodes or ALL_NODES}
     further = [_described(job, progress) for job in known]
     return program, described | ({"jobs": further} if further else {})
 

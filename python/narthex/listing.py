@@ -24,7 +24,7 @@ def catalogue(kind: Kind) -> "polars.DataFrame":
 
     >>> import narthex
     >>> narthex.catalogue("machines")["name"].to_list()
-    ['chip', 'cluster', 'edt', 'hpca98', 'isca96', 'smp', 'voyager']
+    ['chip', 'cluster', 'edt', 'hpca98', 'isca96', 'sarc-chip', 'sarc-prototype', 'smp', 'voyager']
     """
     import polars as pl
 

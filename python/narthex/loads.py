@@ -81,19 +81,18 @@ class NetworkLoad(Saved):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw latency over offered load."""
-        import altair as alt
+        from narthex.charts.curves import curves
+        from narthex.charts.standalone import standalone
+        from narthex.report.parts import NO_TABLE, Chart
 
         points = self.points.filter(~self.points["saturated"]).to_dicts()
+        rows = [
+            {"x": point["load"], "interface": "", "value": point["latency_ns"]} for point in points
+        ]
         words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
-        return (
-            alt.Chart(alt.Data(values=points))
-            .mark_line(point=True)
-            .encode(
-                x=alt.X("load:Q", title="offered load, share of a link's bandwidth"),
-                y=alt.Y("latency_ns:Q", title="mean latency, ns"),
-            )
-            .properties(title={"text": self.title, "subtitle": words}, width=480, height=300)
-        )
+        across = "offered load, share of a link's bandwidth"
+        drawn = curves(rows, "mean latency, ns", [""], x=across, series=None)
+        return standalone(Chart(self.title, f"Mean latency over {across}", drawn, NO_TABLE), words)
 
 
 def _ns(time_ps: float | None) -> float | None:

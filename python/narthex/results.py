@@ -7,12 +7,12 @@ measurements   all of it in one long table, of the regions too
 output         what the program wrote
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
-from narthex import arguments, notation
+from narthex import arguments, groups, notation
 from narthex.documents import RUN, Kind, Loaded, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
 
@@ -25,7 +25,7 @@ Made = TypeVar("Made", bound=Loaded)
 PS_PER_US = 1_000_000
 
 LARGEST_NODES = 8
-"""The ledgers of more nodes than these are shown as their mean."""
+"""In the ledger of more nodes than these, those that are alike are one column."""
 
 LedgerPart = Literal["activity", "occupation"]
 """What a ledger's time is divided by: what the program did, or what it was spent in."""
@@ -195,7 +195,7 @@ class Result(Loaded):
         >>> chart = narthex.run("roundtrip", 8, 5, nodes=2).plot_ledger(region="round trips")
         >>> chart.save("ledger.html", inline=True)  # or .svg, .png
         """
-        from narthex import plots
+        from narthex.charts import standalone as plots
         from narthex.report import runs
 
         if by not in get_args(LedgerPart):
@@ -307,44 +307,46 @@ def region_ledger_rows(
 
 
 def ledger_shares(
-    document: dict[str, Any], ledger: Iterable[tuple[int, int, str, str, int]]
+    document: dict[str, Any],
+    ledger: Iterable[tuple[int, int, str, str, int]],
+    most: int = LARGEST_NODES,
 ) -> tuple[list[str], list[list[str]]]:
     """Lay ledger rows out in percent: a row an activity and occupation, a column a node.
 
-    Returns the columns' names and the rows, those with the most time first;
-    many nodes are one column, their mean. Processors that run firmware have columns
-    of their own, where they have time in the ledger.
+    Returns the columns' names and the rows, those with the most time first; of more
+    nodes than `most`, those that spend their time alike are one column, their mean.
+    Processors that run firmware have columns of their own, where they have time in
+    the ledger.
     """
-    processors = {
-        (node["node"], index): processor
+    firmware = {
+        (node["node"], index)
         for node in document["nodes"]
         for index, processor in enumerate(node["processors"])
+        if processor.get("firmware")
     }
-    one_each = len(document["nodes"]) <= LARGEST_NODES
-
-    def column_of(node: int, index: int) -> str:
-        runs = ", firmware" if processors[node, index].get("firmware") else ""
-        return f"node {node}{runs}" if one_each else f"all nodes{runs}"
-
-    ledger = list(ledger)
+    spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = {"": {}, ", firmware": {}}
     # Regions belong to programs: firmware has no time in them.
-    shown = {(node, index) for node, index, *_ in ledger}
-    places = (
-        place for place, own in processors.items() if place in shown or not own.get("firmware")
-    )
-    columns = list(dict.fromkeys(column_of(*place) for place in places))
-    times: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    elapsed: Counter[str] = Counter()
+    for node in document["nodes"]:
+        spent[""][node["node"], 0] = Counter()
     for node, index, activity, occupation, time_ps in ledger:
-        column = column_of(node, index)
-        times[activity, occupation][column] += time_ps
-        elapsed[column] += time_ps
+        of_kind = spent[", firmware" if (node, index) in firmware else ""]
+        of_kind.setdefault((node, 0), Counter())[activity, occupation] += time_ps
+    grouped = [
+        (group.places[0], f"{group.short_name}{runs}", group.times)
+        for runs, of_kind in spent.items()
+        for group in groups.alike(of_kind, most)
+    ]
+    columns = {name: of_column for _, name, of_column in sorted(grouped, key=lambda each: each[0])}
+    times: Counter[tuple[str, str]] = Counter()
+    for of_column in columns.values():
+        times.update(of_column)
     rows = []
-    for names, shares in sorted(times.items(), key=lambda item: -item[1].total()):
-        cells = [f"{100 * shares[column] / max(elapsed[column], 1):.1f}" for column in columns]
+    for part, _ in times.most_common():
+        shares = (of[part] / max(of.total(), 1) for of in columns.values())
+        cells = [f"{100 * share:.1f}" for share in shares]
         if any(cell != "0.0" for cell in cells):
-            rows.append([*names, *cells])
-    return columns, rows
+            rows.append([*part, *cells])
+    return list(columns), rows
 
 
 def _divided(

@@ -38,7 +38,17 @@ def offered(line):
         ("narthex run roundtrip --interface cni5", ["cni512Q"]),
         (
             "narthex run roundtrip --machine ",
-            ["chip", "cluster", "edt", "hpca98", "isca96", "smp", "voyager"],
+            [
+                "chip",
+                "cluster",
+                "edt",
+                "hpca98",
+                "isca96",
+                "sarc-chip",
+                "sarc-prototype",
+                "smp",
+                "voyager",
+            ],
         ),
         ("narthex run roundtrip --set bus.cl", ["bus.clock="]),
         ("narthex run roundtrip --set io_bus.cl", []),

@@ -179,7 +179,7 @@ def test_a_sweep_keeps_all_its_columns(guest, tmp_path, capsys):
     rows = strict((tmp_path / "s.json").read_text())["rows"]
     assert [row["first (ns)"] for row in rows[::2]] == [1.0, "NaN", "Infinity"]
     pictures = narthex.plot_sweep(table).to_dict()["vconcat"]
-    titles = [each["encoding"]["y"]["title"] for each in pictures]
+    titles = [each["title"]["text"] for each in pictures]
     assert titles == [
         "first (ns) (4 values left out: not finite)",
         "second (ns) (6 values left out: not finite)",

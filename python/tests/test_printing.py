@@ -3,7 +3,10 @@
 import io
 
 import pytest
+from rich.console import Console
 
+import narthex
+from narthex.cli import main, runs
 from narthex.cli.runs import MOST_REGIONS, Printer, show
 
 
@@ -56,3 +59,37 @@ def test_of_thousands_of_regions_some_are_shown_and_the_rest_counted(capsys, mor
     shown = capsys.readouterr().out
     assert shown.count("Where the time of region") == MOST_REGIONS
     assert ("5 more regions are not shown; --json FILE has them all" in shown) == bool(more)
+
+
+# --- tables on narrow terminals and in pipes ----------------------------------------
+
+
+@pytest.fixture
+def of_nodes():
+    return lambda nodes: narthex.run("roundtrip", 8, 2, 1, nodes=nodes).document
+
+
+def lines_at(columns, document, monkeypatch, capsys):
+    monkeypatch.setattr(runs, "console", lambda: Console(width=columns))
+    show(document)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_ledger_on_a_narrow_terminal_groups_nodes_that_are_alike(of_nodes, monkeypatch, capsys):
+    lines = lines_at(80, of_nodes(8), monkeypatch, capsys)
+    heads = next(line for line in lines if "spent in" in line)
+    assert heads.split() == ["activity", "spent", "in", "nodes", "0-1", "nodes", "2-7"]
+    assert any(line.strip().startswith("synchronisation") for line in lines)
+
+
+def test_nodes_that_fit_have_a_column_each(of_nodes, monkeypatch, capsys):
+    lines = lines_at(80, of_nodes(4), monkeypatch, capsys)
+    assert any("node 3" in line for line in lines)
+
+
+def test_a_reason_is_one_line_in_a_pipe(capsys):
+    with pytest.raises(SystemExit):
+        main(["machine", "show", "hpca98", "--sources"])
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.strip().startswith("machine.time_without_progress")]
+    assert line.endswith("by then nothing will move any more")

@@ -6,8 +6,10 @@ import json
 import pytest
 
 from narthex import NarthexError, finished, validation
+from narthex.charts import palette
 from narthex.cli import main
 from narthex.remaining import Remaining
+from narthex.report import pictures
 from narthex.validation import plots, rows, sampling
 from narthex.validation.definition import MessageSize
 from narthex.validation.execution import Sample
@@ -285,10 +287,10 @@ def test_the_parts_of_a_bar_add_up_to_the_normalised_time(tmp_path):
     for part in parts:
         heights[part["interface"]] += part["value"]
     assert heights == {"NI2w": pytest.approx(1), "CNI512Q": pytest.approx(quick / slow)}
-    assert {part["part"] for part in parts} <= set(plots.ACTIVITIES)
+    assert {part["part"] for part in parts} <= set(palette.ACTIVITIES)
 
 
-@pytest.mark.parametrize("suffix", plots.FORMATS)
+@pytest.mark.parametrize("suffix", pictures.FORMATS)
 def test_a_plot_is_a_file_that_needs_no_network(tmp_path, suffix):
     outcome = real(tmp_path, 'report = "round-trip latency"', "us")
     file = tmp_path / f"plot{suffix}"

@@ -21,7 +21,7 @@ def test_the_pages_picture_has_a_line_for_each_size_over_blocks(tmp_path, monkey
     )
     assert code == 0
     picture = (tmp_path / "queue-size.svg").read_text()
-    assert 'aria-label="Bandwidth by queue size: bandwidth (MB/s), ' in picture
+    assert 'aria-label="Bandwidth by queue size; bandwidth (MB/s): ' in picture
     assert ">blocks<" in picture
 
 

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use narthex_interfaces::DeviceDescription;
 use narthex_interfaces::half::{Context, InterfaceHalf, RegisterFault};
+use narthex_interfaces::on_chip;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;
 use narthex_memory::interconnects::{
@@ -151,6 +152,7 @@ impl<'a> Step<'a> {
             local_memory: None,
             timers: &mut timers,
             faults: &mut faults,
+            on_chip: &mut on_chip::Effects::default(),
         };
         let result = call(&mut *world.interface.halves[half], &mut context);
         world.clocks[half].await_all(timers);

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_interfaces::{Context, Interface};
+use narthex_interfaces::{Context, Interface, on_chip};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::ProcessorSeats;
@@ -189,6 +189,7 @@ impl World {
                     local_memory: None,
                     timers: &mut Vec::new(),
                     faults: &mut Vec::new(),
+                    on_chip: &mut on_chip::Effects::default(),
                 };
                 wanted.extend(half.duplicate().issue(&mut context).map(|transaction| transaction.address));
             }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::code::{Block, CodeView};
 use crate::extensions::LEAVE;
 use crate::float::Flags;
+use crate::float::HostRounds;
 use crate::float::host::host_fuses;
 use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
@@ -80,11 +81,10 @@ pub(crate) struct Core<T> {
     pub until: u64,
     /// The block that is executed.
     pub window: Window,
-    /// For each rounding mode in an instruction, whether the host's arithmetic
-    /// may be used without a look at the flags.
-    pub host_rounds: [bool; 256],
+    /// For each rounding mode in an instruction, whether the host's arithmetic may be used.
+    pub host_rounds: [HostRounds; 256],
     /// The same for fused multiply-add, which not every host has.
-    pub host_fuses: [bool; 256],
+    pub host_fuses: [HostRounds; 256],
     pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
@@ -298,8 +298,9 @@ impl<T: Timing> Core<T> {
     pub fn set_fcsr(&mut self, fcsr: u32) {
         self.fcsr = fcsr & 0xff;
         let inexact_is_known = self.fcsr & Flags::INEXACT.bits() != 0;
-        self.host_rounds[0] = inexact_is_known;
-        self.host_rounds[7] = inexact_is_known && self.fcsr >> 5 == 0;
+        let to_nearest = if inexact_is_known { HostRounds::Freely } else { HostRounds::IfExact };
+        self.host_rounds[0] = to_nearest;
+        self.host_rounds[7] = if self.fcsr >> 5 == 0 { to_nearest } else { HostRounds::No };
         if host_fuses() {
             self.host_fuses = self.host_rounds;
         }

@@ -69,4 +69,10 @@ impl Careful for ToDouble {
     fn careful(mode: Rounding, [a, ..]: [u64; 3]) -> (u64, Flags) {
         exact::convert(Format::SINGLE, Format::DOUBLE, mode, f32::unbox(a))
     }
+    const PROVES_IN_ANY_MODE: bool = true;
+    #[inline(always)]
+    unsafe fn proved([a, ..]: [u64; 3]) -> Option<u64> {
+        let single = f32::from_register(a);
+        single.is_plain().then(|| f64::from(single).to_register())
+    }
 }

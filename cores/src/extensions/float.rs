@@ -7,7 +7,7 @@ use narthex_memory::Port;
 use super::integer::word;
 use crate::execute::{Boxed, Context, Core, Table, instructions};
 use crate::float::host::Real;
-use crate::float::{Flags, Format, Rounding, exact, quick};
+use crate::float::{Flags, Format, HostRounds, Rounding, exact, quick};
 use crate::operation::{Cursor, Operation};
 use crate::stop::FaultKind;
 use crate::timing::{Class, Timing, Unit};
@@ -64,6 +64,16 @@ pub(super) trait Careful {
     /// The contents of rd and the flags raised, from the contents of rs1, rs2
     /// and rs3.
     fn careful(mode: Rounding, operands: [u64; 3]) -> (u64, Flags);
+    /// Whether what is proved does not take the host's rounding to nearest.
+    const PROVES_IN_ANY_MODE: bool = false;
+    /// The contents of rd if the host's result is proved exact.
+    ///
+    /// # Safety
+    /// The host has a fused multiply-add, or this proves in any mode.
+    #[inline(always)]
+    unsafe fn proved(_operands: [u64; 3]) -> Option<u64> {
+        None
+    }
 }
 
 /// Arithmetic that the host has too.
@@ -83,10 +93,10 @@ fn prove<F: Real>(quick: Option<F>, careful: impl FnOnce() -> exact::Rounded) ->
     }
 }
 
-/// Declares arithmetic: its class, the host's way, the proof that the host's
-/// result is exact, and the way with integers.
+/// Declares arithmetic: its class, the host's way, the proof that a plain result of the
+/// host's is exact, the same for any result, and the way with integers.
 macro_rules! arithmetic {
-    ($($name:ident $class:ident $host:expr, $quick:expr, $exact:expr;)*) => {$(
+    ($($name:ident $class:ident $host:expr, $is_exact:expr, $quick:expr, $exact:expr;)*) => {$(
         pub(super) struct $name<F>(PhantomData<F>);
 
         impl<F: Real> Careful for $name<F> {
@@ -96,6 +106,12 @@ macro_rules! arithmetic {
                 prove($quick(mode, F::from_low_bits(a), F::from_low_bits(b)), || {
                     $exact(F::FORMAT, mode, a, b)
                 })
+            }
+            #[inline(always)]
+            unsafe fn proved([a, b, _]: [u64; 3]) -> Option<u64> {
+                let [a, b] = [a, b].map(F::from_register);
+                let result = $host(a, b);
+                (result.is_plain() && $is_exact(a, b, result)).then(|| result.to_register())
             }
         }
 
@@ -109,12 +125,14 @@ macro_rules! arithmetic {
 }
 
 arithmetic! {
-    Add FloatAdd |a, b| a + b, quick::add, exact::add;
-    Subtract FloatAdd |a, b| a - b, |mode, a, b: F| quick::add(mode, a, -b), exact::subtract;
-    Multiply FloatMultiply |a, b| a * b, |_, a, b| quick::multiply(a, b), exact::multiply;
-    Divide FloatDivide |a, b| a / b, |_, a, b| quick::divide(a, b), exact::divide;
-    SquareRoot FloatSquareRoot |a: F, _| a.root(), |_, a, _| quick::square_root(a),
-        |format, mode, a, _| exact::square_root(format, mode, a);
+    Add FloatAdd |a, b| a + b, quick::sum_is_exact, quick::add, exact::add;
+    Subtract FloatAdd |a, b| a - b, |a, b: F, result| quick::sum_is_exact(a, -b, result),
+        |mode, a, b: F| quick::add(mode, a, -b), exact::subtract;
+    Multiply FloatMultiply |a, b| a * b, |a, b, _| quick::product_is_exact(a, b), |_, a, b| quick::multiply(a, b),
+        exact::multiply;
+    Divide FloatDivide |a, b| a / b, quick::quotient_is_exact, |_, a, b| quick::divide(a, b), exact::divide;
+    SquareRoot FloatSquareRoot |a: F, _| a.root(), |a, _, root| quick::root_is_exact(a, root),
+        |_, a, _| quick::square_root(a), |format, mode, a, _| exact::square_root(format, mode, a);
 }
 
 /// ±(a * b) ± c
@@ -131,6 +149,15 @@ impl<F: Real, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool> Careful
         let c = if NEGATE_ADDEND { c ^ sign } else { c };
         let [x, y, z] = [a, b, c].map(F::from_low_bits);
         prove(quick::multiply_add(mode, x, y, z), || exact::multiply_add(F::FORMAT, mode, a, b, c))
+    }
+    #[inline(always)]
+    unsafe fn proved(operands: [u64; 3]) -> Option<u64> {
+        let [a, b, c] = operands.map(F::from_register);
+        let a = if NEGATE_PRODUCT { -a } else { a };
+        let c = if NEGATE_ADDEND { -c } else { c };
+        // SAFETY: the caller's.
+        let (result, is_exact) = unsafe { (a.fused(b, c), quick::fused_is_exact(a, b, c)) };
+        (result.is_plain() && is_exact).then(|| result.to_register())
     }
 }
 
@@ -184,6 +211,15 @@ impl<F: Real, I: Integer> Careful for ToInteger<F, I> {
         };
         (I::to_register(value), flags)
     }
+    const PROVES_IN_ANY_MODE: bool = true;
+    #[inline(always)]
+    unsafe fn proved([a, ..]: [u64; 3]) -> Option<u64> {
+        let a = F::from_register(a);
+        let whole = a.truncated();
+        let is_small = whole.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
+        let is_exact = is_small && F::from_small(whole) == a;
+        (is_exact && (I::LEAST..=I::MOST).contains(&whole.into())).then(|| I::to_register(whole.into()))
+    }
 }
 
 impl<F: Real, I: Integer> Careful for FromInteger<F, I> {
@@ -192,6 +228,13 @@ impl<F: Real, I: Integer> Careful for FromInteger<F, I> {
         let value: i128 = I::from_register(a).into();
         let small = value.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
         prove(small.then(|| F::from_small(value as i64)), || exact::from_integer(F::FORMAT, mode, value))
+    }
+    const PROVES_IN_ANY_MODE: bool = true;
+    #[inline(always)]
+    unsafe fn proved([a, ..]: [u64; 3]) -> Option<u64> {
+        let value: i128 = I::from_register(a).into();
+        let small = value.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
+        small.then(|| F::from_small(value as i64).to_register())
     }
 }
 
@@ -241,8 +284,8 @@ fn extreme<F: Real>(maximum: bool, a: u64, b: u64) -> (u64, Flags) {
     (F::boxed(result), Flags::INVALID.when(signaling))
 }
 
-/// Computes with care, then goes on. `at` is the slot at which it issues.
-#[cold]
+/// Computes by the host if it can prove the result exact, else with care, then goes on.
+/// `at` is the slot at which it issues.
 #[inline(never)]
 fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     core: &mut Core<T>,
@@ -252,16 +295,25 @@ fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     count: u64,
     table: &Table<P, T>,
 ) {
-    if !compute_carefully::<T, C>(core, cursor) {
-        return core.save(cursor, at, count);
+    let Operation { rd, rs1, rs2, rs3, rm, .. } = cursor.get();
+    let is_mode_of_its_own = rm <= 4;
+    let may_prove =
+        core.host_fuses[rm as usize] == HostRounds::IfExact || C::PROVES_IN_ANY_MODE && is_mode_of_its_own;
+    let operands = [rs1, rs2, rs3].map(|register| core.registers[register as usize]);
+    // SAFETY: `host_fuses` says so only if the host has the instruction; else it proves in any mode.
+    match may_prove.then(|| unsafe { C::proved(operands) }).flatten() {
+        Some(result) => core.registers[rd as usize] = result,
+        None if compute_carefully::<T, C>(core, cursor) => {}
+        None => return core.save(cursor, at, count),
     }
-    core.timing.produce(cursor.get().rd, at, C::CLASS);
+    core.timing.produce(rd, at, C::CLASS);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
     context.retire(at)
 }
 
 /// Writes rd and raises flags. False if the rounding mode is none, which makes
 /// the instruction illegal.
+#[cold]
 #[inline(never)]
 fn compute_carefully<T: Timing, C: Careful>(core: &mut Core<T>, cursor: Cursor) -> bool {
     let Operation { rd, rs1, rs2, rs3, rm, .. } = cursor.get();
@@ -294,7 +346,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             at = self.core.timing.free(at, Unit::Divider);
             self.core.timing.occupy(Unit::Divider, at, A::CLASS);
         }
-        if self.core.host_rounds[rm as usize] {
+        if self.core.host_rounds[rm as usize] == HostRounds::Freely {
             let a = F::from_register(self.register(rs1));
             let b = F::from_register(self.register(rs2));
             let result = A::host(a, b);
@@ -310,13 +362,13 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub(super) fn fused<F: Real, const NEGATE_PRODUCT: bool, const NEGATE_ADDEND: bool>(self) {
         let Operation { rd, rs1, rs2, rs3, rm, .. } = self.cursor.get();
         let at = self.core.timing.ready(self.issue(rs1, rs2), rs3);
-        if self.core.host_fuses[rm as usize] {
+        if self.core.host_fuses[rm as usize] == HostRounds::Freely {
             let a = F::from_register(self.register(rs1));
             let b = F::from_register(self.register(rs2));
             let c = F::from_register(self.register(rs3));
             let a = if NEGATE_PRODUCT { -a } else { a };
             let c = if NEGATE_ADDEND { -c } else { c };
-            // SAFETY: `host_fuses` is set only if the host has the instruction.
+            // SAFETY: it says so only if the host has the instruction.
             let result = unsafe { a.fused(b, c) };
             if result.is_plain() {
                 return self.finish(at, rd, Class::FloatMultiply, result.to_register());

@@ -6,7 +6,7 @@
 //! NaN, infinite, tiny or zero; [`host`] recognises plain results with one
 //! comparison. What the host does not tell is whether the result was exact.
 //! But flags are sticky: once the guest's *inexact* flag is set, a plain result
-//! raises nothing new, and the processor takes the short way. Until then
+//! raises nothing new, and the processor takes the short way ([`HostRounds`]). Until then
 //! [`quick`] proves results exact, and [`exact`] computes everything else: any
 //! rounding mode, any flag, with integers of 128 bits and nothing of the host.
 
@@ -44,6 +44,17 @@ impl BitOr for Flags {
     fn bitor(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
+}
+
+/// Whether the host may compute for an instruction, by the rounding mode and the flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostRounds {
+    /// No: another rounding mode, or none.
+    No,
+    /// To nearest, but the inexact flag is not set: only where the result is proved exact.
+    IfExact,
+    /// To nearest, and the inexact flag is set: any plain result.
+    Freely,
 }
 
 /// How a result is rounded.

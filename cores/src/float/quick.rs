@@ -5,46 +5,99 @@
 //! a program that computes with small integers. Each function gives the result
 //! if it can prove it exact with a few operations, and nothing otherwise.
 
+use super::Rounding;
 use super::host::Real;
-use super::{Format, Rounding};
 
 /// a + b, exact if the error that Knuth's two-sum computes is zero. Where the
 /// two-sum itself goes wrong (overflow), the error is not zero.
 pub(crate) fn add<F: Real>(mode: Rounding, a: F, b: F) -> Option<F> {
     let sum = a + b;
     if sum.is_plain() {
-        let b_part = sum - a;
-        let error_a = a - (sum - b_part);
-        let error_b = b - b_part;
-        let exact = is_zero(error_a) && is_zero(error_b);
-        return exact.then_some(sum);
+        return sum_is_exact(a, b, sum).then_some(sum);
     }
     // Zero is exact; only its sign depends on the rounding mode.
     (is_zero(sum) && mode != Rounding::Down).then_some(sum)
+}
+
+/// Whether a + b, which is plain, is exact.
+#[inline(always)]
+pub(crate) fn sum_is_exact<F: Real>(a: F, b: F, sum: F) -> bool {
+    let b_part = sum - a;
+    let error_a = a - (sum - b_part);
+    let error_b = b - b_part;
+    is_zero(error_a) && is_zero(error_b)
+}
+
+/// Whether a * b + c, which is plain, is exact: whether the error of the product is zero, and
+/// that of the sum.
+///
+/// # Safety
+/// The host has a fused multiply-add.
+#[inline(always)]
+pub(crate) unsafe fn fused_is_exact<F: Real>(a: F, b: F, c: F) -> bool {
+    let product = a * b;
+    if is_zero(product) {
+        return is_zero(a) || is_zero(b);
+    }
+    // SAFETY: the caller's.
+    let error = unsafe { a.fused(b, -product) };
+    has_error_in_format(product) && is_zero(error) && sum_is_exact(product, c, product + c)
+}
+
+/// Whether the error of a product is a number of the format, too: it has no bit below the last
+/// places of the factors.
+#[inline(always)]
+fn has_error_in_format<F: Real>(product: F) -> bool {
+    let format = F::FORMAT;
+    let exponent = (product.low_bits() & format.infinity()) >> format.fraction_bits;
+    exponent > u64::from(format.fraction_bits) + 3
 }
 
 /// a * b, exact if the product of the significands, without the zeros at its
 /// end, fits into a significand.
 pub(crate) fn multiply<F: Real>(a: F, b: F) -> Option<F> {
     let product = a * b;
-    if product.is_plain() && is_normal(a) && is_normal(b) {
-        return product_is_exact(F::FORMAT, a.low_bits(), b.low_bits()).then_some(product);
+    if product.is_plain() {
+        return product_is_exact(a, b).then_some(product);
     }
     let has_zero = is_zero(a) || is_zero(b);
     (has_zero && is_zero(product)).then_some(product)
 }
 
+/// Whether a * b, which is plain, is exact: two normal numbers whose significands' product has
+/// no more bits than one.
+#[inline(always)]
+pub(crate) fn product_is_exact<F: Real>(a: F, b: F) -> bool {
+    let fraction_bits = F::FORMAT.fraction_bits;
+    let hidden = 1 << fraction_bits;
+    let [x, y] = [a, b].map(|factor| factor.low_bits() & (hidden - 1) | hidden);
+    let zeros = x.trailing_zeros() + y.trailing_zeros();
+    let bits = 128 - (u128::from(x) * u128::from(y)).leading_zeros();
+    is_normal(a) && is_normal(b) && bits - zeros <= fraction_bits + 1
+}
+
 /// a / b, exact if multiplying back is exact and gives a.
 pub(crate) fn divide<F: Real>(a: F, b: F) -> Option<F> {
     let quotient = a / b;
-    let provable = quotient.is_plain() && a.is_plain() && is_normal(b);
-    (provable && multiply(quotient, b) == Some(a)).then_some(quotient)
+    (quotient.is_plain() && quotient_is_exact(a, b, quotient)).then_some(quotient)
+}
+
+/// Whether a / b, which is plain, is exact.
+#[inline(always)]
+pub(crate) fn quotient_is_exact<F: Real>(a: F, b: F, quotient: F) -> bool {
+    a.is_plain() && is_normal(b) && quotient * b == a && product_is_exact(quotient, b)
 }
 
 /// The square root of a, exact if its square is exactly a.
 pub(crate) fn square_root<F: Real>(a: F) -> Option<F> {
     let root = a.root();
-    (a.is_plain() && root.is_plain() && multiply(root, root) == Some(a)).then_some(root)
+    (root.is_plain() && root_is_exact(a, root)).then_some(root)
+}
+
+/// Whether the square root of a, which is plain, is exact.
+#[inline(always)]
+pub(crate) fn root_is_exact<F: Real>(a: F, root: F) -> bool {
+    a.is_plain() && root * root == a && product_is_exact(root, root)
 }
 
 /// a * b + c, exact if both steps are.
@@ -64,6 +117,7 @@ pub(crate) fn to_integer<F: Real>(mode: Rounding, a: F) -> Option<(i64, bool)> {
     (is_number && (exact || mode == Rounding::TowardZero)).then_some((whole, !exact))
 }
 
+#[inline(always)]
 fn is_zero<F: Real>(value: F) -> bool {
     value.low_bits() & (F::FORMAT.sign_bit() - 1) == 0
 }
@@ -73,20 +127,10 @@ fn is_normal<F: Real>(value: F) -> bool {
     exponent != 0 && exponent != F::FORMAT.infinity()
 }
 
-/// Whether the product of two normal numbers has no more bits than one.
-fn product_is_exact(format: Format, a: u64, b: u64) -> bool {
-    let hidden = 1 << format.fraction_bits;
-    let a = a & (hidden - 1) | hidden;
-    let b = b & (hidden - 1) | hidden;
-    let zeros = a.trailing_zeros() + b.trailing_zeros();
-    let product = u128::from(a) * u128::from(b);
-    let bits = 128 - product.leading_zeros();
-    bits - zeros <= format.fraction_bits + 1
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Flags, exact};
+    use super::super::host::host_fuses;
+    use super::super::{Flags, Format, exact};
     use super::*;
     use proptest::prelude::*;
 
@@ -99,6 +143,7 @@ mod tests {
             any::<u64>().prop_map(f64::from_bits),
             any::<i16>().prop_map(|small| f64::from(small) / 64.0),
             any::<i64>().prop_map(|large| large as f64),
+            (any::<i16>(), 880..1100i32).prop_map(|(small, down)| f64::from(small) * 2f64.powi(-down)),
         ]
     }
 
@@ -119,6 +164,35 @@ mod tests {
                     exact::multiply_add(format, mode, x, y, z),
                 ));
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(50_000))]
+
+        #[test]
+        fn what_is_proved_exact_of_a_fused_result_is_exact(a in doubles(), b in doubles(), c in doubles()) {
+            let fused = a.mul_add(b, c);
+            // SAFETY: asked for just before.
+            if host_fuses() && fused.is_plain() && unsafe { fused_is_exact(a, b, c) } {
+                for mode in [Rounding::NearestEven, Rounding::Down, Rounding::Up] {
+                    let [x, y, z] = [a, b, c].map(f64::to_bits);
+                    let expected = exact::multiply_add(Format::DOUBLE, mode, x, y, z);
+                    prop_assert_eq!((fused.to_bits(), Flags::NONE), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fused_results_of_small_integers_are_proved_exact() {
+        if host_fuses() {
+            // SAFETY: asked for just before.
+            let prove = |a: f64, b, c| unsafe { fused_is_exact(a, b, c) };
+            assert!(prove(3.0, 4.0, 5.0) && prove(0.0, 4.0, 5.0) && prove(3.0, -4.0, 0.5));
+            assert!(!prove(0.1, 0.1, 1.0) && !prove(1.0 + f64::EPSILON, 1.0 + f64::EPSILON, 0.0));
+            // The product's error is too small to be seen.
+            assert!(!prove((1.0 + f64::EPSILON) * 2f64.powi(-1000), 1.0 + f64::EPSILON, 1.0));
         }
     }
 

@@ -77,11 +77,14 @@ void finish_operations(void) {
         }
 }
 
-/* What is not a store to a pointer window. Stores to serviced space mean nothing. */
+/* What is not a store to a pointer window. A store to serviced space means nothing, and one that
+ * waits is let go. */
 static void take_other(uint64_t kind, uint64_t offset) {
     switch (kind) {
     case VOYAGER_CAPTURED_LOAD:
         return take_serviced_load(offset);
+    case VOYAGER_CAPTURED_WAITING_STORE:
+        return approve(offset, 0);
     case VOYAGER_CAPTURED_SNOOPED_WRITE:
         return pointer_captured(offset);
     }

@@ -8,7 +8,7 @@ void serviced_start(void) {
     queues_of_process = nic_load(REGISTER_VOYAGER_LIMITS) >> 48;
 }
 
-static void approve(uint64_t offset, uint64_t value) {
+void approve(uint64_t offset, uint64_t value) {
     nic_store(REGISTER_VOYAGER_APPROVE_ADDRESS, offset);
     nic_store(REGISTER_VOYAGER_APPROVE_VALUE, value);
 }

@@ -8,6 +8,9 @@
 
 void serviced_start(void);
 
+/* Lets an access that was captured at this offset be over; a load gets the value. */
+void approve(uint64_t offset, uint64_t value);
+
 /* A load has been captured, whose transaction is tried again until it is answered. */
 void take_serviced_load(uint64_t offset);
 

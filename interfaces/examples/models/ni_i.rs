@@ -272,7 +272,7 @@ pub static MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use crate::Attachment;
-    use crate::interface::{Interface, Surroundings};
+    use crate::interface::{Chip, Interface, Surroundings};
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
@@ -280,6 +280,7 @@ mod tests {
         let sections = json!({ "ni_i": { "register_access_time": "60ns" } });
         let node = Surroundings {
             sections: sections.as_object().unwrap(),
+            nodes: 2,
             processes: 1,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
@@ -288,6 +289,7 @@ mod tests {
             packet_bytes: 256,
             local_memory: None,
             dma_engine: None,
+            chip: Chip::ALONE,
         };
         Interface::build(name.parse().unwrap(), &node).map_err(|error| error.to_string())
     }

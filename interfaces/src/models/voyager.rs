@@ -76,7 +76,7 @@ fn read(text: &str) -> Reading {
 
 fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
     let config: Config = typed(section)?;
-    config.check(node.processes)?;
+    config.check(node.nodes, node.processes)?;
     if node.block_bytes != SHADOW_BYTES {
         let block = node.block_bytes;
         return Err(Problem::of_name(format!(
@@ -90,6 +90,7 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
     if kind == QueueKind::Cachable {
         check_cachable(&config, &layout, node)?;
     }
+    config.check_library(kind, node.processes, layout.buffer_bytes)?;
     Ok(Box::new(Voyager::new(Build { kind, config, layout, block_bytes: node.block_bytes })))
 }
 
@@ -199,6 +200,29 @@ mod tests {
         }
         assert_eq!(read("NI2w"), Reading::Foreign);
         assert_eq!(read("EDT"), Reading::Foreign);
+    }
+
+    /// Why a machine of so many nodes and processes cannot have an interface with changes to
+    /// the sample.
+    fn refused(kind: QueueKind, (nodes, processes): (u32, u8), changes: &[(&str, u64)]) -> (String, String) {
+        let mut section = (MODEL.sample)();
+        changes.iter().for_each(|&(key, value)| section[key] = value.into());
+        let config: Config = typed(&section).unwrap();
+        let layout = Layout::new(&config, processes).unwrap();
+        let checked = config.check(nodes, processes);
+        let checked = checked.and_then(|()| config.check_library(kind, processes, layout.buffer_bytes));
+        let Problem { key, problem } = checked.unwrap_err();
+        (key, problem)
+    }
+
+    #[test]
+    fn queues_that_do_not_fit_are_refused_with_what_does() {
+        let (key, problem) = refused(QueueKind::Hybrid, (2, 1), &[("slots", 512)]);
+        assert!(key == "slots" && problem.contains("at most 256 slots fit"), "{key}: {problem}");
+        let (key, problem) = refused(QueueKind::Resident, (2, 2), &[]);
+        assert!(key == "physical_queues" && problem.contains("each of 2 processes"), "{key}: {problem}");
+        let (key, problem) = refused(QueueKind::NonResident, (5, 1), &[]);
+        assert!(key == "destinations" && problem.contains("80 at least"), "{key}: {problem}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::{Job, Rank};
+use narthex_fabrics::{Header, Job, Rank};
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,8 @@ use super::device::Voyager;
 use super::layout::{Direction, ENTRY_BYTES};
 use super::queues::Queue;
 use super::registers::{
-    NOTHING, POINTER_STATUS, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
+    KIND_URGENT, NOTHING, POINTER_STATUS, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES,
+    method, request,
 };
 use super::transmit::ENTRY_VALID;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -216,7 +217,12 @@ impl Voyager {
     ) -> Result<(), CallError> {
         let [is_receive, kind, slots, own, buffer, ..] = *words;
         let (direction, logical) = self.named(process, is_receive, own)?;
-        let kind = QueueKind::of(kind).ok_or(CallError::Invalid)?;
+        let is_urgent = kind & KIND_URGENT != 0;
+        let kind = QueueKind::of(kind & !KIND_URGENT).ok_or(CallError::Invalid)?;
+        // The firmware's queue of commands has one order for all that it sends.
+        if is_urgent && (direction, kind) != (Direction::Transmit, QueueKind::Resident) {
+            return Err(CallError::Invalid);
+        }
         if !slots.is_power_of_two() || slots > 1 << 14 {
             return Err(CallError::Invalid);
         }
@@ -234,6 +240,9 @@ impl Voyager {
             Some(_) => return Err(CallError::Busy),
             None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
         };
+        if let Some(physical) = self.state.queues.resident(direction, logical) {
+            self.state.queues.queue_mut(direction, physical).is_urgent = is_urgent;
+        }
         let layout = &self.build.layout;
         words[5] = logical.into();
         words[6] = layout.window(direction, logical);
@@ -325,10 +334,10 @@ impl Voyager {
         for process in 0..self.build.layout.processes {
             let logical = self.build.layout.logical(process, 0);
             let bytes = u64::from(slots) * SLOT_BYTES;
-            let Ok(at) = self.allocate(process, bytes) else { return };
-            let Ok(physical) = self.take_physical(Direction::Receive, logical, at, slots as u16) else {
-                return;
-            };
+            let at = self.allocate(process, bytes).expect("the configuration was checked");
+            let physical = self
+                .take_physical(Direction::Receive, logical, at, slots as u16)
+                .expect("the configuration was checked");
             let opened = Opened {
                 kind: QueueKind::Resident,
                 buffer: at,
@@ -486,7 +495,7 @@ impl Voyager {
         Ok(Some(Acknowledge { queue: Some(queue), value }))
     }
 
-    fn transfer(&mut self, context: &Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
+    fn transfer(&mut self, context: &mut Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
         let [method, rank, from, to, bytes, channel, own, _] = *words;
         let place =
             u16::try_from(rank).ok().and_then(|rank| self.place_of(context.network.job(), Rank(rank)));
@@ -510,6 +519,7 @@ impl Voyager {
                 let place = u64::from(node) | u64::from(there) << 16;
                 let rest = [method, place, frame, to, bytes, channel, told];
                 self.state.agent.command(process, request::DMA, &rest);
+                context.network.count_message(Header::BYTES as u64 + bytes);
                 return Ok(());
             }
             _ => return Err(CallError::Invalid),
@@ -529,6 +539,7 @@ impl Voyager {
             told: acknowledge.and_then(|acknowledge| acknowledge.queue),
         };
         self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
+        context.network.count_message(Header::BYTES as u64 + bytes);
         Ok(())
     }
 

@@ -310,7 +310,7 @@ impl Voyager {
             source: self.state.agent.rank_of(from.process),
             ..Label::default()
         };
-        self.state.transmit.tell(Outgoing { rank: from.sender, label, payload });
+        self.state.transmit.tell(Outgoing { rank: from.sender, is_urgent: false, label, payload });
     }
 
     /// Lets the block transmit unit go on; whether it did.
@@ -379,6 +379,6 @@ impl Voyager {
         let label =
             Label { is_command: true, bytes: bytes as u8, user: channel, queue: process, ..Label::default() };
         let rank = context.network.rank_on(node.into()).expect("it was checked");
-        Outgoing { rank, label, payload }
+        Outgoing { rank, is_urgent: false, label, payload }
     }
 }

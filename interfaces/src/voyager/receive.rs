@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Acknowledgements for programs come as messages of the node's own, before those of the
-//! network.
+//! network. An urgent packet passes one that is held.
 
 use std::collections::VecDeque;
 
@@ -39,8 +39,8 @@ const BLOCK_ADDRESS: usize = 24;
 enum Work {
     /// It looks the packet's queue up until then.
     Matches(Time),
-    /// The packet waits for a slot.
-    Held,
+    /// The packet waits for a slot, and whether it is urgent.
+    Held { is_urgent: bool },
     /// Its bytes pass to a queue, or away, until then.
     Passes(Option<usize>, Time),
 }
@@ -63,14 +63,14 @@ impl ReceiveUnit {
     pub fn doing(&self) -> Option<&'static str> {
         self.work.as_ref().map(|work| match work {
             Work::Matches(_) => "looks a packet up",
-            Work::Held => "waits for a free slot",
+            Work::Held { .. } => "waits for a free slot",
             Work::Passes(..) => "receives a packet",
         })
     }
 
     /// Whether its packet waits for a slot.
     pub fn is_held(&self) -> bool {
-        self.work == Some(Work::Held)
+        matches!(self.work, Some(Work::Held { .. }))
     }
 }
 
@@ -81,6 +81,11 @@ impl Voyager {
             Some(own) => Some(self.label_of(*own)),
             None => context.network.front().map(|packet| Label::of(packet.header)),
         }
+    }
+
+    /// Whether it has the network's high priority.
+    fn next_is_urgent(&self, context: &Context<'_>) -> bool {
+        self.state.receive.own.is_empty() && context.network.front().is_some_and(|packet| packet.is_urgent)
     }
 
     fn label_of(&self, own: Acknowledge) -> Label {
@@ -101,6 +106,10 @@ impl Voyager {
     pub(super) fn step_receive(&mut self, context: &mut Context<'_>) -> bool {
         let clock = self.build.config.clock.clock();
         match self.state.receive.work {
+            Some(Work::Held { is_urgent: false }) if self.next_is_urgent(context) => {
+                self.state.receive.work = None;
+                true
+            }
             None => {
                 if self.next_label(context).is_none() {
                     return false;
@@ -112,7 +121,7 @@ impl Voyager {
                 true
             }
             Some(Work::Matches(until)) if until > context.now => false,
-            Some(Work::Matches(_) | Work::Held) => self.place(context),
+            Some(Work::Matches(_) | Work::Held { .. }) => self.place(context),
             Some(Work::Passes(_, until)) if until > context.now => false,
             Some(Work::Passes(queue, _)) => {
                 if let Some(queue) = queue {
@@ -135,7 +144,8 @@ impl Voyager {
         };
         if target == Target::Held {
             let was_held = self.state.receive.is_held();
-            self.state.receive.work = Some(Work::Held);
+            let is_urgent = self.next_is_urgent(context);
+            self.state.receive.work = Some(Work::Held { is_urgent });
             self.statistics.held.add(u64::from(!was_held));
             return !was_held;
         }

@@ -14,8 +14,9 @@ use narthex_fabrics::{
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::half::Context;
 use narthex_interfaces::information::InformationPage;
-use narthex_interfaces::interface::{Interface, Surroundings};
+use narthex_interfaces::interface::{Chip, Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
+use narthex_interfaces::on_chip::Effects;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Name};
 use narthex_kernel::{Duration, Time};
@@ -131,6 +132,7 @@ impl Node {
         }
         let surroundings = Surroundings {
             sections: &sections,
+            nodes: 2,
             processes: process + 1,
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,
@@ -139,6 +141,7 @@ impl Node {
             packet_bytes: PACKET_BYTES,
             local_memory: None,
             dma_engine: None,
+            chip: Chip::ALONE,
         };
         let name: Name = interface.name.parse().unwrap();
         let built = Interface::build(name, &surroundings).unwrap();
@@ -309,7 +312,14 @@ impl Node {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
-        let mut context = Context { now: *now, network, local_memory: None, timers, faults: &mut faults };
+        let mut context = Context {
+            now: *now,
+            network,
+            local_memory: None,
+            timers,
+            faults: &mut faults,
+            on_chip: &mut Effects::default(),
+        };
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
         let send = |(arrival, node, mail): Sending<Frame>| match mail {

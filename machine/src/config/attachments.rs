@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::interface::{self, Interface, InterfaceError, Surroundings};
+use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::{Attached, Attachment, Device, Name};
 use narthex_memory::page_frames::FramePlacement;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::InterconnectPart;
 use super::interfaces::{self, Interfaces};
+use super::node::MemoryPart;
 use crate::wiring::{learns_from_others, needs_a_bus};
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
@@ -115,6 +116,7 @@ impl super::MachineConfig {
         let local_memory = self.local_memory(chosen);
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
+            nodes: self.machine.nodes,
             processes,
             // Its seats follow all processors of the node.
             first_agent: AgentId(self.processor_parts().len() as u8),
@@ -124,6 +126,7 @@ impl super::MachineConfig {
             packet_bytes: self.messages.packet.as_u64(),
             local_memory: local_memory.as_ref(),
             dma_engine: self.dma_engine_beside(chosen),
+            chip: self.chip(),
         };
         let interface = build(chosen.name, &node).map_err(|error| error.to_string())?;
         let lack = self.lacks(attachment);
@@ -135,6 +138,19 @@ impl super::MachineConfig {
         {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
+        }
+    }
+
+    /// What the program's processors are to a device with a part in each of their tiles.
+    fn chip(&self) -> Chip {
+        let second_level = self.second_level_cache.as_ref().filter(|_| self.node.host().1.has_second_level());
+        let own = |memory: &&MemoryPart| memory.range().is_none() && memory.is_on(&self.node.host().1.on);
+        let controllers = self.node.memories.values().find(own).and_then(|memory| memory.at.as_ref());
+        Chip {
+            tiles: self.machine.processors_per_node as u16,
+            tiles_of_process: self.processors_per_process() as u16,
+            second_level: second_level.map(|config| (config.size.as_u64(), config.associativity)),
+            controllers: controllers.map_or(0, |at| at.len() as u16),
         }
     }
 

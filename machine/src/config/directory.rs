@@ -24,6 +24,7 @@ use narthex_fabrics::topologies::Topology;
 use narthex_kernel::Category;
 use narthex_memory::directory::{Lane, MOST_HOLDERS, protocols};
 use narthex_memory::processor_memory::second_level::Inclusion;
+use narthex_memory::protocols::Protocol;
 
 use super::node::{Broken, InterconnectPart, broken};
 use super::{InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
@@ -52,12 +53,28 @@ impl MachineConfig {
         if is_there {
             problems.extend(self.cache_problems_of_directory());
         }
+        problems.extend(self.incoherent_on_a_bus());
         problems
     }
 
     /// Whether parts on this interconnect have places on the network on chip.
     pub(crate) fn has_places(&self, on: &str) -> bool {
         matches!(self.node.interconnects.get(on), Some(InterconnectPart::Directory {}))
+    }
+
+    /// Caches that nothing keeps coherent cannot be where caches see each other's transactions.
+    fn incoherent_on_a_bus(&self) -> Option<Broken> {
+        let own = &self.data_cache.protocol;
+        let is_coherent = narthex_memory::protocols::by_name(own).is_none_or(Protocol::is_coherent);
+        let is_on_a_bus = |part: &ProcessorPart| part.has_caches() && !self.has_places(&part.on);
+        let (name, part) = self.node.processors.iter().find(|(_, part)| !is_coherent && is_on_a_bus(part))?;
+        let known = narthex_memory::protocols::coherent().join(", ");
+        let message = format!(
+            "{own:?} is for caches on a directory, which hear of nobody; node.processors.{name} is on {:?}; \
+             expected one of {known}",
+            part.on
+        );
+        Some(broken("data_cache.protocol", message))
     }
 
     /// What a directory needs of caches: that they are one cache for their home, and act on

@@ -121,6 +121,7 @@ fn try_out(
         Makes::Device(build) => {
             let node = interface::Surroundings {
                 sections: &Interfaces::new(),
+                nodes: 1,
                 processes: 1,
                 first_agent: AgentId(1),
                 attachment,
@@ -129,6 +130,7 @@ fn try_out(
                 packet_bytes,
                 local_memory: None,
                 dma_engine: None,
+                chip: interface::Chip::ALONE,
             };
             return refused(key, build(name.send, config, &node).err());
         }

@@ -112,7 +112,7 @@ pub struct General {
     /// Nodes of the parallel machine.
     #[schemars(range(min = 1, max = 4096))]
     pub nodes: u32,
-    /// Processors of each node for the program; a node has 1 to 7 processes of it.
+    /// Processors of each node for the program; a node has 1 to 32 processes of it.
     #[schemars(range(min = 1, max = 128))]
     pub processors_per_node: u32,
     /// Processors of each process, on each of which it can have a thread; 1 if not

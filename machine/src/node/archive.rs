@@ -30,6 +30,7 @@ impl Archived for Node {
             sent_to_itself,
             timers,
             faults,
+            effects,
             statistics,
             progress,
             progressed_at,
@@ -42,7 +43,7 @@ impl Archived for Node {
             instant: _,
         } = self;
         assert!(
-            departures.is_empty() && timers.is_empty() && faults.is_empty(),
+            departures.is_empty() && timers.is_empty() && faults.is_empty() && effects.is_empty(),
             "a node is archived between windows"
         );
         // What a run does about its wait loops changes nothing that it computes.

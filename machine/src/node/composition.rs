@@ -222,6 +222,20 @@ impl Composition for Node {
         self.access_register(now, place, transaction, response);
     }
 
+    fn access_tile(
+        &mut self,
+        now: Time,
+        agent: AgentId,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Option<Duration> {
+        let place = self.seat(agent).expect("a device has a part in each tile");
+        self.effects.is_later = false;
+        self.access_register(now, place, transaction, response);
+        let is_later = std::mem::take(&mut self.effects.is_later);
+        (!is_later).then(|| self.devices[place.device].access_time(place.seat, transaction.kind))
+    }
+
     fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
         self.carry_message(at, (from, to), carried);
     }

@@ -61,6 +61,15 @@ impl OperatingSystem for SystemOfProcess<'_> {
     fn take_time(&mut self, time: Duration) {
         self.time += time;
     }
+
+    fn lock_lines(&mut self, processor: usize, lines: &[(usize, usize)]) -> Result<(), CallError> {
+        let locked = self.memory.caches[processor].memory.lock_lines(lines);
+        locked.map(|_| ()).map_err(|_| CallError::NoMemory)
+    }
+
+    fn free_lines(&mut self, processor: usize, lines: &[(usize, usize)]) {
+        self.memory.caches[processor].memory.free_lines(lines);
+    }
 }
 
 impl Node {
@@ -80,8 +89,18 @@ impl Node {
         let seats = self.devices[device].seats();
         let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
         self.stop_watching_buses();
-        let Node { processors, processes, memories, devices, interconnects, network, timers, faults, .. } =
-            self;
+        let Node {
+            processors,
+            processes,
+            memories,
+            devices,
+            interconnects,
+            network,
+            timers,
+            faults,
+            effects,
+            ..
+        } = self;
         let home = usize::from(processors[index].seats.memory.0);
         let (home, local_memory) = match self.local_memories[device] {
             None => (&mut memories[home], None),
@@ -109,11 +128,23 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = Context { now, network: network.of_process(process), local_memory, timers, faults };
+        let mut context = Context {
+            now,
+            network: network.of_process(process),
+            local_memory,
+            timers,
+            faults,
+            on_chip: effects,
+        };
         let call = DeviceCall { process, request, argument };
         let answer = called.call(seat, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;
         self.carry_out_for_seat(now, self.seat_of(device, seat));
+        // Lines that were newer than memory go home before they are locked.
+        let own = self.processes[usize::from(process)].processors.clone();
+        for index in own.filter(|&index| self.processors[index].memory.is_locking()).collect::<Vec<_>>() {
+            self.ask_for_processor(index, now);
+        }
         (answer.unwrap_or_else(|error| -error.number()), time)
     }
 }

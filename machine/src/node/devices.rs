@@ -64,10 +64,10 @@ impl Node {
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
         self.stop_watching_buses();
-        let Node { devices, network, timers, faults, memories, local_memories, .. } = self;
+        let Node { devices, network, timers, faults, effects, memories, local_memories, .. } = self;
         let network = network.of_process(place.process);
         let local_memory = bytes_of(memories, local_memories[place.device]);
-        let mut context = Context { now, network, local_memory, timers, faults };
+        let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
         let result = call(&mut *devices[place.device], &mut context);
         self.carry_out_for_seat(now, place);
         result
@@ -84,6 +84,9 @@ impl Node {
         if place.is_engine {
             self.ask_beside(now, place);
         }
+        if !self.effects.is_empty() {
+            self.carry_out_on_chip(now, place.device);
+        }
         self.report_fault(now, place.process);
     }
 
@@ -97,10 +100,10 @@ impl Node {
         response: &mut Response,
     ) {
         let SeatPlace { device, seat, process, .. } = place;
-        let Node { devices, network, timers, faults, memories, local_memories, .. } = self;
+        let Node { devices, network, timers, faults, effects, memories, local_memories, .. } = self;
         let network = network.of_process(process);
         let local_memory = bytes_of(memories, local_memories[device]);
-        let mut context = Context { now, network, local_memory, timers, faults };
+        let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
         let accessed = devices[device].access(seat, &mut context, transaction, response);
         // Which seat asked for the instant is not known here: all of them are called.
         let beside = self.devices[device].seats_beside(seat);
@@ -112,6 +115,9 @@ impl Node {
         self.look_at_lines(now, device);
         self.depart(now);
         self.ask_beside(now, place);
+        if !self.effects.is_empty() {
+            self.carry_out_on_chip(now, device);
+        }
         self.report_fault(now, process);
         if let Err(fault) = accessed {
             self.fail_on(now, transaction.agent.0.into(), &fault.0);

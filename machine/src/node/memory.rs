@@ -1,5 +1,6 @@
 //! A process's memory as the loader and the system calls see it: coherent,
-//! functional, without time.
+//! functional, without time. Where nothing keeps the caches coherent, a call reads what its own
+//! processor would, and writes for all.
 
 use std::ops::Range;
 
@@ -120,7 +121,10 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         self.blocks(address, bytes.len(), |node, here, range| {
             let (block, start) = (here - here % node.block_bytes, (here % node.block_bytes) as usize);
             let target = &mut bytes[range];
-            if node.caches().any(|memory| memory.peek(here, target)) {
+            let own = node.caches[node.own].memory();
+            let is_coherent = own.is_coherent();
+            if own.peek(here, target) || is_coherent && node.caches().any(|memory| memory.peek(here, target))
+            {
                 return Ok(());
             }
             let crossing = node.interconnects.iter().find_map(|interconnect| interconnect.peek(block));

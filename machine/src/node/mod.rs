@@ -68,6 +68,7 @@ use narthex_fabrics::terminal::Terminal;
 use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Sending};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
+use narthex_interfaces::on_chip::{self as on_chip_effects, End};
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
@@ -122,6 +123,8 @@ enum Event {
     Room,
     /// A message of the directory is at a processor or device.
     Message(Place, Carried),
+    /// A packet of a device on the network on chip has come to its end.
+    Packet(u8, End, u32),
 }
 
 /// One node of the machine.
@@ -156,6 +159,8 @@ pub struct Node {
     sent_to_itself: u64,
     timers: Vec<Time>,
     faults: Vec<RegisterFault>,
+    /// What devices with a part in each tile ask for.
+    effects: on_chip_effects::Effects,
     /// Where processors' blocks of the interface came from.
     statistics: counts::Statistics,
     /// System calls and deliveries: what shows that the run gets somewhere.
@@ -247,6 +252,7 @@ impl Node {
             sent_to_itself: 0,
             timers: Vec::new(),
             faults: Vec::new(),
+            effects: on_chip_effects::Effects::default(),
             statistics: counts::Statistics::default(),
             progress: 0,
             progressed_at: Time::ZERO,
@@ -507,6 +513,7 @@ impl Node {
                 unreachable!("the steps of interconnects are handled at once")
             }
             Event::Timer(device, seat) => self.timer(now, device, seat),
+            Event::Packet(device, to, content) => self.packet_arrives(now, device, to, content),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
                 self.ask_for_processor(index, now);

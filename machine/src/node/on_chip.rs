@@ -13,8 +13,11 @@
 
 use narthex_cores::Stop;
 use narthex_fabrics::on_chip::OnChip;
+use narthex_interfaces::half::RegisterFault;
+use narthex_interfaces::on_chip::{End, Packet};
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
+use narthex_memory::AgentId;
 use narthex_memory::directory::{Carried, HomeId, MOST_HOLDERS, Place};
 use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{Home, InterconnectId};
@@ -29,6 +32,8 @@ pub(super) enum Happening {
     Leaves(Place, Place, Carried),
     /// A message is at the home of a memory.
     IsAtHome(HomeId, Carried),
+    /// A packet of a device leaves.
+    PacketLeaves(u8, Packet),
 }
 
 /// The network on chip, and who is where on it.
@@ -40,6 +45,8 @@ pub struct NodeOnChip {
     agents: Vec<u16>,
     /// The homes.
     homes: Vec<HomePlace>,
+    /// The interface's own place.
+    gateway: u16,
     /// Bytes in a coherence block.
     block_bytes: usize,
     /// No message takes less.
@@ -70,14 +77,25 @@ impl NodeOnChip {
     pub fn new(
         on: InterconnectId,
         network: OnChip,
-        (agents, homes): (Vec<u16>, Vec<HomePlace>),
+        (agents, homes, gateway): (Vec<u16>, Vec<HomePlace>, u16),
         block_bytes: usize,
         lookup_time: Duration,
     ) -> Self {
         let message_time = network.lookahead();
         let lookahead = message_time * 2 + lookup_time;
         let events = EventQueue::new();
-        NodeOnChip { on, network, agents, homes, block_bytes, message_time, lookahead, events, sent: 0 }
+        NodeOnChip {
+            on,
+            network,
+            agents,
+            homes,
+            gateway,
+            block_bytes,
+            message_time,
+            lookahead,
+            events,
+            sent: 0,
+        }
     }
 
     /// What one of these processors does reaches no other one sooner, if there are several
@@ -123,6 +141,19 @@ impl NodeOnChip {
             Place::Home(home) => self.homes[usize::from(home.0)].at,
         }
     }
+
+    /// The place of an end of a device's packet, whose first seat is this agent.
+    fn place_of(&self, first_seat: usize, end: End) -> u16 {
+        let is_memory = |home: &&HomePlace| matches!(home.part, Home::Memory(_));
+        match end {
+            End::Tile(seat) => self.agents[first_seat + usize::from(seat)],
+            End::Controller(own) => {
+                let controller = self.homes.iter().filter(is_memory).nth(own.into());
+                controller.expect("a device knows how many controllers there are").at
+            }
+            End::Gateway => self.gateway,
+        }
+    }
 }
 
 impl Archived for NodeOnChip {
@@ -132,6 +163,7 @@ impl Archived for NodeOnChip {
             network,
             agents: _,
             homes: _,
+            gateway: _,
             block_bytes: _,
             message_time: _,
             lookahead: _,
@@ -198,7 +230,47 @@ impl Node {
         match happening {
             Happening::Leaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
             Happening::IsAtHome(home, carried) => self.message_arrives(now, Place::Home(home), carried),
+            Happening::PacketLeaves(device, packet) => self.packet_leaves(now, device, packet),
         }
+    }
+
+    /// A packet of a device leaves.
+    fn packet_leaves(&mut self, now: Time, device: u8, packet: Packet) {
+        let Node { on_chip, events, processors, first_seats, .. } = self;
+        let own = on_chip.as_mut().expect("packets need a network on chip");
+        let first_seat = processors.len() + first_seats[usize::from(device)];
+        let Packet { from, to, lane, data_bytes, content, settles_after } = packet;
+        let places = (own.place_of(first_seat, from), own.place_of(first_seat, to));
+        let arrival = own.network.send(now, places, lane.into(), data_bytes.into()) + settles_after;
+        let sequence = own.sent;
+        own.sent += 1;
+        let envelope = Envelope { arrival, source: MESSAGES, sequence, destination: 0, payload: content };
+        events.receive(envelope, |content| Event::Packet(device, to, content));
+    }
+
+    /// A packet of a device has come to its end.
+    pub(super) fn packet_arrives(&mut self, now: Time, device: u8, to: End, content: u32) {
+        let seat = if let End::Tile(seat) = to { seat.into() } else { 0 };
+        let place = self.seat_of(device.into(), seat);
+        self.with_seat(now, place, |device, context| device.packet(to, context, content));
+    }
+
+    /// Carries out what a device with a part in each tile asks for beside the rest.
+    #[cold]
+    pub(super) fn carry_out_on_chip(&mut self, now: Time, device: usize) {
+        let mut effects = std::mem::take(&mut self.effects);
+        let own = self.on_chip.as_mut().expect("such a device is on a directory");
+        let on = own.on;
+        for (after, packet) in effects.packets.drain(..) {
+            own.events.schedule(now + after, Happening::PacketLeaves(device as u8, packet));
+        }
+        for (seat, value, after) in effects.answers.drain(..) {
+            Directory::answer(self, now + after, on, AgentId(seat as u8), value);
+        }
+        for (seat, RegisterFault(problem)) in effects.faults.drain(..) {
+            self.fail_on(now, seat.into(), &problem);
+        }
+        self.effects = effects;
     }
 
     /// A message of the directory is at its place.

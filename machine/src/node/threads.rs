@@ -19,6 +19,8 @@ impl Node {
     /// A processor without a thread gets one, which begins where the caller is.
     pub(super) fn start_thread(&mut self, now: Time, caller: usize, thread: NewThread) {
         let index = self.processes[self.processors[caller].process].processors.start + thread.place;
+        self.write_caches_back(caller);
+        self.write_caches_back(index);
         let parent = &self.processors[caller].processor;
         let (registers, pc, fcsr) = (*parent.registers(), parent.pc(), parent.fcsr());
         let NodeProcessor { processor, activities, state, .. } = &mut self.processors[index];
@@ -43,8 +45,20 @@ impl Node {
 
     /// A processor's thread ends.
     pub(super) fn end_thread(&mut self, now: Time, index: usize) {
+        self.write_caches_back(index);
         self.processors[index].state = State::Vacant;
         self.book_as(index, now, (Activity::Idle, Occupation::Execute));
+    }
+
+    /// The system empties a processor's caches where its thread begins, begins another one, or
+    /// ends, if nothing keeps them coherent: the threads see what was written before.
+    fn write_caches_back(&mut self, index: usize) {
+        let Node { processors, memories, .. } = self;
+        let NodeProcessor { memory, seats, .. } = &mut processors[index];
+        if !memory.is_coherent() {
+            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            memory.flush(0..u64::MAX, |place, data| main.write(place, data));
+        }
     }
 
     /// A processor's thread sleeps, until an instant if one is given.

@@ -200,3 +200,72 @@ fn what_needs_a_bus_or_has_no_place_is_refused_before_the_run() {
     let on_a_bus = failure(&with(alone("smp"), "node.interface.at=1"), "exit 0").to_string();
     assert!(on_a_bus.contains("node.interface.at: has no meaning on \"bus\""), "{on_a_bus}");
 }
+
+/// Two threads without coherence. The first one stores a value and a flag, and writes the
+/// flag's block back; the second, which has read both before, reads the flag anew until it is
+/// set, and then the value. `written` and `read` are what is done about the value's block.
+fn handed_over(written: &str, read: &str) -> i64 {
+    let guest = format!(
+        "{}
+        addi s1, s10, 1024        # the value, and the flag in a block of its own
+        addi s2, s10, 1280
+        ld   s3, 0(s1)
+        bnez s8, reader
+        li   t0, 1000             # until the other one has read the value
+    pause:
+        addi t0, t0, -1
+        bnez t0, pause
+        li   t0, 7
+        sd   t0, 0(s1)
+        {written}
+        sd   t0, 0(s2)
+        cbo.flush (s2)
+        li   t0, 100000           # until the other one has reported
+    wait:
+        addi t0, t0, -1
+        bnez t0, wait
+        j    end
+    reader:
+        cbo.flush (s2)
+        ld   t0, 0(s2)
+        beqz t0, reader
+        {read}
+        ld   s3, 0(s1)
+        report value, s3
+    end:
+        {END}",
+        threads(2),
+    );
+    let request = ["data_cache", "instruction_cache"]
+        .iter()
+        .fold(several("chip", 2), |request, cache| with(request, &format!("{cache}.protocol=Incoherent")));
+    let (document, ..) = compared(&request, &guest);
+    assert_eq!(statistic(&document, 0, "directory_blocked"), 0, "no home works on a transaction");
+    reported(&document, 0, "value")
+}
+
+#[test]
+fn without_coherence_a_missing_flush_reads_stale_bytes_and_flushes_on_both_sides_mend_it() {
+    let flush = "cbo.flush (s1)";
+    assert_eq!(handed_over("", ""), 0);
+    assert_eq!(handed_over(flush, ""), 0, "the reader has its old copy");
+    assert_eq!(handed_over("", flush), 0, "the writer has the new one");
+    assert_eq!(handed_over(flush, flush), 7);
+    assert_eq!(handed_over("cbo.clean (s1)", flush), 7);
+}
+
+#[test]
+fn caches_without_coherence_are_refused_on_a_bus_and_under_a_device_that_needs_it() {
+    let incoherent = |request: RunRequest| {
+        with(with(request, "data_cache.protocol=Incoherent"), "instruction_cache.protocol=Incoherent")
+    };
+    let cases = [
+        (incoherent(alone("smp")), "data_cache.protocol: \"Incoherent\" is for caches on a directory"),
+        (incoherent(request("chip", "CNI0Qm")), "takes part in coherence, which data_cache.protocol"),
+    ];
+    for (request, expected) in cases {
+        let failure = failure(&request, "exit 0");
+        assert_eq!(failure.exit_code, 2);
+        assert!(failure.to_string().contains(expected), "{failure}");
+    }
+}

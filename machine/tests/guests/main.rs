@@ -33,6 +33,7 @@ mod process_threads;
 mod processes;
 mod refusals;
 mod regions;
+mod sarc;
 mod shapes;
 mod threads;
 mod timing;

@@ -1,7 +1,7 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::{Cache, ORDER, Row};
+use super::{Cache, LOCKED, ORDER, Row};
 use crate::protocols::State;
 
 /// Ways of a set for whose order a word has room.
@@ -50,6 +50,7 @@ impl Cache {
             is_order(row[ORDER]) && (row[..2] == [0, 0] || places.any(|place| place == row[2]))
         };
         has_lengths
+            && (0..sets).all(|set| self.lines_of(set).any(|line| self.tags[line] != LOCKED))
             && self.states.iter().all(|&state| (state as usize) < State::ALL.len())
             && self.front.iter().enumerate().all(is_front)
     }

@@ -112,6 +112,53 @@ fn a_block_that_was_lost_is_snarfed_until_its_line_is_used_again() {
 }
 
 #[test]
+fn a_locked_line_takes_no_block_in_and_is_empty_once_it_is_free() {
+    let mut cache = cache(4, 2);
+    fill(&mut cache, 0x80, Request::Read);
+    cache.lock(1);
+    assert!(cache.is_locked((0, 1)) && !cache.is_locked((0, 0)));
+    assert_eq!(cache.victim_for(0x100).unwrap().block, 0x80, "the other way of the set has gone");
+    assert_eq!(cache.state(0), State::Invalid, "its tag matches no address");
+    assert_eq!(cache.may_lock(&[0]), Err(LastWay { set: 0, ways: 2 }));
+    assert_eq!(
+        cache.may_lock(&[2, 3]).unwrap_err().to_string(),
+        "scratchpad larger than the ways allow: set 1 has 2, and one of them must be left to cache"
+    );
+    cache.clear();
+    cache.flush(0..0x1000, |_, _| panic!("it holds nothing"));
+    assert!(cache.is_locked((0, 1)), "what forgets blocks leaves it alone");
+    cache.free(1);
+    fill(&mut cache, 0x80, Request::Read);
+    fill(&mut cache, 0x100, Request::Read);
+    assert_eq!(cache.blocks().count(), 2);
+}
+
+#[test]
+fn a_locked_line_snarfs_no_block_that_it_has_lost() {
+    let mut cache = Cache::new(&Config { snarfing: true, ..config(256, 2, 64) });
+    fill(&mut cache, 0x80, Request::Read);
+    cache.snoop(Snoop::ReadExclusive, 0x80);
+    cache.lock(0);
+    assert!(!cache.snarf(Snoop::WriteBack, 0x80, &BlockData::from_bytes(&[9; 64])));
+    cache.free(0);
+    assert!(!cache.snarf(Snoop::WriteBack, 0x80, &BlockData::from_bytes(&[9; 64])), "it was used since");
+}
+
+#[test]
+fn caches_that_differ_in_a_locked_line_have_different_hashes() {
+    let [one, mut other] = [cache(8, 2), cache(8, 2)];
+    other.lock(3);
+    let hashes = |cache: &Cache| {
+        let [mut all, mut blocks] = [DefaultHasher::new(), DefaultHasher::new()];
+        cache.hash(&mut all);
+        cache.hash_blocks(&mut blocks);
+        [all.finish(), blocks.finish()]
+    };
+    let (one, other) = (hashes(&one), hashes(&other));
+    assert!(one.iter().zip(other).all(|(one, other)| *one != other));
+}
+
+#[test]
 fn a_direct_mapped_cache_replaces_the_block_of_the_same_set() {
     let mut cache = cache(4, 1);
     fill(&mut cache, 0x40, Request::ReadExclusive);
@@ -225,7 +272,7 @@ fn parameters_that_no_cache_can_have_are_refused() {
         assert_eq!(problem(config(size, 4, 64)), ("size", text));
     }
     let unknown = Config { protocol: "MOSI".into(), ..config(1024, 1, 64) };
-    let text = "'MOSI' is unknown; there are MESI, MOESI, MSI";
+    let text = "'MOSI' is unknown; there are Incoherent, MESI, MOESI, MSI";
     assert_eq!(problem(unknown), ("protocol", text.to_owned()));
 }
 

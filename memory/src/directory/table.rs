@@ -298,3 +298,10 @@ pub struct Table {
     /// by [`Forwarded`].
     pub written_back: [Row<BufferAction, 5>; 2],
 }
+
+impl Table {
+    /// Whether homes know who has copies, and are told when a requester is done.
+    pub fn tracks_copies(&self) -> bool {
+        self.responses.as_flattened().iter().any(Option::is_some)
+    }
+}

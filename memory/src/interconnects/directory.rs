@@ -53,6 +53,7 @@ use crate::directory::{
 };
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
+use crate::translation::Translation;
 
 /// The parameters of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,6 +112,26 @@ pub struct Homes {
     pub ranges: AddressMap,
     /// The memories that share all other addresses.
     pub interleaved: Vec<MemoryId>,
+    /// A device with a part in each tile.
+    pub tiles: Option<Tiles>,
+}
+
+/// A device that has a part in each tile: processors reach it there, without a message.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    /// Its addresses, the same in each process's space.
+    pub addresses: Range<u64>,
+    /// The seat in the tile of the first processor; the others follow.
+    pub first_seat: AgentId,
+}
+
+impl Tiles {
+    /// The seat behind which a processor finds an address.
+    #[inline]
+    fn seat(&self, processor: AgentId, address: u64) -> Option<AgentId> {
+        let of_process = address % Translation::SPACE_BYTES;
+        self.addresses.contains(&of_process).then(|| AgentId(self.first_seat.0 + processor.0))
+    }
 }
 
 /// What a directory remembers, but for its homes.
@@ -136,6 +157,7 @@ pub struct Directory {
     ranges: AddressMap,
     /// How many of the homes share the addresses that are in no range.
     interleaved: usize,
+    tiles: Option<Tiles>,
     homes: Vec<Home>,
     pub(super) state: State,
 }
@@ -143,7 +165,7 @@ pub struct Directory {
 impl Directory {
     /// One that knows of no copies yet.
     pub fn new(names: Names, config: &Config, table: &'static Table, seats: Seats, homes: Homes) -> Self {
-        let Homes { ranges, interleaved } = homes;
+        let Homes { ranges, interleaved, tiles } = homes;
         let mut parts: Vec<Part> = interleaved.iter().map(|&memory| Part::Memory(memory)).collect();
         for part in ranges.of_ranges() {
             if !parts.contains(&part) {
@@ -159,6 +181,7 @@ impl Directory {
             seats,
             ranges,
             interleaved: interleaved.len(),
+            tiles,
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
         }
@@ -377,6 +400,7 @@ impl Rules for Directory {
             seats: _,
             ranges: _,
             interleaved: _,
+            tiles: _,
             homes,
             state,
         } = self;

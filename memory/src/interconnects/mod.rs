@@ -184,6 +184,19 @@ pub trait Composition {
     /// Carries out an uncached access at its end; `agent` is the seat of the device.
     fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
 
+    /// Carries out an uncached access to the device in the processor's own tile, whose seat is
+    /// `agent`: after which time its answer is there; none if the device answers later
+    /// ([`directory::Directory::answer`]).
+    fn access_tile(
+        &mut self,
+        _now: Time,
+        agent: AgentId,
+        _transaction: &Transaction,
+        _response: &mut Response,
+    ) -> Option<Duration> {
+        unreachable!("no device has a part in each tile, as {agent:?} would be")
+    }
+
     /// Bytes have crossed an interconnect: whether the agent's cache, which lost
     /// the block, takes them.
     fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {

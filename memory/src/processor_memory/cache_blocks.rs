@@ -10,7 +10,12 @@
 //! An operation is one on all caches of the bus (Zicbom: "the set of coherent caches"). So
 //! a block that others may hold is first made this cache's own, as for a store; then
 //! only this cache has to write it back. A block that it has alone takes no more than
-//! the write-back, and one that is clean nothing.
+//! the write-back, and one that is clean nothing. Where a machine's file says so, the
+//! processor does not wait for the write-back of a flush: it is posted, and whoever asks
+//! for the block before it has left gets it as from any cache.
+//!
+//! Caches that nothing keeps coherent (the protocol `Incoherent`) are a set of one each: there
+//! an operation is on the processor's own caches alone.
 //!
 //! Losing bytes is for those who own the machine: the `cbo.inval` of a program is a
 //! `cbo.flush`, as Linux sets it up (`envcfg.CBIE`); that of firmware is what it says.
@@ -19,6 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
 use crate::kind::Kind;
@@ -38,6 +44,16 @@ impl ProcessorMemory {
     /// The same for firmware, whose `cbo.inval` loses what is newer than memory.
     pub fn with_invalidation(self) -> Self {
         ProcessorMemory { loses_bytes: true, ..self }
+    }
+
+    /// Whether a dirty block that is flushed waits in the store buffer.
+    fn can_post_flush(&self) -> bool {
+        self.posts_flushes && self.store_buffer.len() < self.posted_limit
+    }
+
+    /// Whether its caches and those of others are kept coherent.
+    pub fn is_coherent(&self) -> bool {
+        self.data.protocol().is_coherent()
     }
 
     /// The transaction of a pending operation; none if it needs another one by now.
@@ -90,11 +106,19 @@ impl ProcessorPort<'_> {
             return Outcome::Done(());
         }
         match (operation, self.own.block_state(address)) {
+            // There are no other caches that could have it.
+            (_, State::Invalid) if !self.own.is_coherent() => Outcome::Done(()),
             (CacheBlockOperation::Clean, State::Exclusive) => Outcome::Done(()),
             (CacheBlockOperation::Flush, State::Exclusive)
             | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {
                 self.own.give_up(address);
                 Outcome::Done(())
+            }
+            (CacheBlockOperation::Flush, State::Modified) if self.own.can_post_flush() => {
+                self.own.store_buffer.push_back(Posted::flush(address));
+                // As a posted store: the processor stops for no time.
+                self.own.finished = Some((pending, 0));
+                Outcome::Wait
             }
             (CacheBlockOperation::Invalidate, _) | (_, State::Modified) => self.wait(pending),
             _ => self.wait(Pending::Data { address, access: Access::Store, most: Tag::Read }),

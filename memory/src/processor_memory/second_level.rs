@@ -27,6 +27,8 @@
 //! looked at: those take their block without another look ([`SecondLevel::bring_at_once`]).
 //! A block that comes in allows none of them, the accesses that follow do.
 
+use std::collections::VecDeque;
+
 use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -183,6 +185,8 @@ pub(super) struct SecondLevel {
     pub latency_cycles: u32,
     /// Cycles of its port that an access takes.
     port_cycles: u32,
+    /// Lines that wait to be locked.
+    pub to_lock: VecDeque<usize>,
     pub statistics: Statistics,
 }
 
@@ -198,13 +202,17 @@ impl SecondLevel {
                 CachePort::Pipelined => 1,
                 CachePort::OneAtATime => config.latency_cycles,
             },
+            to_lock: VecDeque::new(),
             statistics: Statistics::default(),
         }
     }
 
     /// What of it never changes.
-    pub fn fixed(&self) -> (Geometry, [bool; 2], [u32; 2]) {
-        let policies = [self.is_inclusive, self.is_written_through];
+    pub fn fixed(&self) -> (Geometry, [bool; 3], [u32; 2]) {
+        let lines = self.cache.sets() * self.cache.ways();
+        // What is read from an archive may not lead out of the cache.
+        let is_sound = self.to_lock.iter().all(|&line| line < lines);
+        let policies = [self.is_inclusive, self.is_written_through, is_sound];
         (self.cache.geometry(), policies, [self.latency_cycles, self.port_cycles])
     }
 
@@ -352,6 +360,16 @@ impl SecondLevel {
         address: u64,
     ) -> Option<(u64, BlockData)> {
         let victim = self.cache.victim_for(address)?.block;
+        self.evict(data, instructions, victim)
+    }
+
+    /// A block that is here leaves, as a victim does; see [`SecondLevel::make_room`].
+    pub fn evict(
+        &mut self,
+        data: &mut Cache,
+        instructions: Option<&mut Cache>,
+        victim: u64,
+    ) -> Option<(u64, BlockData)> {
         if self.is_inclusive {
             self.collect(data, victim);
             let lost = self.forget_above(data, instructions, victim);

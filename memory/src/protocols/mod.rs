@@ -279,6 +279,11 @@ impl Protocol {
         self.snarf[snoop as usize]
     }
 
+    /// Whether caches that have it are kept coherent: those that answer nobody are not.
+    pub fn is_coherent(&self) -> bool {
+        self.snoop.as_flattened().iter().any(Option::is_some)
+    }
+
     /// The states that the protocol uses.
     pub fn states(&self) -> &[State] {
         self.states
@@ -320,11 +325,17 @@ pub fn names() -> Vec<&'static str> {
     PROTOCOLS.iter().map(|protocol| protocol.name).collect()
 }
 
+/// The names of those that keep caches coherent, in alphabetical order.
+pub fn coherent() -> Vec<&'static str> {
+    PROTOCOLS.iter().filter(|protocol| protocol.is_coherent()).map(|protocol| protocol.name).collect()
+}
+
 /// Writes a [`Protocol`] as three tables. States are the letters M O E S I, of
 /// which a protocol lists those it has. A cell of `access` is `hit STATE`,
 /// `ask REQUEST` or `drop`; a cell of `fill` is a state; a cell of `snoop` is
 /// the next state and any of `supplies`, `shares`, `updates_home`; a cell of
-/// `push` or `snarf` is a state. Every cell may be `never`.
+/// `push` or `snarf` is a state. Every cell may be `never`. One whose caches hear of nobody
+/// has no rows in `snoop` and `push`.
 macro_rules! protocol {
     (
         name: $name:literal;
@@ -339,11 +350,11 @@ macro_rules! protocol {
         snoop {
             Read | ReadExclusive | Upgrade | WriteBack | WriteBlock | ReadOnce;
             $( $sees:ident: $($read:ident)+ | $($exclusive:ident)+ | $($upgrade:ident)+
-                | $($write_back:ident)+ | $($write_block:ident)+ | $($read_once:ident)+; )+
+                | $($write_back:ident)+ | $($write_block:ident)+ | $($read_once:ident)+; )*
         }
         push {
             Read | ReadExclusive | ReadOnce;
-            $( $owns:ident: $pushed_read:ident | $pushed_exclusive:ident | $pushed_once:ident; )+
+            $( $owns:ident: $pushed_read:ident | $pushed_exclusive:ident | $pushed_once:ident; )*
         }
         snarf {
             WriteBack | WriteBlock;
@@ -369,6 +380,7 @@ macro_rules! protocol {
                 rows
             },
             snoop: {
+                #[allow(unused_mut)]
                 let mut rows = [[None; 6]; 5];
                 $( rows[protocol!(@state $sees) as usize] = [
                     protocol!(@snoop $($read)+),
@@ -377,17 +389,18 @@ macro_rules! protocol {
                     protocol!(@snoop $($write_back)+),
                     protocol!(@snoop $($write_block)+),
                     protocol!(@snoop $($read_once)+),
-                ]; )+
+                ]; )*
                 rows
             },
             push: {
+                #[allow(unused_mut)]
                 let mut rows = [[None; 6]; 5];
                 $(
                     let row: &mut $crate::protocols::Row<_, 6> = &mut rows[protocol!(@state $owns) as usize];
                     row[$crate::protocols::Snoop::Read as usize] = protocol!(@fill $pushed_read);
                     row[$crate::protocols::Snoop::ReadExclusive as usize] = protocol!(@fill $pushed_exclusive);
                     row[$crate::protocols::Snoop::ReadOnce as usize] = protocol!(@fill $pushed_once);
-                )+
+                )*
                 rows
             },
             snarf: {
@@ -440,7 +453,8 @@ mod tests {
 
     #[test]
     fn a_protocol_is_found_and_read_by_its_name() {
-        assert_eq!(names(), ["MESI", "MOESI", "MSI"]);
+        assert_eq!(names(), ["Incoherent", "MESI", "MOESI", "MSI"]);
+        assert_eq!(coherent(), ["MESI", "MOESI", "MSI"]);
         assert_eq!(by_name("mOeSi").map(|protocol| protocol.name), Some("MOESI"));
         assert!(by_name("MOSI").is_none());
         let read = |name: &'static str| by_its_name::deserialize(StrDeserializer::<Error>::new(name));

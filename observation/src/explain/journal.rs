@@ -142,6 +142,7 @@ mod tests {
                 source: Rank(0),
                 destination: Rank(1),
                 sequence,
+                is_urgent: false,
                 header,
                 payload: vec![0; 8],
             }))

@@ -70,7 +70,8 @@ def show(
             (entry["key"], value(entry), *split_source(entry["source"]))
             for entry in found["sources"]
         ]
-        print_table(found["name"], ["parameter", "value", "", "source or reason"], rows)
+        columns = ["parameter", "value", "", "source or reason"]
+        print_table(found["name"], columns, rows, has_prose=True)
     else:
         say(found["toml"])
 
@@ -115,7 +116,7 @@ def diff(
         (each["key"], value(each["one"]), value(each["other"]), _sources(each, source))
         for each in found
     ]
-    print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows)
+    print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows, has_prose=True)
     say(f"{len(found)} parameters differ")
 
 

@@ -84,9 +84,9 @@ class ReportTarget:
             raise NarthexError(f"'{file}' is no page: its name must end in {' or '.join(SUFFIXES)}")
         check_writable(file, option)
         if engine.is_limited():
-            from narthex.report import charts
+            from narthex.charts import library
 
-            charts.library()
+            library.text()
 
     def write(self, found: list[Any], left_out: list[str]) -> dict[str, Any]:
         """Write a page of documents that were read; returns its place and size."""

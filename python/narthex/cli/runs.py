@@ -26,7 +26,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError
-from narthex.cli.terminal import inform, say
+from narthex.cli.terminal import console, inform, say
 from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
+
+LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
+"""Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
 
 PROGRAM_HELP = "A program that comes with Narthex, an ELF file, or a C or C++ file."
 PROGRAM = typer.Argument(..., help=PROGRAM_HELP, autocompletion=completion.programs)
@@ -322,10 +325,12 @@ def show(document: dict[str, Any]) -> None:
         ]
     if reports:
         print_table("Reported", columns, reports, ["node", "value"])
-    _show_ledger("Where the time went, in percent", *ledger_shares(document, ledger_rows(document)))
+    most = _ledger_columns(len(document["nodes"]))
+    shares = ledger_shares(document, ledger_rows(document), most)
+    _show_ledger("Where the time went, in percent", *shares)
     names = list(dict.fromkeys(region["name"] for region in document["regions"]))
     for name in names[:MOST_REGIONS]:
-        shares = ledger_shares(document, region_ledger_rows(document, name))
+        shares = ledger_shares(document, region_ledger_rows(document, name), most)
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
     if len(names) > MOST_REGIONS:
         say(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
@@ -338,6 +343,16 @@ def show(document: dict[str, Any]) -> None:
         f"{ran} on {document['interface']}, {len(document['nodes'])} nodes:"
         f" {time_us:,.3f} us simulated, {retired:,} instructions"
     )
+
+
+def _ledger_columns(nodes: int) -> int:
+    """Return how many columns a ledger can have beside its names: each node, or groups."""
+    from narthex.results import LARGEST_NODES
+
+    room = console().width - LEDGER_NAMES
+    if nodes <= min(LARGEST_NODES, room // LEDGER_NODE):
+        return nodes
+    return max(2, min(LARGEST_NODES, room // LEDGER_GROUP))
 
 
 def _show_ledger(title: str, columns: list[str], rows: list[list[str]]) -> None:

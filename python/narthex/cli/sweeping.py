@@ -109,7 +109,7 @@ def sweep(
 
     target = JsonTarget(json_file)
     planned = execution.planned_of(file, compile_program)
-    plots.check(planned.definition, x, color)
+    plots.check(planned, x, color, is_drawn=plot is not None)
     warn(warnings.of_requests(run.request for run in planned.runs))
     _check_plot(plot)
     if list_:
@@ -127,7 +127,7 @@ def sweep(
 
 
 def _check_plot(plot: Path | None) -> None:
-    from narthex.validation.plots import check_file
+    from narthex.report.pictures import check_file
 
     if plot:
         check_file(plot)

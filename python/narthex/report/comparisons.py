@@ -5,7 +5,8 @@ from collections import Counter
 from typing import Any
 
 from narthex import notation
-from narthex.report import charts, runs
+from narthex.charts import drawings
+from narthex.report import runs
 from narthex.report.parts import Chart, Facts, Section, Table, columns, number, percent
 from narthex.results import ledger_rows, region_ledger_rows
 
@@ -67,7 +68,7 @@ def ranking(document: dict[str, Any]) -> Chart | Table:
         f"Interfaces by {best['measure']}{f' ({left_out})' if left_out else ''}",
         f"Bars, best first: {first['interface']} {number(first['value'])} {best['unit']}, last"
         f" {last['interface']} {number(last['value'])} {best['unit']}",
-        charts.bars(drawn, unit, [row["interface"] for row in drawn]),
+        drawings.bars(drawn, unit, [row["interface"] for row in drawn]),
         table,
     )
 
@@ -100,7 +101,7 @@ def ledgers(document: dict[str, Any]) -> Chart:
         title,
         "Bars of time, one for each interface, stacked by activity of the processors; the table"
         " has the shares",
-        charts.ledger(drawn, "interface", "activity"),
+        drawings.ledger(drawn, "interface", "activity"),
         Table(f"{title}, percent", columns("interface", *parts, numbers=parts), cells, True),
     )
 

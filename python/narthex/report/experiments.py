@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from narthex import layouts
-from narthex.report import charts, machines, sensitivity
+from narthex.charts import drawings, looks
+from narthex.charts.curves import curves
+from narthex.report import machines, sensitivity
 from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, percent
 from narthex.validation import wording
 from narthex.validation.outcome import Claim, Failure, Summary, label
@@ -104,7 +106,7 @@ def _overview(
             is_folded=True,
         )
         order = [each.experiment for each in summaries]
-        parts.append(Chart("Errors", words, charts.errors(drawn, order), behind))
+        parts.append(Chart("Errors", words, drawings.errors(drawn, order), behind))
     return Section("Overview", parts, mark=_held(every))
 
 
@@ -241,17 +243,15 @@ def _measured(summary: Summary, rows: list[Row]) -> Chart:
     return Chart(title, told, _values_chart(drawn, unit, interfaces), table)
 
 
-def _values_chart(rows: charts.Rows, unit: str, interfaces: list[str]) -> charts.Spec:
+def _values_chart(rows: looks.Rows, unit: str, interfaces: list[str]) -> looks.Spec:
     sizes = [SIZE.fullmatch(row["workload"]) for row in rows]
     if len({row["workload"] for row in rows}) > 2 and all(sizes):
-        points = [
-            {**row, "bytes": int(size[1])} for row, size in zip(rows, sizes, strict=True) if size
-        ]
-        return charts.curves(points, unit, interfaces)
+        points = [{**row, "x": int(size[1])} for row, size in zip(rows, sizes, strict=True) if size]
+        return curves(points, unit, interfaces)
     if len(interfaces) == 1:
         named = [{**row, "interface": row["workload"]} for row in rows]
-        return charts.bars(named, unit, [row["interface"] for row in named])
-    return charts.bars(rows, unit, interfaces, panels="workload")
+        return drawings.bars(named, unit, [row["interface"] for row in named])
+    return drawings.bars(rows, unit, interfaces, panels="workload")
 
 
 def _drawn(row: Row) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _ledger_chart(summary: Summary, ledgers: Ledgers) -> Chart:
     return Chart(
         title,
         f"Bars of time for each interface, stacked by activity, for {summary.title}",
-        charts.ledger(drawn, "interface", "activity", panels="workload"),
+        drawings.ledger(drawn, "interface", "activity", panels="workload"),
         Table(title, columns("interface", "workload", "most of it"), cells, is_folded=True),
     )
 
@@ -339,7 +339,7 @@ def _pairs(summary: Summary, rows: list[Row], unit: str) -> Chart:
         title,
         f"For each of {len(rows)} relations of {summary.title} the measured value as a circle, the"
         " published one as a diamond or a range",
-        charts.pairs([{**_drawn(row), "name": label(row)} for row in rows], unit),
+        drawings.pairs([{**_drawn(row), "name": label(row)} for row in rows], unit),
         Table(title, columns("row", *numbers, numbers=numbers), cells, is_folded=True),
     )
 

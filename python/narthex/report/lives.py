@@ -13,8 +13,8 @@ sentence, and the picture hides itself from screen readers.
 from dataclasses import dataclass
 from typing import Any
 
+from narthex.charts import drawings
 from narthex.explanation import condensed, words
-from narthex.report import charts
 from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns
 
 LANES = (
@@ -221,7 +221,7 @@ def breakdown(document: dict[str, Any]) -> Chart:
         "Where the latency goes",
         f"Bars: the parts of {_ns(latency)} ns in the order of the path; the largest is"
         f" '{largest['part']}' with {_ns(largest['time_ps'])} ns",
-        charts.bars(drawn, "ns", names),
+        drawings.bars(drawn, "ns", names),
         Table("Parts of the latency", columns("part", *numbers, numbers=numbers), rows, True),
     )
 

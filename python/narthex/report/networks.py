@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from narthex.report import charts
+from narthex.charts import curves, looks
 from narthex.report.parts import Chart, Facts, Section, Table, columns, number
 
 Document = dict[str, Any]
@@ -106,9 +106,9 @@ def links(carried: list[Document], whole_ps: int) -> Chart:
     return _map("Links", "The part of the run for which each link was busy", rows, "busy, percent")
 
 
-def _map(title: str, description: str, rows: charts.Rows, unit: str) -> Chart:
+def _map(title: str, description: str, rows: looks.Rows, unit: str) -> Chart:
     """Return a heat map with its numbers."""
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     table = Table(title, names, list(cells), is_folded=True)
-    return Chart(title, description, charts.heat_map(rows, unit), table)
+    return Chart(title, description, curves.heat_map(rows, unit), table)

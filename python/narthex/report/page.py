@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native, files
+from narthex.charts import library, palette
 from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found, needed_whole
 from narthex.errors import NarthexError
-from narthex.report import again, charts, comparisons, experiments, lives, machines, runs
+from narthex.report import again, comparisons, experiments, lives, machines, runs
 from narthex.report.parts import Chart, Mark, Paragraph, Section
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -36,13 +37,18 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
         sections.append(machines.section(used))
     if left_out:
         sections.append(Section("Left out", [Paragraph(reason) for reason in left_out]))
-    sections = list(_named(sections, set()))
+    return rendered(_title(found), sections)
+
+
+def rendered(title: str, sections: Sequence[Section]) -> str:
+    """Return sections as the text of a page."""
+    named = list(_named(sections, set()))
     return _template().render(
-        title=_title(found),
-        sections=sections,
+        title=title,
+        sections=named,
         version=_native.__version__,
-        library=charts.library() if any(map(_has_chart, sections)) else "",
-        style=_text("style.css"),
+        library=library.text() if any(map(_has_chart, named)) else "",
+        style=palette.style_sheet() + _text("style.css"),
         script=_text("script.js"),
     )
 

@@ -52,6 +52,10 @@ class Table:
     kind: str = "table"
 
 
+NO_TABLE = Table("", [], [])
+"""Behind a chart whose numbers are elsewhere."""
+
+
 @dataclass(frozen=True)
 class Chart:
     """A picture, and the numbers that it shows."""

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from narthex import jobs, notation
-from narthex.report import charts, networks
+from narthex import groups, jobs, notation
+from narthex.charts import drawings, looks
+from narthex.report import networks
 from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
 from narthex.results import (
     LARGEST_NODES,
@@ -26,6 +27,9 @@ Ledger = list[tuple[int, int, str, str, int]]
 ACTIVITY, OCCUPATION = 2, 3
 """Where a ledger's rows have them."""
 
+MOST_REGIONS = 3
+"""Regions that have charts: those with the most time."""
+
 LONGEST_OUTPUT = 20_000
 """Characters of output that a page shows."""
 
@@ -36,11 +40,13 @@ def section(document: Document) -> Section:
     parts: list[Any] = [facts(document)]
     if document["reports"]:
         parts.append(reports(document))
-    regions = Result(document).regions
+    regions = _longest_first(document)
     sections = [
         Section("Where the time went", time_parts(document)),
-        *(Section(f"Region {name}", time_parts(document, name)) for name in regions),
+        *(Section(f"Region {name}", time_parts(document, name)) for name in regions[:MOST_REGIONS]),
     ]
+    if regions[MOST_REGIONS:]:
+        sections.append(Section("Further regions", [_further(document, regions[MOST_REGIONS:])]))
     if document["message_sizes"]:
         sections.append(Section("Messages by size", [message_sizes(document)]))
     if "network" in document:
@@ -51,6 +57,25 @@ def section(document: Document) -> Section:
     if document["output"]:
         sections.append(Section("Output", [_output(document)]))
     return Section(f"{program} on {document['interface']}", parts, sections)
+
+
+def _longest_first(document: Document) -> list[str]:
+    """Return the regions' names, those first whose processors spent most time in them."""
+    times: Counter[str] = Counter()
+    for region in document["regions"]:
+        times[region["name"]] += sum((region.get("ledger_ps") or {}).values())
+    return sorted(Result(document).regions, key=lambda name: -times[name])
+
+
+def _further(document: Document, names: list[str]) -> Table:
+    """Return the regions that have no charts: their time, and what most of it went to."""
+    rows = []
+    for name in names:
+        ledger = list(region_ledger_rows(document, name))
+        time_ps = sum(row[4] for row in ledger)
+        rows.append([name, number(time_ps / PS_PER_US, 3), _largest(ledger, ACTIVITY)])
+    titles = columns("region", "time of all processors, us", "activities", numbers=[])
+    return Table("Further regions, by time", titles, rows, is_folded=True)
 
 
 def facts(document: Document) -> Facts:
@@ -124,7 +149,7 @@ def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) 
         divided = [(node, each, spent_in, "", time) for node, each, _, spent_in, time in ledger]
     return Chart(
         f"Time of {of} by {by}",
-        f"Bars of time, one for each node, by {meaning}: {_largest(ledger, index)}",
+        f"Bars of time, by {meaning}, {_bars(ledger)}: {_largest(ledger, index)}",
         _stacked(ledger, by, index),
         _shares(document, divided, f"Time of {of} by {by}, in percent", names),
     )
@@ -138,19 +163,30 @@ def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) 
     return Table(caption, columns(*kept, *nodes, numbers=nodes), cells, is_folded=True)
 
 
-def _stacked(ledger: Ledger, by: str, index: int) -> charts.Spec:
-    """Draw a bar for each processor."""
-    times: Counter[tuple[str, str]] = Counter()
-    elapsed: Counter[str] = Counter()
+def _stacked(ledger: Ledger, by: str, index: int) -> looks.Spec:
+    """Draw a bar for each processor, or for those that spend their time alike."""
+    times: dict[groups.Place, Counter[str]] = {}
     for row in ledger:
-        node = f"node {place(row[0], row[1])}"
-        times[node, row[index]] += row[4]
-        elapsed[node] += row[4]
+        times.setdefault(row[:2], Counter())[row[index]] += row[4]
     rows = [
-        {"node": node, by: part, "time": time, "share": time / elapsed[node]}
-        for (node, part), time in times.items()
+        {
+            "node": group.name,
+            by: part,
+            "time": group.mean(part),
+            "share": time / max(group.times.total(), 1),
+        }
+        for group in groups.alike(times)
+        for part, time in group.times.items()
     ]
-    return charts.ledger(rows, "node", by)
+    return drawings.ledger(rows, "node", by)
+
+
+def _bars(ledger: Ledger) -> str:
+    """Say what has a bar."""
+    places = {row[:2] for row in ledger}
+    if len(places) <= groups.MOST_BARS:
+        return "one for each node"
+    return f"one for those of {len(places)} processors that spend their time alike, their mean"
 
 
 def _largest(ledger: Iterable[tuple[int, int, str, str, int]], index: int) -> str:
@@ -177,7 +213,7 @@ def message_sizes(document: Document) -> Chart:
         "Messages by size",
         f"Bars: messages of each size, header included; of {number(total)} messages"
         f" {number(most['messages'])} have {number(most['bytes'])} bytes",
-        charts.sizes([{**entry, "bytes": number(entry["bytes"])} for entry in entries]),
+        drawings.sizes(groups.binned(entries)),
         table,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from narthex.report import charts
+from narthex.charts import drawings
 from narthex.report.parts import Chart, Table, columns
 from narthex.validation import wording
 from narthex.validation.outcome import Summary
@@ -91,7 +91,7 @@ def _tornado(summary: Summary, tried: Sequence[Varied]) -> Chart:
         "For each row a bar for each parameter that moves it, the longest first, from the value"
         " with the machine as it is to that with the parameter at another value"
     )
-    return Chart(title, told, charts.tornado(drawn), table)
+    return Chart(title, told, drawings.tornado(drawn), table)
 
 
 def _panel(moved: MovedRow) -> str:

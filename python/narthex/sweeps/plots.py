@@ -1,4 +1,4 @@
-"""A picture of a sweep: each report over a parameter, a line for each value of another.
+"""A picture of a sweep: each report over a parameter, a curve for each value of another.
 
     bandwidth (MB/s) ^      ..---- CNI512Q
                      |   .-'
@@ -6,38 +6,51 @@
                      +-------------> bytes
 
 If not told otherwise, x is the first parameter of numbers that varies (else the
-first that does), and colour the first of the others. Where more vary, a point
-is the mean over them.
+first that does), and colour the first of the others. Every further one divides the
+picture into panels: nothing is averaged that is not told. The one exception is the
+seed: a point is the mean over the seeds, its bar reaches from the least to the most.
+A sample has no curves: its points differ in everything, and are drawn as points.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from narthex import arguments, notation
+from narthex.charts import curves, looks
 from narthex.errors import NarthexError, unknown
+from narthex.report import pictures
+from narthex.report.parts import Chart, Table, columns, number
 from narthex.sweeps.definition import RUN_KEYS, Definition
 from narthex.sweeps.loading import COLUMNS
-from narthex.validation.plots import save
 
 if TYPE_CHECKING:
     import altair
 
-WIDTH, HEIGHT = 480, 280
-"""Of one report's picture, in points."""
+    from narthex.sweeps.planning import Plan
 
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
-"""Those of Okabe and Ito, which people with any kind of colour vision tell apart."""
+MOST_PANELS = 12
+"""Of one report; more do not fit on a screen or two."""
 
-BY_RATIO_FROM = 10
-"""Times that the largest number is the smallest, from which on the scale is by ratio."""
+SEED = "seed"
+"""The parameter over which a mean has a meaning."""
 
 
-def check(definition: Definition, x: str | None, color: str | None) -> None:
-    """Refuse a parameter that does not exist, before anything runs."""
-    _check("parameter", [axis.column for axis in definition.axes], x, color)
+def check(plan: "Plan", x: str | None, color: str | None, *, is_drawn: bool) -> None:
+    """Refuse what cannot be drawn before anything runs: an unknown parameter, too many panels."""
+    axes = {axis.column: axis.name for axis in plan.definition.axes}
+    _check("parameter", list(axes), x, color)
+    if not is_drawn:
+        return
+    points = {column: [run.parameters[name] for run in plan.runs] for column, name in axes.items()}
+    table = pl.DataFrame(points, strict=False)
+    if _varied(table, list(axes)):
+        _layout(table, list(axes), x, color)
 
 
 def write(
@@ -50,7 +63,7 @@ def write(
     """Draw a sweep's table into FILE.html, FILE.svg or FILE.png."""
     parameters = [axis.column for axis in definition.axes]
     title = definition.title or definition.name
-    save(_chart(table, parameters, _reports(table), x, color, title), file)
+    pictures.save(charts_of(table, parameters, reports_of(table), x, color, title), title, file)
 
 
 def plot_sweep(
@@ -64,60 +77,73 @@ def plot_sweep(
     """Draw a sweep's table: a picture for each report, one below the other.
 
     `table` is what `sweep` returns, or its results.parquet, or some rows of it.
-    `x` is the parameter across, `color` the one that has a line for each value;
-    `y` names the reports' columns, all if none is given.
+    `x` is the parameter across, `color` the one that has a curve for each value; what
+    varies besides has a panel for each value, but for the seed, over which a point is
+    the mean. `y` names the reports' columns, all if none is given.
 
     >>> import narthex
     >>> swept = {"name": "sizes", "program": "bandwidth", "args": "{bytes} 50", "nodes": 2}
     >>> table = narthex.sweep({**swept, "parameters": {"bytes": [64, 256]}}, jobs=1)
     >>> chart = narthex.plot_sweep(table, y="bandwidth (MB/s)")
 
-    Raises `NarthexError` for a column that is not there, and if nothing varies.
+    Raises `NarthexError` for a column that is not there, if nothing varies, and if the
+    picture would have too many panels.
     """
+    from narthex.charts.standalone import together
+
     if not {*COLUMNS, *RUN_KEYS} <= {*table.columns}:
         raise NarthexError("this is no table of a sweep: it has not the columns of its runs")
-    reports = _reports(table)
+    reports = reports_of(table)
     chosen = arguments.names("y", y) or reports
     _check("report", reports, *chosen)
-    parameters = _parameters(table)
+    parameters = parameters_of(table)
     _check("parameter", parameters, x, color)
-    return _chart(table, parameters, chosen, x, color, title)
+    return together(charts_of(table, parameters, chosen, x, color, title), title)
 
 
-def _reports(table: pl.DataFrame) -> list[str]:
+def reports_of(table: pl.DataFrame) -> list[str]:
     """Return the reports' columns: they stand behind all others."""
     return table.columns[table.columns.index(COLUMNS[-1]) + 1 :]
 
 
-def _parameters(table: pl.DataFrame) -> list[str]:
+def parameters_of(table: pl.DataFrame) -> list[str]:
     """Return the parameters' columns. A run's key that they decide ("{bytes} 50") is none."""
-    own = [each for each in table.columns if each not in (*COLUMNS, *RUN_KEYS, *_reports(table))]
+    own = [each for each in table.columns if each not in (*COLUMNS, *RUN_KEYS, *reports_of(table))]
     points = table.select(own).n_unique() if own else 1
     keys = [key for key in RUN_KEYS if table.select(*own, key).n_unique() > points]
     return [*own, *keys]
 
 
-def _chart(
+def charts_of(
     table: pl.DataFrame,
     parameters: Sequence[str],
     reports: Sequence[str],
     x: str | None,
     color: str | None,
     title: str,
-) -> "altair.VConcatChart":
-    import altair as alt
-
-    varied = [name for name in parameters if table[name].n_unique() > 1]
-    if not reports or not varied:
+) -> list[Chart]:
+    """Return a chart for each report, with its numbers."""
+    if not reports or not _varied(table, parameters):
         raise NarthexError(
             f"{title or 'the sweep'} has nothing to draw: no report, or nothing varied"
         )
+    layout = _layout(table, parameters, x, color)
+    return [_chart(layout, name) for name in reports]
+
+
+def _varied(table: pl.DataFrame, parameters: Sequence[str]) -> list[str]:
+    return [name for name in parameters if table[name].n_unique() > 1]
+
+
+def _layout(
+    table: pl.DataFrame, parameters: Sequence[str], x: str | None, color: str | None
+) -> "_Layout":
+    varied = _varied(table, parameters)
     x = x or next((name for name in varied if table[name].dtype.is_numeric()), varied[0])
-    color = color or next((name for name in varied if name != x), None)
-    pictures = [_picture(table, name, x, color) for name in reports]
-    over = f"{', '.join(reports)} over {x}"
-    described = f"{title}: {over}" if title else over
-    return alt.vconcat(*pictures, title=title).properties(description=described)
+    color = color or next((name for name in varied if name not in (x, SEED)), None)
+    layout = _Layout(table, varied, x, color)
+    layout.check()
+    return layout
 
 
 def _check(kind: str, known: Sequence[str], *names: str | None) -> None:
@@ -126,34 +152,127 @@ def _check(kind: str, known: Sequence[str], *names: str | None) -> None:
             raise unknown(f"{kind} to draw", name, known)
 
 
-def _picture(table: pl.DataFrame, y: str, x: str, color: str | None) -> "altair.Chart":
-    import altair as alt
+@dataclass(frozen=True)
+class _Layout:
+    """What is across, what has curves, and what has panels."""
 
-    names = {"x": x, "y": y, **({"color": color} if color else {})}
-    groups = [role for role in names if role != "y"]
-    every = table.select(**{role: pl.col(name) for role, name in names.items()}).drop_nulls()
-    rows = every.filter(pl.col("y").is_finite())
-    left_out = notation.left_out(every.height - rows.height)
-    means = rows.group_by(groups, maintain_order=True).agg(pl.col("y").mean())
-    by_number = rows["x"].dtype.is_numeric()
-    across = alt.X(f"x:{'Q' if by_number else 'N'}", title=x, sort=None)
-    if by_number and _spans(rows["x"]):
-        across = across.scale(type="log", base=2)
-    shades = alt.Color("color:N", title=color, sort=None).scale(range=COLORS)
-    return (
-        alt.Chart(alt.Data(values=means.to_dicts()))
-        .mark_line(point=True)
-        .encode(
-            across,
-            alt.Y("y:Q", title=f"{y} ({left_out})" if left_out else y),
-            *([shades] if color else []),
-            tooltip=[alt.Tooltip(f"{role}:N", title=name) for role, name in names.items()],
+    table: pl.DataFrame
+    varied: list[str]
+    x: str
+    color: str | None
+
+    @property
+    def shown(self) -> list[str]:
+        return [self.x, *([self.color] if self.color else [])]
+
+    @cached_property
+    def panels(self) -> list[str]:
+        """The parameters of which each value has a panel: those that the others do not decide."""
+        found: list[str] = []
+        for name in self.varied:
+            if name in (*self.shown, SEED):
+                continue
+            kept = [*self.shown, *found]
+            if self._points(*kept, name) > self._points(*kept):
+                found.append(name)
+        return found
+
+    @property
+    def beside(self) -> list[str]:
+        """The parameters that differ from point to point, as in a sample, or vary together."""
+        shown = (*self.shown, *self.panels, SEED)
+        return [name for name in self.varied if name not in shown]
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether points lie on curves: of a sample, hardly two have the same colour."""
+        if self.color is None or self.color == self.x:
+            return True
+        values = self.table[self.color].n_unique() * self.table[self.x].n_unique()
+        return 2 * self._points(*self.shown) > values or values <= self.table.height
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds a point is the mean of."""
+        return self.table[SEED].n_unique() if SEED in self.varied and self.x != SEED else 1
+
+    def check(self) -> None:
+        """Refuse a picture of too many panels, instead of averaging what is not shown."""
+        count = self._points(*self.panels) if self.panels else 1
+        if count <= MOST_PANELS:
+            return
+        told = " and ".join(f"'{each}'" for each in self.shown)
+        others = ", ".join(f"'{each}' ({self._points(each)} values)" for each in self.panels)
+        raise NarthexError(
+            f"a picture over {told} would have {count} panels, one for each value of {others};"
+            f" at most {MOST_PANELS} can be seen: choose others with --x and --color, or draw some"
+            " rows of results.parquet with narthex.plot_sweep"
         )
-        .properties(width=WIDTH, height=HEIGHT)
+
+    def _points(self, *names: str) -> int:
+        return self.table.select(*dict.fromkeys(names)).n_unique()
+
+    def told(self) -> str:
+        """Say what the picture shows besides its axes."""
+        words = []
+        if self.panels:
+            words.append(f"a panel for each {' and '.join(self.panels)}")
+        if self.seeds > 1:
+            words.append(f"each point the mean of up to {self.seeds} seeds, its bar the range")
+        if self.beside:
+            words.append(f"{', '.join(self.beside)} varies with them")
+        return "; ".join(words)
+
+
+def _chart(layout: _Layout, y: str) -> Chart:
+    rows, left_out = _rows(layout, y)
+    names = list(dict.fromkeys(row["interface"] for row in rows))
+    told = [f"{y} over {layout.x}", layout.told()]
+    told += [f"{one} and {other} coincide" for one, other in curves.coinciding(rows)]
+    title = f"{y} ({left_out})" if left_out else y
+    listed = [layout.x, *([layout.color] if layout.color else []), *layout.panels]
+    cells = [[*row["cells"], number(row["value"])] for row in rows]
+    return Chart(
+        title,
+        "; ".join(filter(None, told)),
+        curves.curves(
+            [{key: value for key, value in row.items() if key != "cells"} for row in rows],
+            title,
+            names,
+            x=layout.x,
+            series=layout.color,
+            panels="panel" if layout.panels else None,
+            is_joined=layout.is_joined,
+        ),
+        Table(y, columns(*listed, y, numbers=[y]), cells, is_folded=True),
     )
 
 
-def _spans(values: pl.Series) -> bool:
-    """Tell whether numbers are better set out by ratio."""
-    numbers = [float(value) for value in values.to_list()]
-    return bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM
+def _rows(layout: _Layout, y: str) -> tuple[looks.Rows, str]:
+    """Return the points of a report, and how many values cannot be drawn."""
+    groups = [*dict.fromkeys([*layout.shown, *layout.panels])]
+    every = layout.table.select(*groups, pl.col(y).alias("\0value")).drop_nulls("\0value")
+    finite = every.filter(pl.col("\0value").is_finite())
+    value = pl.col("\0value")
+    means = finite.group_by(groups, maintain_order=True).agg(
+        value.mean(), value.min().alias("\0low"), value.max().alias("\0high")
+    )
+    rows = [_row(layout, point) for point in means.to_dicts()]
+    return rows, notation.left_out(every.height - finite.height)
+
+
+def _row(layout: _Layout, point: dict[str, Any]) -> dict[str, Any]:
+    names = [layout.x, *([layout.color] if layout.color else []), *layout.panels]
+    row: dict[str, Any] = {
+        "x": point[layout.x],
+        "interface": arguments.value_text(point[layout.color]) if layout.color else "",
+        "value": point["\0value"],
+        "cells": [arguments.value_text(point[name]) for name in names],
+    }
+    if layout.panels:
+        short = {name: name.rpartition(".")[2] for name in layout.panels}
+        each = (f"{short[name]} {arguments.value_text(point[name])}" for name in layout.panels)
+        row["panel"] = ", ".join(each)
+    if layout.seeds > 1 and not math.isclose(point["\0low"], point["\0high"]):
+        row |= {"low": point["\0low"], "high": point["\0high"]}
+    return row

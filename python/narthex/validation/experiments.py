@@ -71,7 +71,8 @@ class Experiments(Loaded):
 
         `name` chooses the experiment; the first if it is not given.
         """
-        from narthex import layouts, plots
+        from narthex import layouts
+        from narthex.charts.standalone import standalone
         from narthex.report.experiments import measured_charts
         from narthex.validation.outcome import Summary
 
@@ -88,7 +89,7 @@ class Experiments(Loaded):
         if not measured:
             raise NarthexError(f"{chosen} has nothing to draw: no run gave a value")
         (chart,) = measured_charts(summary, measured)  # measured rows have one unit
-        return plots.standalone(chart, f"{chosen}; {summary.source}")
+        return standalone(chart, f"{chosen}; {summary.source}")
 
     def __repr__(self) -> str:
         claims = self.document["claims"]

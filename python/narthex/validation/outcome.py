@@ -175,7 +175,7 @@ class Outcome(Saved):
         """Draw where the time went as the papers do, and as `--plot`: bars relative to one."""
         from narthex.validation import plots
 
-        return plots.chart(self)
+        return plots.picture(self)
 
     def __repr__(self) -> str:
         held = sum(claim.holds for claim in self.claims)

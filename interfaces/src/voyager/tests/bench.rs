@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::Context;
 use crate::models::voyager::MODEL;
+use crate::on_chip::Effects;
 use crate::voyager::config::Config;
 use crate::voyager::device::{HOST, SERVICE};
 use crate::voyager::layout::Layout;
@@ -112,7 +113,7 @@ impl Bench {
             section[*key] = value.clone();
         }
         let config: Config = serde_json::from_value(section).expect("a sound section");
-        config.check(2).expect("a sound section");
+        config.check(2, 2).expect("a sound section");
         let layout = Layout::new(&config, 2).expect("there is room");
         let placement = Placement { nodes: 2, processes: 2 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(100) });
@@ -164,7 +165,14 @@ impl Bench {
         let (now, mut faults) = (self.now, Vec::new());
         let Node { device, port, timers, memory } = &mut self.nodes[node];
         let network = port.of_process(process);
-        let mut context = Context { now, network, local_memory: None, timers, faults: &mut faults };
+        let mut context = Context {
+            now,
+            network,
+            local_memory: None,
+            timers,
+            faults: &mut faults,
+            on_chip: &mut Effects::default(),
+        };
         let result = call(device, &mut context, memory);
         let frames = &mut self.frames;
         port.departures(

@@ -1,6 +1,8 @@
 //! A cache beside the obvious one: for each set a list of its blocks, from the most
 //! to the least recently used.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 /// Sets of the caches that are compared.
@@ -16,14 +18,32 @@ struct Held {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Load { block: u64 },
-    Store { block: u64, offset: u64, value: u8 },
-    Remove { block: u64 },
-    Flush { first: u64, blocks: u64 },
+    Load {
+        block: u64,
+    },
+    Store {
+        block: u64,
+        offset: u64,
+        value: u8,
+    },
+    Remove {
+        block: u64,
+    },
+    Flush {
+        first: u64,
+        blocks: u64,
+    },
     Clear,
+    /// A line is taken away from caching, or given back; it is empty before.
+    Lock {
+        line: usize,
+    },
+    Free {
+        line: usize,
+    },
 }
 
-fn step(blocks: u64) -> impl Strategy<Value = Step> {
+fn step(blocks: u64, lines: usize) -> impl Strategy<Value = Step> {
     let block = move || 0..blocks;
     prop_oneof![
         6 => block().prop_map(|block| Step::Load { block }),
@@ -32,12 +52,15 @@ fn step(blocks: u64) -> impl Strategy<Value = Step> {
         2 => block().prop_map(|block| Step::Remove { block }),
         1 => (block(), 0u64..60).prop_map(|(first, blocks)| Step::Flush { first, blocks }),
         1 => Just(Step::Clear),
+        1 => (0..lines).prop_map(|line| Step::Lock { line }),
+        1 => (0..lines).prop_map(|line| Step::Free { line }),
     ]
 }
 
 /// The obvious cache, and what of it may answer at once.
 struct Model {
     ways: usize,
+    locked: BTreeSet<usize>,
     sets: [Vec<Held>; SETS as usize],
     /// The block of each set that was used last, if it is still there.
     fast: [Option<u64>; SETS as usize],
@@ -46,6 +69,12 @@ struct Model {
 impl Model {
     fn set_of(address: u64) -> usize {
         (address / 64 % SETS) as usize
+    }
+
+    /// The ways of a set that are not locked.
+    fn ways_left(&self, set: usize) -> usize {
+        let locked = self.locked.iter().filter(|&line| line / self.ways == set);
+        self.ways - locked.count()
     }
 
     /// The block, taken out of its set.
@@ -64,7 +93,7 @@ impl Model {
 
     fn victim(&self, address: u64) -> Option<Victim> {
         let set = &self.sets[Self::set_of(address)];
-        let victim = set.last().filter(|_| set.len() == self.ways)?;
+        let victim = set.last().filter(|_| set.len() == self.ways_left(Self::set_of(address)))?;
         let is_present = set.iter().any(|held| held.address == address);
         (!is_present).then_some(Victim { block: victim.address, dirty: victim.dirty })
     }
@@ -121,6 +150,24 @@ impl Model {
                 cache.clear();
                 (self.sets, self.fast) = Default::default();
             }
+            Step::Lock { line } => {
+                let set = line / self.ways;
+                let is_last = !self.locked.contains(&line) && self.ways_left(set) == 1;
+                let refused = LastWay { set, ways: self.ways };
+                let lines: &[_] = if self.locked.contains(&line) { &[] } else { &[line] };
+                prop_assert_eq!(cache.may_lock(lines), if is_last { Err(refused) } else { Ok(()) });
+                if !is_last {
+                    if let Some(block) = cache.block_at(line) {
+                        self.take(cache, &Step::Remove { block: block / 64 })?;
+                    }
+                    cache.lock(line);
+                    self.locked.insert(line);
+                }
+            }
+            Step::Free { line } => {
+                cache.free(line);
+                self.locked.remove(&line);
+            }
         }
         Ok(())
     }
@@ -128,6 +175,7 @@ impl Model {
     /// Whether the caches hold the same, and the fast way answers for the block
     /// of each set that was used last and for no other.
     fn agrees(&self, cache: &Cache) -> Result<(), TestCaseError> {
+        prop_assert!(cache.locked().eq(self.locked.iter().copied()));
         let mut blocks: Vec<u64> = cache.blocks().collect();
         blocks.sort_unstable();
         let mut expected: Vec<u64> = self.sets.iter().flatten().map(|held| held.address).collect();
@@ -153,12 +201,12 @@ proptest! {
     #[test]
     fn a_cache_agrees_with_lists_of_its_blocks_in_order_of_use(
         (ways, steps) in prop_oneof![Just(1usize), Just(2), Just(4), Just(16)].prop_flat_map(|ways| {
-            let steps = proptest::collection::vec(step(3 * SETS * ways as u64), 1..150);
+            let steps = proptest::collection::vec(step(3 * SETS * ways as u64, SETS as usize * ways), 1..150);
             (Just(ways), steps)
         }),
     ) {
         let mut cache = cache(SETS as usize * ways, ways);
-        let mut model = Model { ways, sets: Default::default(), fast: Default::default() };
+        let mut model = Model { ways, locked: BTreeSet::new(), sets: Default::default(), fast: Default::default() };
         for step in &steps {
             model.take(&mut cache, step)?;
             model.agrees(&cache)?;

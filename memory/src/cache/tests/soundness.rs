@@ -35,6 +35,7 @@ fn reshape(cache: &mut Cache, sets: usize, ways: usize, lines: usize, block_byte
 fn a_cache_whose_tables_agree_is_read() {
     assert!(is_read(|_| {}));
     assert!(is_read(|cache| cache.lost = vec![0; 8]));
+    assert!(is_read(|cache| cache.lock(0)));
     assert!(is_read(|cache| reshape(cache, 8, 2, 16, 32)));
     assert!(is_read(|cache| *cache = Cache::with_geometry(cache.protocol, 4, 1, 64)));
     assert!(is_read(|cache| *cache = Cache::with_geometry(cache.protocol, 32, 16, 64)));
@@ -42,7 +43,7 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 19] = [
+    let damages: [fn(&mut Cache); 20] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
@@ -58,6 +59,7 @@ fn a_cache_whose_tables_contradict_each_other_is_not_read() {
         |cache| cache.front[2][ORDER] = 0x22,
         |cache| cache.front[1][2] = 1 << 40,
         |cache| cache.front[1][2] = 0,
+        |cache| (0..2).for_each(|line| cache.lock(line)),
         // Tables that agree, of a geometry that no cache has.
         |cache| reshape(cache, 1, 32, 32, 64),
         |cache| reshape(cache, 2, 2, 5, 64),

@@ -74,7 +74,7 @@ fn caches_that_snarf_hold_in_each_of_their_states() {
 /// state is found out, whatever the transaction.
 #[test]
 fn a_snarfed_copy_that_is_not_shared_is_found() {
-    for name in protocols::names() {
+    for name in protocols::coherent() {
         for snoop in [Snoop::WriteBack, Snoop::WriteBlock] {
             for &state in shipped(name).states() {
                 let mut broken = shipped(name);
@@ -88,7 +88,7 @@ fn a_snarfed_copy_that_is_not_shared_is_found() {
 
 #[test]
 fn every_protocol_in_the_folder_holds() {
-    for name in protocols::names() {
+    for name in protocols::coherent() {
         size_of(name, 3);
     }
 }
@@ -277,7 +277,7 @@ fn assert_reached(protocol: &Protocol, places: usize, forbid: impl Fn(&mut Proto
 
 #[test]
 fn every_cell_of_a_shipped_table_is_reached() {
-    for name in protocols::names() {
+    for name in protocols::coherent() {
         let protocol = shipped(name);
         let (access, fill, snoop) = (cells(&protocol.access), cells(&protocol.fill), cells(&protocol.snoop));
         assert_reached(&protocol, access.len(), |broken, place| {
@@ -312,7 +312,7 @@ fn numbers_of_caches_that_take_too_long_are_refused() {
 fn a_protocol_is_found_in_any_case_and_the_names_are_in_order() {
     assert_eq!(protocols::by_name("moesi").map(|protocol| protocol.name), Some("MOESI"));
     assert!(protocols::by_name("MOSI").is_none());
-    let names = protocols::names();
+    let names = protocols::coherent();
     assert!(names.is_sorted());
     assert!(["MESI", "MOESI", "MSI"].iter().all(|name| names.contains(name)));
 }

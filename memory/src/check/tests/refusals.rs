@@ -31,7 +31,7 @@ fn every_protocol_holds_where_owners_refuse() {
         assert_eq!(sizes, [plain, snarfing], "{name}");
     }
     let four = CheckOptions::with_caches(4).expect("few enough").refusing();
-    assert!(protocols::names().into_iter().all(|name| check(&shipped(name), four).holds()));
+    assert!(protocols::coherent().into_iter().all(|name| check(&shipped(name), four).holds()));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_owner_that_stays_modified_is_refused_to_others_for_ever() {
 /// copy that another one may snarf beside it must be shared.
 #[test]
 fn every_other_state_after_a_push_is_found_or_harmless() {
-    for name in protocols::names() {
+    for name in protocols::coherent() {
         for snoop in [Snoop::Read, Snoop::ReadExclusive, Snoop::ReadOnce] {
             let states = shipped(name).states;
             for next in states.iter().map(|&state| Some(state)).chain([None]) {

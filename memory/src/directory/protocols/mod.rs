@@ -19,7 +19,7 @@ macro_rules! directory {
         }
         responses {
             Clean | Copy | Done;
-            $( $waits:ident: $($clean:ident)+ | $($copy:ident)+ | $($done:ident)+; )+
+            $( $waits:ident: $($clean:ident)+ | $($copy:ident)+ | $($done:ident)+; )*
         }
         written_back {
             Read | ReadExclusive | Upgrade | WriteBlock | ReadOnce;
@@ -43,12 +43,13 @@ macro_rules! directory {
                 rows
             },
             responses: {
+                #[allow(unused_mut)]
                 let mut rows = [[None; 3]; 8];
                 $( rows[$crate::directory::HomeState::$waits as usize] = [
                     directory!(@home $($clean)+),
                     directory!(@home $($copy)+),
                     directory!(@home $($done)+),
-                ]; )+
+                ]; )*
                 rows
             },
             written_back: [$( [

@@ -17,7 +17,7 @@ impl Directory {
         mut transaction: Transaction,
     ) {
         let agent = transaction.agent;
-        if transaction.kind == Kind::WriteBack {
+        if transaction.kind == Kind::WriteBack && Self::of(composition, on).table.tracks_copies() {
             // What goes home is not kept: the home would not know of the copy.
             let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
             composition.snoop(now, agent, &goes);
@@ -62,6 +62,12 @@ impl Directory {
             underway.is_sent = true;
             let &mut Underway { number, slot, ref transaction, .. } = underway;
             let (kind, block) = (transaction.kind, transaction.address);
+            if kind.is_uncached()
+                && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
+            {
+                Self::access_tile(composition, now, on, (agent, number), seat);
+                continue;
+            }
             let body = match kind.is_uncached() {
                 true => Body::Access { kind, number },
                 false => Body::Request { kind, data: slot },
@@ -70,6 +76,45 @@ impl Directory {
             let message = Message { block, requester: agent, body };
             Self::send(composition, now, on, way, Carried { message, hops: 1 });
         }
+    }
+
+    /// An access to the device in the processor's own tile.
+    fn access_tile<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (agent, number): (AgentId, u8),
+        seat: AgentId,
+    ) {
+        let requester = Self::of(composition, on).requester(agent);
+        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let mut response = Response::default();
+        let Some(time) = composition.access_tile(now, seat, &transaction, &mut response) else { return };
+        let requester = Self::of(composition, on).requester(agent);
+        let place = requester.access(number);
+        requester.underway[place].response = response;
+        // Nobody but its processor hears of the answer, which waits for it.
+        Self::end(composition, now + time, on, (agent, place));
+    }
+
+    /// The device in a processor's own tile answers its access, which has waited for it.
+    pub fn answer<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        value: u64,
+    ) {
+        let own = Self::of(composition, on);
+        let tiles = own.tiles.clone().expect("a device has a part in each tile");
+        let requester = own.requester(agent);
+        let is_it = |own: &Underway| {
+            let Transaction { kind, address, .. } = own.transaction;
+            own.is_sent && kind.is_uncached() && tiles.seat(agent, address).is_some()
+        };
+        let place = requester.underway.iter().position(is_it).expect("an access waits for its answer");
+        requester.underway[place].response.value = value;
+        Self::end(composition, now, on, (agent, place));
     }
 
     /// A response has come for a transaction of a block.
@@ -109,7 +154,7 @@ impl Directory {
             own.state.statistics.hops.increment(Hops::of(hops));
             response.data = asked.data.map(|slot| own.state.blocks.take(slot));
             response.shared = asked.shared;
-            if kind != Kind::WriteBack {
+            if kind != Kind::WriteBack && own.table.tracks_copies() {
                 let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
                 let done = Message { block, requester: agent, body: Body::Done };
                 Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
@@ -117,8 +162,9 @@ impl Directory {
         }
         let own = Self::of(composition, on);
         let hold_time = own.limits.hold_time;
+        let is_held = hold_time > Duration::ZERO && own.table.tracks_copies();
         let requester = own.requester(agent);
-        if hold_time > Duration::ZERO && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
+        if is_held && matches!(kind, Kind::ReadExclusive | Kind::Upgrade) {
             requester.held.push((block, now + hold_time));
         }
         let waited = std::mem::take(&mut requester.waits);

@@ -9,6 +9,7 @@ mod walks;
 use super::super::*;
 use crate::directory::{Holders, Lane};
 use crate::processor_memory::UncachedStores;
+use crate::protocols::State;
 use chip::*;
 
 /// What a processor's access found, and when it was over.
@@ -314,4 +315,45 @@ fn posted_stores_leave_in_order_and_misses_overtake_them() {
     chip.begin(2, 0, Load(BLOCK));
     chip.run();
     assert_eq!(chip.memories[0].bytes.read_block(UNCACHED, BLOCK_BYTES).word(0), 2);
+}
+
+/// A home that knows of nobody: a stale copy stays until software drops it.
+#[test]
+fn an_incoherent_cache_reads_what_it_has_until_both_sides_have_flushed() {
+    let mut chip = Chip::with(Settings { hold_ns: 20, ..Settings::of("Incoherent", 2) });
+    chip.begin(0, 0, Load(BLOCK));
+    chip.begin(0, 1, Store(BLOCK, 5));
+    chip.run();
+    // 10 to the home, 2 to look up, 50 in memory, 10 back; the home looks the second one up later.
+    assert_eq!(chip.finished, [done(72, 0, 0), done(74, 1, 5)]);
+    assert_eq!(chip.messages(), [2, 0, 2], "nobody says that it is done");
+    assert!(chip.directory().entry(BLOCK).is_blank());
+    chip.clear();
+    let steps = [(1, Flush(BLOCK)), (0, Load(BLOCK)), (0, Flush(BLOCK)), (0, Load(BLOCK))];
+    for (number, (processor, step)) in (1..).zip(steps) {
+        chip.begin(1_000 * number, processor, step);
+        chip.run();
+    }
+    let values: Vec<u64> = chip.finished.iter().map(|finished| finished.value).collect();
+    assert_eq!(values[1], 0, "its own copy is as old as before");
+    assert_eq!(values[3], 5, "memory has what the other one sent home");
+    assert_eq!(chip.messages(), [2, 0, 2], "a write-back and a read: a clean copy goes at once");
+    assert!(chip.directory().is_idle_at(Time::NEVER));
+}
+
+#[test]
+fn the_incoherent_copy_that_goes_home_last_is_what_memory_has() {
+    let mut chip = Chip::new("Incoherent", 2);
+    chip.begin(0, 0, Store(BLOCK, 1));
+    chip.begin(0, 1, Store(BLOCK, 2));
+    chip.run();
+    // What takes its place sends the block home.
+    for (number, (processor, step)) in (1..).zip([(1, Clean(BLOCK)), (0, Load(BLOCK + CONFLICT))]) {
+        chip.begin(1_000 * number, processor, step);
+        chip.run();
+    }
+    assert_eq!(chip.memories[0].bytes.read_block(BLOCK, BLOCK_BYTES).word(0), 1);
+    let own = |processor: usize| chip.processors[processor].memory.cached_blocks().collect::<Vec<_>>();
+    assert_eq!(own(1), [(BLOCK, State::Exclusive)], "what was cleaned stays");
+    assert!(own(0).iter().all(|(block, _)| *block != BLOCK));
 }

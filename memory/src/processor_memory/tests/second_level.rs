@@ -28,7 +28,11 @@ pub(super) fn first_config() -> cache::Config {
 
 pub(super) fn levels(first: &cache::Config, second: &Config) -> Bench {
     let plain = bench(UncachedStores::Blocking);
-    let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 2 };
+    let store_buffer = StoreBufferConfig {
+        uncached_stores: UncachedStores::Blocking,
+        entries: 2,
+        flushed_blocks: Default::default(),
+    };
     let own = ProcessorMemory::new(AgentId(0), first, Some(first), &store_buffer, Duration::from_ns(12));
     Bench { own: own.with_second_level(second, first), ..plain }
 }
@@ -143,6 +147,40 @@ fn a_replaced_block_of_an_inclusive_second_level_takes_those_above_with_it() {
     assert_eq!(bench.memory.read_block(DATA, 128).word(96), 6);
     assert_eq!(bench.port().load_hit::<8>(DATA), None, "though its line was not needed");
     assert_eq!(bench.second().statistics.inclusion_victims.get(), 2);
+}
+
+#[test]
+fn a_line_that_is_locked_sends_its_block_home_and_takes_those_above_with_it() {
+    let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
+    let _ = bench.kinds(|port| port.store(CODE + 96, 8, 6));
+    let _ = bench.kinds(|port| port.fetch(CODE));
+    let _ = bench.kinds(|port| port.load(CODE + 128, 8));
+    assert_eq!(bench.own.second_level_geometry(), Some([8, 2, 128]));
+    assert_eq!(bench.own.lock_lines(&[(0, 0), (1, 0), (2, 1)]), Ok(1), "one of three is dirty");
+    assert!(bench.own.wants(Traffic::Blocks) && bench.own.is_locking() && !bench.own.is_locked((0, 0)));
+    assert_eq!(bench.port().load_hit::<8>(CODE + 96), Some(6), "until the bus is granted");
+    assert_eq!(bench.turn_below(), Some(Kind::WriteBack));
+    assert_eq!(bench.memory.read_block(CODE, 128).word(96), 6);
+    assert_eq!(bench.turn_below(), None, "the other two take no transaction");
+    assert!(!bench.own.is_locking() && !bench.own.wants(Traffic::All) && bench.own.is_at_rest());
+    assert!([(0, 0), (1, 0), (2, 1)].into_iter().all(|line| bench.own.is_locked(line)));
+    assert_eq!(bench.port().load_hit::<8>(CODE + 96), None);
+    assert!(!bench.port().fetch_hit(CODE), "instructions of the block have gone, too");
+    assert_eq!(bench.second().statistics.inclusion_victims.get(), 3);
+}
+
+#[test]
+fn a_set_keeps_its_last_line_and_then_nothing_is_locked() {
+    let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
+    assert_eq!(bench.own.lock_lines(&[(3, 0), (4, 0), (4, 1)]).unwrap_err().set, 4);
+    assert!(!bench.own.is_locking());
+    assert_eq!(bench.own.lock_lines(&[(4, 0)]), Ok(0));
+    assert_eq!(bench.own.lock_lines(&[(4, 0)]), Ok(0), "it is to be locked already");
+    assert_eq!(bench.own.lock_lines(&[(4, 1)]).unwrap_err().set, 4, "one that waits counts");
+    bench.own.free_lines(&[(4, 0)]);
+    assert_eq!(bench.own.lock_lines(&[(4, 1)]), Ok(0));
+    assert_eq!(bench.turn_below(), None);
+    assert!(bench.own.is_locked((4, 1)) && !bench.own.is_locked((4, 0)));
 }
 
 #[test]
@@ -313,6 +351,9 @@ enum Step {
     Replace(u8),
     /// The bus is granted while a load waits, after another agent's transaction.
     Interrupted(Kind),
+    /// A line of the second level is locked, at once or when the bus is granted next.
+    Lock(usize, bool),
+    Free(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -326,6 +367,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => kinds().prop_map(Step::Snoop),
         1 => any::<u8>().prop_map(Step::Replace),
         1 => kinds().prop_map(Step::Interrupted),
+        1 => (0..16usize, any::<bool>()).prop_map(|(line, at_once)| Step::Lock(line, at_once)),
+        1 => (0..16usize).prop_map(Step::Free),
     ]
 }
 
@@ -392,7 +435,37 @@ fn check_step(bench: &mut Bench, flat: &mut [u8], place: u64, step: Step) -> Res
             let _ = bench.kinds(|port| port.store(DATA + at, 8, 1));
             flat[at as usize..][..8].copy_from_slice(&1u64.to_le_bytes());
         }
+        Step::Lock(line, at_once) => check_lock(bench, line, at_once)?,
+        Step::Free(line) => {
+            let place = place_of(bench, line);
+            bench.own.free_lines(&[place]);
+            prop_assert!(!bench.own.is_locked(place));
+        }
     }
+    Ok(())
+}
+
+/// The set and way of a line.
+fn place_of(bench: &Bench, line: usize) -> (usize, usize) {
+    let [sets, ways, _] = bench.own.second_level_geometry().expect("there is a second level");
+    (line % sets, line / sets % ways)
+}
+
+/// A line is locked unless it is the last one of its set.
+fn check_lock(bench: &mut Bench, line: usize, at_once: bool) -> Result<(), TestCaseError> {
+    let (set, way) = place_of(bench, line);
+    let ways = bench.second().cache.ways();
+    let is_taken = |bench: &Bench, way| {
+        bench.own.is_locked((set, way)) || bench.second().to_lock.contains(&(set * ways + way))
+    };
+    let is_last = (0..ways).all(|other| other == way || is_taken(bench, other));
+    let locked = bench.own.lock_lines(&[(set, way)]);
+    prop_assert_eq!(locked.is_err(), is_last && !is_taken(bench, way) || ways == 1);
+    while at_once && bench.own.is_locking() {
+        prop_assert!(bench.own.wants(Traffic::All));
+        bench.turn_below();
+    }
+    prop_assert!(!at_once || locked.is_err() || bench.own.is_locked((set, way)));
     Ok(())
 }
 

@@ -8,9 +8,11 @@ const NAMES_WIDTH = 200; // points that a panel's names and gap take
 // A chart that is divided into panels gets as many columns as there is room for.
 function fitted(specification, width) {
   if (!specification.facet) return specification;
+  const { panelWidth, namesWidth = NAMES_WIDTH } = specification.usermeta ?? {};
+  if (panelWidth) return { ...specification, columns: Math.max(1, Math.floor(width / panelWidth)) };
   const fitting = Math.floor(width / PANEL_WIDTH);
   const columns = Math.max(1, Math.min(3, fitting));
-  const inner = Math.max(120, Math.floor(width / columns) - NAMES_WIDTH);
+  const inner = Math.max(120, Math.floor(width / columns) - namesWidth);
   const config = { ...specification.config };
   config.legend = { ...config.legend, columns: 2 * columns };
   return { ...specification, columns, config, spec: { ...specification.spec, width: inner } };

@@ -136,7 +136,11 @@ fn processor(number: usize, settings: &Settings) -> Unit {
         protocol: settings.protocol.into(),
         snarfing: false,
     };
-    let buffer = StoreBufferConfig { uncached_stores: settings.stores, entries: 2 };
+    let buffer = StoreBufferConfig {
+        uncached_stores: settings.stores,
+        entries: 2,
+        flushed_blocks: Default::default(),
+    };
     let agent = AgentId(number as u8);
     let memory = ProcessorMemory::new(agent, &data, None, &buffer, Duration::from_ns(5));
     Unit { memory, doing: None, is_waiting: false }
@@ -155,7 +159,8 @@ impl Chip {
         for range in [DEVICE_BLOCK..DEVICE_BLOCK + 0x1000, REGISTERS..REGISTERS + 0x1000] {
             ranges.add(range, Home::Agent(device)).unwrap();
         }
-        let homes = Homes { ranges, interleaved: (0..settings.memories).map(MemoryId).collect() };
+        let interleaved = (0..settings.memories).map(MemoryId).collect();
+        let homes = Homes { ranges, interleaved, tiles: None };
         let names = Names { name: "chip", prefix: "" };
         let table = protocols::by_name(settings.protocol).unwrap();
         let directory = Directory::new(names, &settings_config(&settings), table, seats, homes);

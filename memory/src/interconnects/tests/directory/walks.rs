@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::*;
-use crate::directory::protocols;
+use crate::protocols::coherent;
 use narthex_kernel::random::Stream;
 
 /// What memory would hold if there were no caches.
@@ -137,7 +137,7 @@ fn walk(settings: Settings, accesses: u64) -> (Chip, Rc<RefCell<Flat>>) {
 #[test]
 fn caches_of_a_directory_agree_with_flat_memory_whatever_overtakes_what() {
     let (mut blocked, mut held, mut reserved, mut checked) = (0, 0, 0, 0);
-    for (number, name) in protocols::names().into_iter().cycle().take(24).enumerate() {
+    for (number, name) in coherent().into_iter().cycle().take(24).enumerate() {
         let seed = number as u64;
         let settings = Settings {
             memories: 1 + (seed % 3) as u8,
@@ -172,7 +172,7 @@ fn caches_of_a_directory_agree_with_flat_memory_whatever_overtakes_what() {
 /// All add to one word as fast as they can.
 #[test]
 fn atomic_additions_of_many_processors_to_one_word_all_count() {
-    for name in protocols::names() {
+    for name in coherent() {
         let mut chip = Chip::with(Settings { seed: Some(9), ..Settings::of(name, PROCESSORS) });
         for turn in 0..50 {
             (0..PROCESSORS).for_each(|processor| chip.begin(turn * 1_500, processor, Add(BLOCK, 1)));

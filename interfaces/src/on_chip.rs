@@ -1,0 +1,64 @@
+//! What a device asks of the network on chip and of its processors beside what every device
+//! asks: a device with a seat in each tile sends packets between them, and may answer an
+//! access of a processor later.
+//!
+//! ```text
+//!   processor ── access ──► seat of its tile ── packet ──► network on chip ──► another seat
+//!       ▲                        │
+//!       └──── answer, later ─────┘
+//! ```
+
+use narthex_kernel::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::half::RegisterFault;
+
+/// Where a packet comes from or goes to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum End {
+    /// The seat of a tile.
+    Tile(u16),
+    /// A controller of the program's memory, by its number among those that share it.
+    Controller(u16),
+    /// The device's own place, that of the way off the chip.
+    Gateway,
+}
+
+/// A packet between two places of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Packet {
+    /// Where it comes from.
+    pub from: End,
+    /// Where it goes to.
+    pub to: End,
+    /// Its lane.
+    pub lane: u8,
+    /// Bytes that it carries behind the network's header.
+    pub data_bytes: u16,
+    /// By what the device knows it.
+    pub content: u32,
+    /// The time from its arrival to [`Device::packet`](crate::Device::packet).
+    pub settles_after: Duration,
+}
+
+/// What a device asks in a verb.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Packets, and after which time each leaves.
+    pub packets: Vec<(Duration, Packet)>,
+    /// Seats whose tile's processor has waited for the answer to its access, the value, and
+    /// after which time the processor has it.
+    pub answers: Vec<(u16, u64, Duration)>,
+    /// What a tile's processor did wrong, found when its access was over.
+    pub faults: Vec<(u16, RegisterFault)>,
+    /// The access that is made is answered later.
+    pub is_later: bool,
+}
+
+impl Effects {
+    /// Whether nothing is asked.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.answers.is_empty() && self.faults.is_empty()
+    }
+}

@@ -1,0 +1,528 @@
+//! The device as its node has it: a seat in each tile, and which part serves what.
+//!
+//! A processor's accesses to any address of [`SPACE`](super::registers::SPACE) come to the seat of
+//! its own tile. What is in the tile is done there; for all else the tile's interface sends
+//! packets, and a load waits for its answer.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_memory::main_memory::MainMemory;
+use narthex_memory::{Kind, Response, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::agent::Agent;
+use super::config::Config;
+use super::events::{Effect, Found, Problem, Reader};
+use super::jobs::Engine;
+use super::lines::Lines;
+use super::messages::{Body, Cause, Message, Origin, PacketKind, Payload};
+use super::registers::{CHIP_BYTES, DRAM, DRAM_CHIP_BYTES, LINE_BYTES, REGISTERS, SPACE, WINDOW, register};
+use super::space::{Space, Spot, split};
+use crate::address_names::AddressName;
+use crate::description::{self, DeviceDescription, DeviceSeat};
+use crate::device::Device;
+use crate::device_call::{CallError, DeviceCall, OperatingSystem};
+use crate::half::{Context, RegisterFault};
+use crate::interface::Chip;
+use crate::on_chip::End;
+use crate::queue::QueueState;
+
+/// What a device is built for.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// Its parameters.
+    pub config: Config,
+    /// The tiles.
+    pub chip: Chip,
+    /// A queue without room returns what comes to it, and its sender tries again: an extension
+    /// that the paper names (Section 2.1) and does not have.
+    pub returns_when_full: bool,
+}
+
+narthex_kernel::statistics! {
+    /// What a cache-integrated interface did.
+    pub struct Statistics {
+        local: Counter, "sarc_local_accesses", "accesses", "accesses of processors to their own tile's scratchpad, state and registers";
+        stores: Counter, "sarc_remote_stores", "stores", "stores of processors to other tiles and to DRAM";
+        combined: Counter, "sarc_stores_combined", "stores", "those among them that joined one that had not left";
+        loads: Counter, "sarc_remote_loads", "loads", "loads of processors from other tiles and from DRAM";
+        commands: Counter, "sarc_commands", "commands", "commands that were complete";
+        waited: Counter, "sarc_jobs_waited", "jobs", "commands and accesses that found the job list full";
+        packets: Tally<PacketKind>, "sarc_packets", "packets", "packets that left, by kind";
+        bytes: Counter, "sarc_packet_bytes", "bytes", "bytes in them behind the network's header";
+        off_chip: Counter, "sarc_off_chip_packets", "packets", "packets that left for other chips";
+        notifications: Counter, "sarc_notifications", "words", "words that counters sent when they came to zero";
+        locks: Counter, "sarc_lock_accesses", "accesses", "accesses to the lock box";
+        calls: Counter, "sarc_calls", "calls", "calls of the kernel agent";
+    }
+}
+
+/// A tile's part.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Tile {
+    pub lines: Lines,
+    pub engine: Engine,
+    /// Packets of remote stores that have not arrived.
+    pub stores_under_way: u32,
+}
+
+/// The messages of packets that are under way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub(super) struct UnderWay {
+    messages: Vec<Option<Message>>,
+    free: Vec<u32>,
+}
+
+impl UnderWay {
+    /// Keeps a message; by which number.
+    pub fn keep(&mut self, message: Message) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.messages[number as usize] = Some(message);
+            return number;
+        }
+        self.messages.push(Some(message));
+        self.messages.len() as u32 - 1
+    }
+
+    /// Takes it out again.
+    pub fn take(&mut self, number: u32) -> Message {
+        self.free.push(number);
+        self.messages[number as usize].take().expect("a packet is under way")
+    }
+
+    fn count(&self) -> usize {
+        self.messages.len() - self.free.len()
+    }
+}
+
+/// What changes in a device, but for its DRAM.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    pub tiles: Vec<Tile>,
+    pub controllers: Vec<Engine>,
+    pub under_way: UnderWay,
+    /// Packets to other chips for which the network has no room.
+    pub leaving: VecDeque<Message>,
+    /// Locks that are taken.
+    pub locks: Vec<bool>,
+    pub lock_box_busy_until: Time,
+    pub agent: Agent,
+    /// What the last access of a processor took.
+    answer_time: Duration,
+}
+
+/// The device; see the module's description.
+#[derive(Clone, Debug)]
+pub struct Sarc {
+    pub(super) build: Build,
+    pub(super) space: Space,
+    /// The number of its chip, which its node has.
+    pub(super) chip: u16,
+    pub(super) state: State,
+    pub(super) dram: MainMemory,
+    pub(super) statistics: Statistics,
+    /// Room for what an access leads to.
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Sarc {
+    /// A device to which nothing has happened.
+    pub fn new(build: Build) -> Self {
+        let Build { config, chip, .. } = &build;
+        let (l2_bytes, _) = chip.second_level.expect("checked with the parameters");
+        let tile = Tile { lines: Lines::new(l2_bytes), engine: Engine::default(), stores_under_way: 0 };
+        let space = Space {
+            tiles: chip.tiles,
+            l2_bytes,
+            locks: config.locks.into(),
+            dram_bytes: config.dram.as_u64(),
+        };
+        let state = State {
+            tiles: vec![tile; chip.tiles.into()],
+            controllers: vec![Engine::default(); chip.controllers.into()],
+            under_way: UnderWay::default(),
+            leaving: VecDeque::new(),
+            locks: vec![false; config.locks as usize],
+            lock_box_busy_until: Time::ZERO,
+            agent: Agent::default(),
+            answer_time: Duration::ZERO,
+        };
+        Sarc {
+            space,
+            chip: 0,
+            state,
+            dram: MainMemory::default(),
+            statistics: Statistics::default(),
+            effects: Vec::new(),
+            build,
+        }
+    }
+
+    /// The engine at an end.
+    pub(super) fn engine(&mut self, at: End) -> &mut Engine {
+        match at {
+            End::Tile(tile) => &mut self.state.tiles[usize::from(tile)].engine,
+            End::Controller(own) => &mut self.state.controllers[usize::from(own)],
+            End::Gateway => unreachable!("the way off the chip has no engine"),
+        }
+    }
+
+    /// Bytes at an address of the chip.
+    #[cfg(test)]
+    pub(super) fn peek_bytes(&self, address: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                bytes.copy_from_slice(self.state.tiles[usize::from(tile)].lines.bytes(offset, length));
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.read(offset, &mut bytes),
+            other => panic!("there are no bytes at {other:?}"),
+        }
+        bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn poke_bytes(&mut self, address: u64, bytes: &[u8]) {
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => {
+                let lines = &mut self.state.tiles[usize::from(tile)].lines;
+                lines.bytes_mut(offset, bytes.len()).copy_from_slice(bytes);
+            }
+            Some(Spot::Dram(_, offset)) => self.dram.write(offset, bytes),
+            other => panic!("there are no bytes at {other:?}"),
+        }
+    }
+
+    /// Which of the chip's processes the tile is of.
+    fn process_of(&self, tile: u16) -> u8 {
+        (tile / self.build.chip.tiles_of_process) as u8
+    }
+
+    /// An access of a processor.
+    ///
+    /// # Errors
+    /// Why the hardware refuses it.
+    fn access_of(
+        &mut self,
+        context: &mut Context<'_>,
+        tile: u16,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), Problem> {
+        let &Transaction { kind, size, value, .. } = transaction;
+        let (_, address) = split(transaction.address);
+        let config = &self.build.config;
+        let is_load = match kind {
+            Kind::UncachedLoad => true,
+            Kind::UncachedStore => false,
+            _ => return Err("blocks are not moved by block buffers here".into()),
+        };
+        let cycles = if is_load { config.load_cycles } else { config.store_cycles };
+        self.state.answer_time = config.cycles(cycles);
+        let origin = Origin { process: context.network.own(), chip: context.network.nodes().0, tile };
+        self.chip = origin.chip;
+        let Some(spot) = self.space.at(address) else {
+            return Err(format!("nothing is at {address:#x}"));
+        };
+        if size != 8 && !matches!(spot, Spot::Line(..) | Spot::Dram(..)) {
+            return Err(format!("an access of {size} bytes to {address:#x}, where words of 8 bytes are"));
+        }
+        match spot {
+            Spot::Line(chip, own, offset) if (chip, own) == (self.chip, tile) => {
+                self.statistics.local.increment();
+                let bytes = &value.to_le_bytes()[..size.into()];
+                match is_load {
+                    true => self.load_own(context, origin, offset, size, response),
+                    false => self.store_own(context, origin, offset, bytes),
+                }
+            }
+            Spot::State(chip, own, line, word) if (chip, own) == (self.chip, tile) => {
+                self.statistics.local.increment();
+                self.access_state(origin, line as usize, word, (!is_load).then_some(value), response)
+            }
+            Spot::State(..) => Err("the state of a line is accessed by its own tile".into()),
+            Spot::Register(offset) => {
+                self.statistics.local.increment();
+                response.value = self.load_register(context, tile, offset, is_load)?;
+                Ok(())
+            }
+            Spot::Lock(lock) => {
+                self.access_lock(context, lock as usize, is_load, response);
+                Ok(())
+            }
+            Spot::Line(..) | Spot::Dram(..) => {
+                self.check_range(origin.process, address, size.into())?;
+                let to = Reader::Processor(origin.chip, tile);
+                let body = match is_load {
+                    true => Body::Read { from: address, bytes: size.into(), to },
+                    false => Body::Write {
+                        to: address,
+                        acknowledge: 0,
+                        bytes: Payload::of(&value.to_le_bytes()[..size.into()]),
+                        cause: Cause::Store,
+                    },
+                };
+                self.access_remote(context, tile, Message { origin, body });
+                Ok(())
+            }
+        }
+    }
+
+    fn load_own(
+        &mut self,
+        context: &mut Context<'_>,
+        origin: Origin,
+        offset: u64,
+        size: u8,
+        response: &mut Response,
+    ) -> Result<(), Problem> {
+        let tile = origin.tile;
+        self.check_line(origin.process, tile, (offset / LINE_BYTES) as usize)?;
+        let reader = Reader::Processor(origin.chip, tile);
+        let lines = &mut self.state.tiles[usize::from(tile)].lines;
+        let found = lines.read(offset, size.into(), reader);
+        match found.map_err(|problem| self.at_line(tile, offset, &problem))? {
+            Found::Words(item) => response.value = item.words[0],
+            Found::Later => context.on_chip.is_later = true,
+            Found::Bytes => {
+                let mut value = [0; 8];
+                let lines = &self.state.tiles[usize::from(tile)].lines;
+                value[..size.into()].copy_from_slice(lines.bytes(offset, size.into()));
+                response.value = u64::from_le_bytes(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_own(
+        &mut self,
+        context: &mut Context<'_>,
+        origin: Origin,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), Problem> {
+        let tile = origin.tile;
+        self.check_line(origin.process, tile, (offset / LINE_BYTES) as usize)?;
+        let mut effects = std::mem::take(&mut self.effects);
+        let written = self.state.tiles[usize::from(tile)].lines.write(offset, bytes, &mut effects);
+        let done = match written {
+            Ok(()) => self.carry_out(context, tile, origin, &mut effects),
+            Err(problem) => Err(problem),
+        };
+        effects.clear();
+        self.effects = effects;
+        done.map_err(|problem| self.at_line(tile, offset, &problem))
+    }
+
+    fn access_state(
+        &mut self,
+        origin: Origin,
+        line: usize,
+        word: u64,
+        stored: Option<u64>,
+        response: &mut Response,
+    ) -> Result<(), Problem> {
+        let tile = origin.tile;
+        let lines = &mut self.state.tiles[usize::from(tile)].lines;
+        let Some(value) = stored else {
+            response.value = lines.state_word(line, word);
+            return Ok(());
+        };
+        if lines.state(line).owner.is_some() {
+            self.check_line(origin.process, tile, line)?;
+        }
+        let lines = &mut self.state.tiles[usize::from(tile)].lines;
+        let done = if word == 0 { lines.mark(line, value) } else { lines.set_tag(line, value) };
+        done.map_err(|problem| self.at_line(tile, line as u64 * LINE_BYTES, &problem))
+    }
+
+    fn load_register(
+        &mut self,
+        context: &Context<'_>,
+        tile: u16,
+        offset: u64,
+        is_load: bool,
+    ) -> Result<u64, Problem> {
+        let Build { config, chip, .. } = &self.build;
+        let own = &self.state.tiles[usize::from(tile)];
+        if !is_load {
+            return Err(format!("the register at {offset:#x} can only be loaded"));
+        }
+        let (l2_bytes, ways) = chip.second_level.expect("checked with the parameters");
+        let (node, nodes) = context.network.nodes();
+        Ok(match offset {
+            register::TILE => tile.into(),
+            register::CHIP => node.into(),
+            register::TILES => chip.tiles.into(),
+            register::CHIPS => u64::from(nodes).min(config.chips.into()),
+            register::TILES_OF_PROCESS => chip.tiles_of_process.into(),
+            register::L2_BYTES => l2_bytes,
+            register::WAYS => ways.into(),
+            register::LOCKS => config.locks.into(),
+            register::DRAM_BYTES => config.dram.as_u64(),
+            register::CYCLES => context.now.as_ps() / config.cycles(1).as_ps(),
+            register::JOBS => own.engine.jobs() as u64,
+            register::STORES => own.stores_under_way.into(),
+            _ => return Err(format!("there is no register at {offset:#x}")),
+        })
+    }
+
+    /// The lock box makes one access after the other, on a bus of its own.
+    fn access_lock(&mut self, context: &Context<'_>, lock: usize, is_load: bool, response: &mut Response) {
+        self.statistics.locks.increment();
+        let State { locks, lock_box_busy_until, answer_time, .. } = &mut self.state;
+        let begin = context.now.max(*lock_box_busy_until);
+        *lock_box_busy_until = begin + self.build.config.cycles(self.build.config.lock_cycles);
+        *answer_time = *lock_box_busy_until - context.now;
+        if is_load {
+            response.value = u64::from(!locks[lock]);
+        }
+        locks[lock] = is_load;
+    }
+}
+
+impl Device for Sarc {
+    /// Of the access that was made last.
+    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+        self.state.answer_time
+    }
+
+    fn access(
+        &mut self,
+        seat: usize,
+        context: &mut Context<'_>,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Result<(), RegisterFault> {
+        let done = self.access_of(context, seat as u16, transaction, response);
+        done.map_err(RegisterFault)
+    }
+
+    fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
+        self.step(context, End::Tile(seat as u16));
+        if seat == 0 {
+            (0..self.build.chip.controllers).for_each(|own| self.step(context, End::Controller(own)));
+        }
+    }
+
+    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+        self.enter_chip(context);
+        self.let_leave(context);
+    }
+
+    fn packet(&mut self, to: End, context: &mut Context<'_>, content: u32) {
+        self.receive(context, to, content);
+    }
+
+    fn call(
+        &mut self,
+        _seat: usize,
+        context: &mut Context<'_>,
+        call: &DeviceCall,
+        system: &mut dyn OperatingSystem,
+    ) -> Result<i64, CallError> {
+        self.statistics.calls.increment();
+        self.chip = context.network.nodes().0;
+        self.answer_call(context, call, system)
+    }
+}
+
+impl DeviceDescription for Sarc {
+    fn seats(&self) -> Vec<DeviceSeat> {
+        let seat = |tile| DeviceSeat {
+            process: self.process_of(tile),
+            name: format!("the interface of tile {tile}"),
+            is_engine: true,
+            of_tile: Some(SPACE),
+            ..DeviceSeat::default()
+        };
+        (0..self.build.chip.tiles).map(seat).collect()
+    }
+
+    fn part(&self, _seat: usize) -> &'static str {
+        "network interface in the second level"
+    }
+
+    fn calls_name(&self) -> Option<&'static str> {
+        Some("sarc")
+    }
+
+    fn receiver(&self, process: u8) -> Option<usize> {
+        Some(usize::from(process) * usize::from(self.build.chip.tiles_of_process))
+    }
+
+    fn sender(&self, process: u8) -> Option<usize> {
+        self.receiver(process)
+    }
+
+    fn layouts(&self, _process: u8) -> Vec<description::Layout> {
+        let Build { config, chip, .. } = &self.build;
+        let of_chip = |own: u32| {
+            let start = WINDOW + u64::from(own) * CHIP_BYTES;
+            start..start + u64::from(chip.tiles) * super::registers::WINDOW_BYTES
+        };
+        let dram = |own: u32| {
+            let start = DRAM + u64::from(own) * DRAM_CHIP_BYTES;
+            start..start + config.dram.as_u64()
+        };
+        let lock_box = super::registers::LOCK_BOX;
+        let windows = (0..config.chips).map(of_chip).chain((0..config.chips).map(dram));
+        let pages = [REGISTERS..REGISTERS + 4096, lock_box..lock_box + 4096];
+        vec![description::Layout {
+            windows: windows.chain(pages).filter(|part: &Range<u64>| !part.is_empty()).collect(),
+            transactions: vec![Kind::UncachedLoad, Kind::UncachedStore],
+            ..description::Layout::default()
+        }]
+    }
+
+    fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
+        let (_, address) = split(address);
+        let (name, part) = match self.space.at(address)? {
+            Spot::Line(_, tile, offset) => {
+                let line = (offset / LINE_BYTES) as usize;
+                let role = self.state.tiles[usize::from(tile)].lines.state(line).role.name();
+                (format!("scratchpad of tile {tile}"), Some(format!("line {line}, a {role}")))
+            }
+            Spot::State(_, tile, line, _) => (format!("state of tile {tile}"), Some(format!("line {line}"))),
+            Spot::Register(offset) => (format!("register {offset:#x} of the tile"), None),
+            Spot::Lock(lock) => ("lock box".into(), Some(format!("lock {lock}"))),
+            Spot::Dram(..) => ("non-cacheable DRAM".into(), None),
+        };
+        Some(AddressName { name, part })
+    }
+
+    fn hash_state(&self, _seat: usize, mut hasher: &mut dyn Hasher) {
+        self.state.hash(&mut hasher);
+    }
+
+    fn statistics(&self) -> Vec<&dyn StatisticSet> {
+        vec![&self.statistics]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.statistics]
+    }
+
+    fn queue(&self, seat: usize) -> QueueState {
+        let jobs = self.state.tiles[seat].engine.jobs() as u64;
+        let under_way = self.state.under_way.count();
+        let note = if under_way > 0 { format!("{under_way} packets under way") } else { String::new() };
+        QueueState::of("job list", jobs, None).with_note(note)
+    }
+}
+
+impl Archived for Sarc {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Sarc { build: _, space: _, chip, state, dram, statistics, effects: _ } = self;
+        let tiles = state.tiles.len();
+        archive.value(chip)?;
+        archive.value(state)?;
+        archive.ensure(state.tiles.len() == tiles, "an interface has other tiles than the machine's")?;
+        dram.archive(archive)?;
+        archive.value(statistics)
+    }
+}

@@ -1,0 +1,140 @@
+//! The lines of a tile that are its scratchpad: bytes, roles, tags, owners.
+//!
+//! A line is addressed directly: offset = way * bytes of a way + index (Section 3.1, "using only a
+//! way number and the address index"). Its tag is free then, and holds what its role needs
+//! ([`super::events`]).
+
+use narthex_fabrics::{Job, Rank};
+use serde::{Deserialize, Serialize};
+
+use super::registers::{LINE_BYTES, LINE_WORDS, Role, state};
+
+/// Who may use a line.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Owner {
+    /// The process.
+    pub process: Rank,
+    /// Its number on its chip.
+    pub number: u8,
+    /// The job whose other processes may use it, too.
+    pub shared_with: Option<Job>,
+}
+
+impl Owner {
+    /// Whether a process may use what this one owns.
+    pub fn lets(&self, process: Rank) -> bool {
+        self.process == process || self.shared_with.is_some_and(|job| has(job, process))
+    }
+}
+
+/// Whether a process belongs to a job.
+fn has(job: Job, process: Rank) -> bool {
+    (0..job.ranks).any(|rank| job.process(Rank(rank)) == Some(process))
+}
+
+/// What is known of a line beside its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct LineState {
+    /// What it is.
+    pub role: Role,
+    /// What its role keeps beside the bytes.
+    pub tag: u64,
+    /// Who owns it; none if the cache has it.
+    pub owner: Option<Owner>,
+}
+
+/// The lines of a tile.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Lines {
+    states: Vec<LineState>,
+    /// Bytes of the lines up to the last one that was ever allocated.
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    /// Lines all of which the cache has.
+    pub fn new(l2_bytes: u64) -> Self {
+        Lines { states: vec![LineState::default(); (l2_bytes / LINE_BYTES) as usize], bytes: Vec::new() }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.states.len()
+    }
+
+    /// What is known of a line.
+    pub fn state(&self, line: usize) -> &LineState {
+        &self.states[line]
+    }
+
+    pub(super) fn state_mut(&mut self, line: usize) -> &mut LineState {
+        &mut self.states[line]
+    }
+
+    /// The first of so many lines that follow each other and that the cache has.
+    pub fn room_for(&self, lines: usize) -> Option<usize> {
+        let mut free = 0;
+        for (line, state) in self.states.iter().enumerate() {
+            free = if state.owner.is_none() { free + 1 } else { 0 };
+            if free == lines {
+                return Some(line + 1 - lines);
+            }
+        }
+        None
+    }
+
+    /// Makes lines scratchpad of zeros.
+    pub fn take(&mut self, first: usize, lines: usize, owner: Owner) {
+        let end = (first + lines) * LINE_BYTES as usize;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[first * LINE_BYTES as usize..end].fill(0);
+        let taken = LineState { role: Role::Scratchpad, tag: 0, owner: Some(owner) };
+        self.states[first..first + lines].fill(taken);
+    }
+
+    /// Lines that were swapped out come back, one of them.
+    pub fn restore(&mut self, line: usize, bytes: &[u8], (role, tag): (Role, u64), owner: Owner) {
+        self.take(line, 1, owner);
+        self.bytes_mut(line as u64 * LINE_BYTES, bytes.len()).copy_from_slice(bytes);
+        self.states[line] = LineState { role, tag, owner: Some(owner) };
+    }
+
+    /// Gives lines back to the cache.
+    pub fn give_back(&mut self, first: usize, lines: usize) {
+        self.states[first..first + lines].fill(LineState::default());
+    }
+
+    /// Bytes of allocated lines.
+    pub fn bytes(&self, offset: u64, length: usize) -> &[u8] {
+        &self.bytes[offset as usize..offset as usize + length]
+    }
+
+    pub(super) fn bytes_mut(&mut self, offset: u64, length: usize) -> &mut [u8] {
+        &mut self.bytes[offset as usize..offset as usize + length]
+    }
+
+    /// A word of an allocated line.
+    pub fn word(&self, line: usize, word: usize) -> u64 {
+        let bytes = self.bytes((line * LINE_WORDS + word) as u64 * 8, 8);
+        u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    }
+
+    pub(super) fn set_word(&mut self, line: usize, word: usize, value: u64) {
+        self.bytes_mut((line * LINE_WORDS + word) as u64 * 8, 8).copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// What a load of a word of a line's state shows.
+    pub fn state_word(&self, line: usize, word: u64) -> u64 {
+        let LineState { role, tag, owner } = self.states[line];
+        if word == 1 {
+            return tag;
+        }
+        let of_owner = owner.map_or(0, |owner| {
+            let shared = if owner.shared_with.is_some() { state::SHARED } else { 0 };
+            state::LOCKED | shared | u64::from(owner.number) << state::OWNER_SHIFT
+        });
+        role as u64 | of_owner
+    }
+}

@@ -1,0 +1,32 @@
+//! The device of [`crate::models::sarc`], of which that file tells.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`registers`] | what programs see: addresses, words of lines, commands, requests |
+//! | [`config`] | its parameters |
+//! | [`space`] | what an address means |
+//! | [`lines`] | the lines of a tile: bytes, roles, tags, owners |
+//! | [`events`] | what accesses to event-sensitive lines do |
+//! | [`messages`] | what packets say |
+//! | [`jobs`] | the job list of a tile, and its engine |
+//! | [`transfers`] | launched commands, packets that leave and come |
+//! | [`gateway`] | the way to other chips |
+//! | [`agent`] | the kernel agent: calls of the operating system |
+//! | [`device`] | its seats, and which part serves what |
+
+pub mod agent;
+pub mod config;
+pub mod device;
+pub mod events;
+pub mod gateway;
+pub mod jobs;
+pub mod lines;
+pub mod messages;
+pub mod registers;
+pub mod space;
+pub mod transfers;
+
+pub use device::{Build, Sarc};
+
+#[cfg(test)]
+mod tests;

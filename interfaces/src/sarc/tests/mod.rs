@@ -1,0 +1,10 @@
+//! The device on benches: a chip of tiles whose network takes fixed times, or random ones.
+
+pub mod bench;
+
+mod commands;
+mod counters;
+mod lines;
+mod protection;
+mod queues;
+mod reordering;

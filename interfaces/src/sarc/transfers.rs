@@ -1,0 +1,556 @@
+//! Transfers: commands that are launched, packets that leave, and packets that come
+//! (Sections 3.3 and 3.4).
+//!
+//! | comes | at | leads to |
+//! | --- | --- | --- |
+//! | write | a line of any role | an acknowledgement with its size, if it names an address for it |
+//! | read | scratchpad, DRAM | a copy to its reader, in writes that name the reader's acknowledgement |
+//! | read | a counter, a queue | one write; of a queue with several readers later, if nothing is there |
+//! | acknowledgement | a line of any role | what a write of its size leads to, and no acknowledgement |
+//!
+//! Each packet has its own address, so those of a transfer may come in any order; a counter that
+//! began at minus the bytes of the transfer is zero when all of them are there.
+
+use narthex_fabrics::Rank;
+use narthex_kernel::Duration;
+
+use super::config::JobList;
+use super::device::Sarc;
+use super::events::{Effect, Found, Item, Problem, Reader};
+use super::jobs::{Copying, Job, Waiting};
+use super::messages::{Body, Cause, Message, Origin, Payload};
+use super::registers::{LINE_BYTES, Role, command, operation};
+use super::space::{Spot, address_of};
+use crate::half::{Context, RegisterFault};
+use crate::on_chip::{End, Packet};
+
+/// Bytes of DRAM that are one controller's before the next one's follow.
+pub const INTERLEAVE: u64 = 4096;
+
+/// The address to which a packet goes.
+pub(super) fn destination(message: &Message) -> u64 {
+    match message.body {
+        Body::Write { to, .. } | Body::Acknowledgement { to, .. } => to,
+        Body::Read { from, .. } => from,
+        Body::Answer { to: (chip, tile), .. } => address_of(chip, tile, 0),
+        Body::Stored | Body::Returned { .. } => address_of(message.origin.chip, message.origin.tile, 0),
+    }
+}
+
+impl Sarc {
+    /// The engine at which an address is.
+    pub(super) fn end_of(&self, address: u64) -> Option<End> {
+        match self.space.at(address)? {
+            Spot::Line(chip, tile, _) if chip == self.chip => Some(End::Tile(tile)),
+            Spot::Dram(chip, offset) if chip == self.chip => {
+                let controllers = u64::from(self.build.chip.controllers);
+                Some(End::Controller((offset / INTERLEAVE % controllers) as u16))
+            }
+            Spot::Line(chip, ..) | Spot::Dram(chip, _) if u32::from(chip) < self.build.config.chips => {
+                Some(End::Gateway)
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses memory that a process may not use, or that is not there.
+    ///
+    /// # Errors
+    /// With the first line that is wrong.
+    pub(super) fn check_range(&self, process: Rank, from: u64, bytes: u64) -> Result<(), Problem> {
+        let nothing = |address: u64| Err(format!("nothing is at {address:#x}"));
+        let ends = [from, from + bytes - 1].map(|address| self.end_of(address));
+        if ends == [Some(End::Gateway); 2] {
+            // The other chip knows whose it is.
+            return Ok(());
+        }
+        match (self.space.at(from), self.space.at(from + bytes - 1)) {
+            (Some(Spot::Line(chip, tile, first)), Some(Spot::Line(there, last_tile, last)))
+                if (chip, tile) == (there, last_tile) && chip == self.chip =>
+            {
+                let lines = (first / LINE_BYTES) as usize..=(last / LINE_BYTES) as usize;
+                lines.into_iter().try_for_each(|line| self.check_line(process, tile, line))
+            }
+            (Some(Spot::Dram(chip, first)), Some(Spot::Dram(there, last)))
+                if chip == there && chip == self.chip =>
+            {
+                self.check_dram(process, first..last + 1)
+            }
+            (None, _) => nothing(from),
+            (_, None) => nothing(from + bytes - 1),
+            (Some(Spot::Line(chip, ..) | Spot::Dram(chip, _)), _) if chip != self.chip => nothing(from),
+            _ => Err(format!("{bytes} bytes at {from:#x} are not in one scratchpad or DRAM")),
+        }
+    }
+
+    /// Refuses a line that a process may not use.
+    pub(super) fn check_line(&self, process: Rank, tile: u16, line: usize) -> Result<(), Problem> {
+        match self.state.tiles[usize::from(tile)].lines.state(line).owner {
+            Some(owner) if owner.lets(process) => Ok(()),
+            Some(owner) => Err(format!(
+                "{} belongs to process {} of its chip, which shares it with nobody else",
+                self.line_name(tile, line),
+                owner.number
+            )),
+            None => Err(format!("{} is the cache's: nobody has allocated it", self.line_name(tile, line))),
+        }
+    }
+
+    /// What messages call a line.
+    pub(super) fn line_name(&self, tile: u16, line: usize) -> String {
+        let role = self.state.tiles[usize::from(tile)].lines.state(line).role.name();
+        let address = address_of(self.chip, tile, line as u64 * LINE_BYTES);
+        format!("line {line} of tile {tile} (a {role} at {address:#x})")
+    }
+
+    /// A problem with a line, named.
+    pub(super) fn at_line(&self, tile: u16, offset: u64, problem: &str) -> Problem {
+        format!("{}: {problem}", self.line_name(tile, (offset / LINE_BYTES) as usize))
+    }
+
+    /// What an access to a line led to.
+    pub(super) fn carry_out(
+        &mut self,
+        context: &mut Context<'_>,
+        tile: u16,
+        origin: Origin,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Problem> {
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Launch(line) => self.launch(context, tile, line, origin)?,
+                Effect::Notify(to, word) => {
+                    self.statistics.notifications.increment();
+                    self.send_words(
+                        context,
+                        End::Tile(tile),
+                        origin,
+                        (to, 0, Cause::Transfer),
+                        Item::of(&[word]),
+                    );
+                }
+                Effect::Deliver(reader, item) => self.deliver(context, tile, origin, reader, item),
+            }
+        }
+        Ok(())
+    }
+
+    /// A reader gets what it has waited for.
+    fn deliver(&mut self, context: &mut Context<'_>, tile: u16, origin: Origin, reader: Reader, item: Item) {
+        match reader {
+            Reader::Processor(chip, own) if (chip, own) == (self.chip, tile) => {
+                let time = self.build.config.cycles(self.build.config.load_cycles);
+                context.on_chip.answers.push((own, item.words[0], time));
+            }
+            Reader::Processor(chip, own) => {
+                let body = Body::Answer { to: (chip, own), value: item.words[0] };
+                self.answer(context, End::Tile(tile), Message { origin, body });
+            }
+            Reader::Memory(to, acknowledge) => {
+                let target = (to, acknowledge, Cause::Reply);
+                self.send_words(context, End::Tile(tile), origin, target, item);
+            }
+        }
+    }
+
+    /// Words that the interface writes at an address.
+    fn send_words(
+        &mut self,
+        context: &mut Context<'_>,
+        from: End,
+        origin: Origin,
+        (to, acknowledge, cause): (u64, u64, Cause),
+        item: Item,
+    ) {
+        let bytes = Payload::of_words(item.as_slice());
+        let body = Body::Write { to, acknowledge, bytes, cause };
+        self.engine(from).push(Job::Send(Message { origin, body }));
+        self.step(context, from);
+    }
+
+    fn answer(&mut self, context: &mut Context<'_>, from: End, message: Message) {
+        self.engine(from).answer(message);
+        self.step(context, from);
+    }
+
+    /// A command is complete: it goes to the job list, or waits for room there.
+    fn launch(
+        &mut self,
+        context: &mut Context<'_>,
+        tile: u16,
+        line: usize,
+        origin: Origin,
+    ) -> Result<(), Problem> {
+        let job = self.job_of(tile, line, origin)?;
+        self.statistics.commands.increment();
+        let list = self.build.config.job_list;
+        let own = &mut self.state.tiles[usize::from(tile)];
+        let waits = !own.engine.has_room(list);
+        own.lines.command_taken(line, waits);
+        if waits {
+            own.engine.wait(Waiting::Command(line));
+            self.statistics.waited.increment();
+            return Ok(());
+        }
+        own.engine.push(job);
+        self.step(context, End::Tile(tile));
+        Ok(())
+    }
+
+    /// The job of the command in a line.
+    ///
+    /// # Errors
+    /// If it names memory that its process may not use.
+    fn job_of(&self, tile: u16, line: usize, origin: Origin) -> Result<Job, Problem> {
+        let lines = &self.state.tiles[usize::from(tile)].lines;
+        let word = |own| lines.word(line, own);
+        let (number, bytes) = (word(command::OPERATION) & 0xff, word(command::OPERATION) >> 8);
+        let (to, acknowledge) = (word(command::DESTINATION), word(command::ACKNOWLEDGEMENT));
+        let named = |what: &str, problem: Problem| format!("the {what} of its command: {problem}");
+        self.check_range(origin.process, to, bytes).map_err(|problem| named("destination", problem))?;
+        if acknowledge != 0 {
+            self.check_range(origin.process, acknowledge, 8)
+                .map_err(|problem| named("acknowledgement", problem))?;
+        }
+        match number {
+            operation::MESSAGE | operation::STORE => {
+                let words: Vec<u64> =
+                    (0..(bytes / 8) as usize).map(|own| word(command::DATA + own)).collect();
+                let bytes = Payload::of_words(&words);
+                let body = Body::Write { to, acknowledge, bytes, cause: Cause::Transfer };
+                Ok(Job::Send(Message { origin, body }))
+            }
+            _ => {
+                let from = word(command::SOURCE);
+                self.check_range(origin.process, from, bytes).map_err(|problem| named("source", problem))?;
+                Ok(Job::Copy(Copying { origin, from, to, acknowledge, left: bytes as u32 }))
+            }
+        }
+    }
+
+    /// An access of a processor to what is not in its tile.
+    pub(super) fn access_remote(&mut self, context: &mut Context<'_>, tile: u16, message: Message) {
+        let config = &self.build.config;
+        let (list, combines) = (config.job_list, config.combines_stores);
+        let is_store = matches!(message.body, Body::Write { .. });
+        let own = &mut self.state.tiles[usize::from(tile)];
+        if is_store {
+            self.statistics.stores.increment();
+            if combines && own.engine.combine(&message) {
+                self.statistics.combined.increment();
+                return;
+            }
+        } else {
+            self.statistics.loads.increment();
+            context.on_chip.is_later = true;
+        }
+        if own.engine.has_room(list) {
+            own.stores_under_way += u32::from(is_store);
+            own.engine.push(Job::Send(message));
+            return self.step(context, End::Tile(tile));
+        }
+        self.statistics.waited.increment();
+        own.engine.wait(Waiting::Access(message));
+        context.on_chip.is_later = true;
+    }
+
+    /// What has waited for room in a tile's job list goes there.
+    fn admit(&mut self, context: &mut Context<'_>, tile: u16) {
+        let list = self.build.config.job_list;
+        while let Some(waiting) = self.state.tiles[usize::from(tile)].engine.next_waiting(list) {
+            match waiting {
+                Waiting::Access(message) => {
+                    let own = &mut self.state.tiles[usize::from(tile)];
+                    own.engine.push(Job::Send(message));
+                    if let Body::Write { .. } = message.body {
+                        own.stores_under_way += 1;
+                        context.on_chip.answers.push((tile, 0, Duration::ZERO));
+                    }
+                }
+                Waiting::Command(line) => {
+                    let origin = Origin { process: self.owner_of(tile, line), chip: self.chip, tile };
+                    let job = self.job_of(tile, line, origin);
+                    let own = &mut self.state.tiles[usize::from(tile)];
+                    own.lines.command_taken(line, false);
+                    match job {
+                        Ok(job) => own.engine.push(job),
+                        Err(problem) => {
+                            let problem = self.at_line(tile, line as u64 * LINE_BYTES, &problem);
+                            context.on_chip.faults.push((tile, RegisterFault(problem)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn owner_of(&self, tile: u16, line: usize) -> Rank {
+        let owner = self.state.tiles[usize::from(tile)].lines.state(line).owner;
+        owner.map_or(Rank(0), |owner| owner.process)
+    }
+
+    /// An engine makes packets as long as it may.
+    pub(super) fn step(&mut self, context: &mut Context<'_>, at: End) {
+        while self.engine(at).jobs() > 0 {
+            let engine = self.engine(at);
+            if engine.busy_until > context.now {
+                if engine.called_at != engine.busy_until {
+                    engine.called_at = engine.busy_until;
+                    context.timers.push(engine.busy_until);
+                }
+                return;
+            }
+            let Some(job) = engine.take_next() else { return };
+            let message = match job {
+                Job::Send(message) => message,
+                Job::Copy(copying) => self.next_packet(at, copying),
+            };
+            if let End::Tile(tile) = at {
+                self.admit(context, tile);
+            }
+            self.send(context, at, message);
+        }
+    }
+
+    /// The next packet of a copy, whose rest goes to the end of the list.
+    fn next_packet(&mut self, at: End, copying: Copying) -> Message {
+        let Copying { origin, from, to, acknowledge, left } = copying;
+        let (bytes, body) = if self.end_of(from) == Some(at) {
+            let bytes = copying.next_bytes();
+            let bytes = self.read_payload(from, bytes);
+            (bytes.as_slice().len() as u32, Body::Write { to, acknowledge, bytes, cause: Cause::Transfer })
+        } else {
+            let bytes = match self.space.at(from) {
+                Some(Spot::Dram(_, offset)) => left.min((INTERLEAVE - offset % INTERLEAVE) as u32),
+                _ => left,
+            };
+            (bytes, Body::Read { from, bytes, to: Reader::Memory(to, acknowledge) })
+        };
+        if let Some(rest) = copying.behind(bytes) {
+            self.engine(at).push(Job::Copy(rest));
+        }
+        Message { origin, body }
+    }
+
+    /// Up to so many bytes at an address of the chip, which end with its controller's part.
+    fn read_payload(&self, from: u64, bytes: u32) -> Payload {
+        match self.space.at(from) {
+            Some(Spot::Line(_, tile, offset)) => {
+                Payload::of(self.state.tiles[usize::from(tile)].lines.bytes(offset, bytes as usize))
+            }
+            Some(Spot::Dram(_, offset)) => {
+                let mut read = [0; LINE_BYTES as usize];
+                let bytes = bytes.min((INTERLEAVE - offset % INTERLEAVE) as u32) as usize;
+                self.dram.read(offset, &mut read[..bytes]);
+                Payload::of(&read[..bytes])
+            }
+            _ => unreachable!("a copy's source was checked"),
+        }
+    }
+
+    /// A packet leaves an engine.
+    fn send(&mut self, context: &mut Context<'_>, from: End, message: Message) {
+        let config = &self.build.config;
+        let data_bytes = message.body.data_bytes();
+        let width = config.width.as_u64();
+        let cycles = match config.job_list {
+            JobList::Fifo { .. } => config.packet_cycles,
+            JobList::LinkedLines { link_cycles } => config.packet_cycles + link_cycles,
+        } + u64::from(data_bytes).div_ceil(width) as u32;
+        let (occupied, out) = match from {
+            End::Controller(_) => (config.dram_line_time, config.dram_access_time),
+            _ => (config.cycles(cycles), config.cycles(config.out_cycles)),
+        };
+        let address = destination(&message);
+        let Some(to) = self.end_of(address) else {
+            let problem = format!("a packet to {address:#x}, where nothing is");
+            return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
+        };
+        let now = context.now;
+        self.engine(from).busy_until = now + occupied;
+        self.statistics.packets.increment(message.body.kind());
+        self.statistics.bytes.add(data_bytes.into());
+        self.carry(context, (from, to), out, message);
+    }
+
+    /// A packet crosses the network on chip.
+    pub(super) fn carry(
+        &mut self,
+        context: &mut Context<'_>,
+        (from, to): (End, End),
+        after: Duration,
+        message: Message,
+    ) {
+        let config = &self.build.config;
+        let settles_after = match to {
+            End::Tile(_) => config.cycles(config.in_cycles),
+            _ => Duration::ZERO,
+        };
+        let (lane, data_bytes) = (message.body.lane(), message.body.data_bytes());
+        let content = self.state.under_way.keep(message);
+        let packet = Packet { from, to, lane, data_bytes, content, settles_after };
+        context.on_chip.packets.push((after, packet));
+    }
+
+    /// A packet has come to its place.
+    pub(super) fn receive(&mut self, context: &mut Context<'_>, at: End, content: u32) {
+        let message = self.state.under_way.take(content);
+        if at == End::Gateway {
+            return self.leave_chip(context, message);
+        }
+        let Message { origin, body } = message;
+        let done = match body {
+            Body::Write { to, acknowledge, bytes, cause } => {
+                if self.build.returns_when_full && self.is_full_at(to) {
+                    let body = Body::Returned { to, acknowledge, bytes, cause };
+                    return self.answer(context, at, Message { origin, body });
+                }
+                match cause {
+                    Cause::Store if origin.chip == self.chip => self.store_is_there(origin.tile),
+                    Cause::Store => self.answer(context, at, Message { origin, body: Body::Stored }),
+                    Cause::Transfer | Cause::Reply => {}
+                }
+                self.write_at(context, at, (origin, cause), to, bytes.as_slice()).map(|()| {
+                    if acknowledge != 0 {
+                        let bytes = bytes.as_slice().len() as u64;
+                        let body = Body::Acknowledgement { to: acknowledge, bytes };
+                        self.answer(context, at, Message { origin, body });
+                    }
+                })
+            }
+            Body::Acknowledgement { to, bytes } => {
+                self.write_at(context, at, (origin, Cause::Transfer), to, &bytes.to_le_bytes())
+            }
+            Body::Read { from, bytes, to } => self.read_at(context, at, origin, (from, bytes), to),
+            Body::Stored => {
+                self.store_is_there(origin.tile);
+                Ok(())
+            }
+            Body::Returned { to, acknowledge, bytes, cause } => {
+                let body = Body::Write { to, acknowledge, bytes, cause };
+                self.engine(at).push(Job::Send(Message { origin, body }));
+                self.step(context, at);
+                Ok(())
+            }
+            Body::Answer { to: (_, tile), value } => {
+                context.on_chip.answers.push((tile, value, Duration::ZERO));
+                Ok(())
+            }
+        };
+        if let Err(problem) = done {
+            self.blame(context, at, origin, problem);
+        }
+    }
+
+    /// What a packet does wrong ends the run of the processor that began it; of one on another
+    /// chip that of the tile to which it has come.
+    fn blame(&mut self, context: &mut Context<'_>, at: End, origin: Origin, problem: Problem) {
+        let (tile, problem) = match at {
+            _ if origin.chip == self.chip => (origin.tile, problem),
+            End::Tile(tile) => {
+                (tile, format!("a packet of tile {} of chip {}: {problem}", origin.tile, origin.chip))
+            }
+            _ => (0, format!("a packet of tile {} of chip {}: {problem}", origin.tile, origin.chip)),
+        };
+        context.on_chip.faults.push((tile, RegisterFault(problem)));
+    }
+
+    fn store_is_there(&mut self, tile: u16) {
+        self.state.tiles[usize::from(tile)].stores_under_way -= 1;
+    }
+
+    /// Whether an address is where items of a queue with a single reader are written that has no
+    /// room.
+    fn is_full_at(&self, to: u64) -> bool {
+        let Some(Spot::Line(_, tile, offset)) = self.space.at(to) else { return false };
+        let (lines, line) = (&self.state.tiles[usize::from(tile)].lines, (offset / LINE_BYTES) as usize);
+        let is_enqueued = offset.is_multiple_of(LINE_BYTES);
+        is_enqueued && lines.state(line).role == Role::SingleReaderQueue && lines.is_full(line)
+    }
+
+    /// Bytes come to their place.
+    fn write_at(
+        &mut self,
+        context: &mut Context<'_>,
+        at: End,
+        (origin, cause): (Origin, Cause),
+        to: u64,
+        bytes: &[u8],
+    ) -> Result<(), Problem> {
+        match self.space.at(to) {
+            Some(Spot::Line(_, tile, offset)) => {
+                let lines = offset / LINE_BYTES..=(offset + bytes.len() as u64 - 1) / LINE_BYTES;
+                for line in lines.filter(|_| cause != Cause::Reply) {
+                    self.check_line(origin.process, tile, line as usize)?;
+                }
+                let mut effects = std::mem::take(&mut self.effects);
+                let lines = &mut self.state.tiles[usize::from(tile)].lines;
+                let written = lines.write(offset, bytes, &mut effects);
+                let done = match written {
+                    Ok(()) => self.carry_out(context, tile, origin, &mut effects),
+                    Err(problem) => Err(problem),
+                };
+                effects.clear();
+                self.effects = effects;
+                done.map_err(|problem| self.at_line(tile, offset, &problem))
+            }
+            Some(Spot::Dram(_, offset)) => {
+                let line_time = self.build.config.dram_line_time;
+                let engine = self.engine(at);
+                engine.busy_until = engine.busy_until.max(context.now) + line_time;
+                self.dram.write(offset, bytes);
+                Ok(())
+            }
+            _ => Err(format!("nothing is at {to:#x}")),
+        }
+    }
+
+    /// A read request comes to its place.
+    fn read_at(
+        &mut self,
+        context: &mut Context<'_>,
+        at: End,
+        origin: Origin,
+        (from, bytes): (u64, u32),
+        reader: Reader,
+    ) -> Result<(), Problem> {
+        let found = match self.space.at(from) {
+            Some(Spot::Line(_, tile, offset)) => {
+                self.check_range(origin.process, from, bytes.into())?;
+                let length = bytes.min(LINE_BYTES as u32) as usize;
+                let length = if self.is_scratchpad(tile, offset) { bytes as usize } else { length };
+                let found = self.state.tiles[usize::from(tile)].lines.read(offset, length, reader);
+                found.map_err(|problem| self.at_line(tile, offset, &problem))?
+            }
+            _ => Found::Bytes,
+        };
+        match (found, reader) {
+            (Found::Later, _) => {}
+            (Found::Bytes, Reader::Memory(to, acknowledge)) => {
+                self.engine(at).push(Job::Copy(Copying { origin, from, to, acknowledge, left: bytes }));
+                self.step(context, at);
+            }
+            (Found::Words(item), Reader::Memory(to, acknowledge)) => {
+                self.send_words(context, at, origin, (to, acknowledge, Cause::Reply), item);
+            }
+            (found, Reader::Processor(chip, tile)) => {
+                let mut value = [0; 8];
+                match found {
+                    Found::Words(item) => value = item.words[0].to_le_bytes(),
+                    _ => {
+                        let read = self.read_payload(from, bytes);
+                        value[..read.as_slice().len()].copy_from_slice(read.as_slice());
+                    }
+                }
+                let body = Body::Answer { to: (chip, tile), value: u64::from_le_bytes(value) };
+                self.answer(context, at, Message { origin, body });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_scratchpad(&self, tile: u16, offset: u64) -> bool {
+        let line = (offset / LINE_BYTES) as usize;
+        self.state.tiles[usize::from(tile)].lines.state(line).role == Role::Scratchpad
+    }
+}

@@ -1,0 +1,143 @@
+"""Curves over numbers, and maps of two names.
+
+    curves      values over numbers or words, a curve for each series, in panels if asked
+    heat_map    values of pairs, the darker the larger
+
+Curves that coincide are told apart: the later one is dashed, and lets the earlier
+one be seen. `coinciding` names them, for those who do not see it.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from narthex.charts import palette
+from narthex.charts.looks import (
+    Rows,
+    Spec,
+    beside,
+    completed,
+    finish,
+    height,
+    legend,
+    names_axis,
+    tooltip,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+
+CURVES_HEIGHT, PANEL_HEIGHT = 360, 190
+"""Points of a chart of curves, and of each of its panels."""
+
+NAMES_WIDTH = 90
+"""Points that the numbers at a panel's axis take, and the gap beside it."""
+
+BY_RATIO_FROM = 10
+"""Times that the largest number is the smallest, from which on the scale is by ratio."""
+
+MOST_TICKS = 16
+"""Numbers that are all written at the axis."""
+
+SOLID, DASHED = (1, 0), (5, 4)
+"""Points that are drawn and points that are not, by turns."""
+
+
+def curves(
+    rows: Rows,
+    unit: str,
+    names: Sequence[str],
+    *,
+    x: str = "bytes",
+    series: str | None = "",
+    panels: str | None = None,
+    is_joined: bool = True,
+) -> Spec:
+    """Draw a curve for each of the `names` of `interface`; a row has `x` and `value` besides.
+
+    `x` and `series` are the words at the axis and the legend; without a series, one
+    curve has no legend. `is_joined` draws lines between the points.
+    """
+    import altair as alt
+
+    listed = legend(panels) if series is not None else None
+    colours = list(map(palette.of_series, range(len(names))))
+    title = series or None
+    chosen = alt.selection_point(fields=["interface"], bind="legend", name="chosen")
+    base = alt.Chart().encode(
+        x=across(rows, x, panels),
+        color=alt.Color("interface:N", title=title)
+        .scale(domain=list(names), range=colours)
+        .legend(listed),
+        shape=alt.Shape("interface:N", title=title).scale(domain=list(names)).legend(listed),
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
+        tooltip=[alt.Tooltip("x:N", title=x), *tooltip(rows, unit)],
+    )
+    value = alt.Y("value:Q", title=unit)
+    points = base.mark_point(filled=True, size=45).encode(y=value).add_params(chosen)
+    layers = beside(base, rows, along="y", fill="var(--surface)")
+    if is_joined:
+        layers.insert(0, base.mark_line(strokeWidth=2).encode(y=value, strokeDash=_dashes(rows)))
+    layered = alt.layer(*layers, points, data=alt.Data(values=completed(rows)))
+    layered = layered.properties(height=PANEL_HEIGHT if panels else CURVES_HEIGHT)
+    order = list(dict.fromkeys(row.get(panels, "") for row in rows))
+    return finish(layered, panels, order, ["x", "y"]) | {"usermeta": {"namesWidth": NAMES_WIDTH}}
+
+
+def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
+    """Return the axis of `x`: of numbers with a tick at each, or of words in their order."""
+    import altair as alt
+
+    found = list(dict.fromkeys(row["x"] for row in rows))
+    numbers = [value for value in found if isinstance(value, int | float)]
+    if len(numbers) < len(found) or any(isinstance(value, bool) for value in found):
+        return alt.X("x:N", title=title, sort=None)
+    ticks = {"values": sorted(numbers)} if len(numbers) <= MOST_TICKS else {}
+    axis = alt.X("x:Q", title=title).axis(labelOverlap=True, **ticks)
+    if min(numbers, default=0) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM:
+        return axis.scale(type="log", base=2, nice=False, padding=12)
+    return axis.scale(zero=False, nice=False, padding=12)
+
+
+def coinciding(rows: Rows) -> list[tuple[str, str]]:
+    """Return the pairs of series that have the same values everywhere, the later one last."""
+    values: dict[str, dict[tuple[object, object], float]] = defaultdict(dict)
+    for row in rows:
+        values[row["interface"]][row.get("panel"), row["x"]] = row["value"]
+    return [pair for pair in combinations(values, 2) if values[pair[0]] == values[pair[1]]]
+
+
+def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":
+    """Return which curves are dashed: those that would hide an earlier one."""
+    import altair as alt
+
+    later = sorted({pair[1] for pair in coinciding(rows)})
+    return alt.condition(
+        alt.FieldOneOfPredicate(field="interface", oneOf=later), alt.value(DASHED), alt.value(SOLID)
+    )
+
+
+def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (None, None)) -> Spec:
+    """Draw a field for each `row` and `column`, the darker the larger its `value`.
+
+    `titles` are the words at the axes, downwards and across.
+    """
+    import altair as alt
+
+    names = [row["row"] for row in rows]
+    plain = alt.Axis(domain=False, ticks=False)
+    values = [row["value"] for row in rows]
+    shade = alt.Scale(domain=[min(0, *values), max(values, default=0) or 1], range=[0.04, 1.0])
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_rect(color="var(--measured)")
+        .encode(
+            x=alt.X("column:N", title=titles[1], sort=None, axis=plain),
+            y=names_axis("row").title(titles[0]),
+            opacity=alt.Opacity("value:Q", title=unit, scale=shade, legend=legend()),
+            tooltip=["row:N", "column:N", alt.Tooltip("value:Q", title=unit, format=",.3~f")],
+        )
+        .properties(height=height(names))
+    )
+    return finish(chart)

@@ -1,0 +1,120 @@
+"""Pictures of sweeps: nothing is averaged that is not told, and no curve hides another."""
+
+import itertools
+
+import polars as pl
+import pytest
+
+import narthex
+from narthex import NarthexError
+from narthex.charts import curves, palette
+from narthex.cli import main
+from narthex.sweeps import plots
+from narthex.sweeps.definition import RUN_KEYS
+from narthex.sweeps.loading import COLUMNS
+
+
+def table(value, **axes):
+    """A sweep's table: every value of the axes with every other, and what is reported there."""
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    fixed = dict.fromkeys((*RUN_KEYS, *COLUMNS), "same") | {"host_s": 0.0}
+    order = [*RUN_KEYS, *axes, *COLUMNS]
+    rows = [{**fixed, **point} for point in points]
+    frame = pl.DataFrame([{name: row[name] for name in dict.fromkeys(order)} for row in rows])
+    return frame.with_columns(pl.Series("time (ns)", [value(**point) for point in points]))
+
+
+def charts(swept, x=None, color=None):
+    return plots.charts_of(swept, plots.parameters_of(swept), ["time (ns)"], x, color, "")
+
+
+def values(chart):
+    return chart.specification["data"]["values"]
+
+
+def test_a_third_parameter_has_panels_and_is_not_averaged():
+    swept = table(lambda a, b, c: 100 * a + 10 * b + c, a=[1, 2], b=[1, 2], c=[1, 2])
+    (made,) = charts(swept)
+    assert len(values(made)) == 8
+    assert {row["panel"] for row in values(made)} == {"c 1", "c 2"}
+    assert "a panel for each c" in made.description
+
+
+def test_a_mean_is_over_seeds_alone_and_told():
+    swept = table(lambda a, seed: 10 * a + seed, a=[1, 2], seed=[1, 2, 3])
+    (made,) = charts(swept)
+    assert [(row["value"], row["low"], row["high"]) for row in values(made)] == [
+        (12, 11, 13), (22, 21, 23),
+    ]  # fmt: skip
+    assert "each point the mean of up to 3 seeds" in made.description
+
+
+def test_too_many_panels_are_refused_with_their_parameters():
+    swept = table(lambda **_: 1, a=[1, 2], b=[1, 2], c=list(range(7)), d=[1, 2])
+    with pytest.raises(NarthexError, match=r"14 panels.* 'c' \(7 values\), 'd' \(2 values\)"):
+        charts(swept)
+
+
+def test_too_many_panels_are_refused_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(
+        'program = "roundtrip"\nargs = "{bytes} 4 1"\n[parameters]\nbytes = [8, 64]\n'
+        "nodes = [2, 4]\nflow_control.buffers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]\n"
+    )
+    with pytest.raises(SystemExit, match="2"):
+        main(["sweep", "s.toml", "--plot", "s.svg"])
+    assert "would have 13 panels" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_sample_has_points_and_no_curves():
+    swept = table(lambda a, b: a * b, a=[1, 2, 3, 4], b=[1, 2, 3, 4]).filter(
+        pl.col("a") == pl.col("b")
+    )
+    (made,) = charts(swept)
+    marks = [layer["mark"]["type"] for layer in made.specification["layer"]]
+    assert marks == ["point"]
+
+
+def test_what_differs_from_point_to_point_is_named():
+    swept = table(lambda a, b: a * b, a=[1, 2, 3], b=[4, 5, 6]).filter(
+        pl.col("a") + 3 == pl.col("b")
+    )
+    (made,) = charts(swept, x="a", color="a")
+    assert "b varies with them" in made.description
+
+
+def test_of_curves_that_coincide_the_later_is_dashed():
+    swept = table(lambda a, kind: a * (2 if kind == "other" else 1), a=[1, 2],
+                  kind=["one", "other", "same"])  # fmt: skip
+    (made,) = charts(swept)
+    assert "one and same coincide" in made.description
+    dash = made.specification["layer"][0]["encoding"]["strokeDash"]
+    assert dash["condition"]["test"] == {"field": "interface", "oneOf": ["same"]}
+    assert dash["condition"]["value"] == list(curves.DASHED)
+
+
+def test_the_axis_has_the_numbers_that_were_swept():
+    (made,) = charts(table(lambda a: a, a=[3, 7, 12]))
+    assert made.specification["layer"][0]["encoding"]["x"]["axis"]["values"] == [3, 7, 12]
+
+
+def test_a_page_of_a_sweep_follows_the_readers_scheme_and_a_file_for_paper_does_not(tmp_path):
+    swept = table(lambda a: a, a=[1, 2, 3])
+    plots.pictures.save(charts(swept), "Sweep", tmp_path / "s.html")
+    page = (tmp_path / "s.html").read_text()
+    assert "prefers-color-scheme: dark" in page
+    assert "var(--series-1)" in page
+    plots.pictures.save(charts(swept), "Sweep", tmp_path / "s.svg")
+    drawn = (tmp_path / "s.svg").read_text()
+    assert "var(" not in drawn
+    assert palette.LIGHT["series-1"] in drawn
+
+
+def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
+    for by, parts in (("activity", palette.ACTIVITIES), ("occupation", palette.OCCUPATIONS)):
+        for part in parts:
+            name = palette.of_part(by, part).removeprefix("var(--").rstrip(")")
+            assert name in palette.LIGHT
+            assert name in palette.DARK
+    assert narthex.charts.palette.of_part("activity", "other things") == "var(--other)"
