@@ -88,5 +88,11 @@ fn a_message_of_four_bytes_is_seen_0_cycles_after_its_pointer_was_stored() {
     let [stored, store] = ["stored", "store"].map(|name| reported(&document, 0, name));
     let [seen, read, payload] = ["seen", "read", "payload"].map(|name| reported(&document, 1, name));
     assert_eq!((payload, store, read, seen - stored), (7, 0, 0, 0));
-    assert_eq!((statistic(&document, 0, "voyager_packets_sent"), statistic(&document, 1, "voyager_packets_received")), (1, 1));
+    assert_eq!(
+        (
+            statistic(&document, 0, "voyager_packets_sent"),
+            statistic(&document, 1, "voyager_packets_received")
+        ),
+        (1, 1)
+    );
 }
