@@ -277,7 +277,11 @@ impl Cached {
     pub fn new(source: &str) -> Self {
         let (processor, code) = processor(source);
         let cache = first_level();
-        let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
+        let store_buffer = StoreBufferConfig {
+            uncached_stores: UncachedStores::Blocking,
+            entries: 1,
+            flushed_blocks: Default::default(),
+        };
         let supply = Duration::from_ns(12);
         let caches = ProcessorMemory::new(AgentId(0), &cache, Some(&cache), &store_buffer, supply);
         let mut pages = PageTable::default();

@@ -46,7 +46,11 @@ impl<T: Timing> Bench<T> {
             protocol: "MOESI".into(),
             snarfing: false,
         };
-        let stores = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
+        let stores = StoreBufferConfig {
+            uncached_stores: UncachedStores::Blocking,
+            entries: 1,
+            flushed_blocks: Default::default(),
+        };
         let mut own = ProcessorMemory::new(AgentId(0), &data, None, &stores, Duration::ZERO);
         assert!(own.tag_memory(TAGGED..TAGGED + 0x1000, BLOCK));
         let code = Code::new(TEXT, &code);

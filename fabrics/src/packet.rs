@@ -88,6 +88,8 @@ pub struct Packet {
     pub destination: Rank,
     /// A number that no other packet of the same node has.
     pub sequence: u64,
+    /// It goes before others: with the network's next higher priority, if it has one.
+    pub is_urgent: bool,
     /// The header as its receiver gets it: its peer is the sender, by its rank in their job.
     pub header: Header,
     /// The bytes behind the header.
@@ -280,8 +282,14 @@ mod tests {
     #[test]
     fn a_summary_names_the_ends_of_the_packet_whichever_way_the_frame_goes() {
         let (source, destination) = (Rank(2), Rank(5));
-        let packet =
-            Box::new(Packet { source, destination, sequence: 9, header: Header(5), payload: vec![0; 24] });
+        let packet = Box::new(Packet {
+            source,
+            destination,
+            sequence: 9,
+            is_urgent: false,
+            header: Header(5),
+            payload: vec![0; 24],
+        });
         let summary =
             |kind, payload_bytes| FrameSummary { kind, source, destination, sequence: 9, payload_bytes };
         let acknowledgement = Frame::Acknowledgement { from: destination, to: source, sequence: 9 };

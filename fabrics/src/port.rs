@@ -57,10 +57,13 @@ pub struct NetworkPort {
     is_switched: bool,
     /// As much waits for the node's link as may.
     is_link_full: bool,
-    /// Places in the buffer of the node's link that packets keep, by process.
-    kept: Vec<VecDeque<Credit>>,
-    /// Processes that have taken such a packet.
-    taken: Vec<u8>,
+    /// The same of urgent packets.
+    is_link_full_of_urgent: bool,
+    /// Places in the buffer of the node's link that packets keep, by process, and whether they
+    /// are urgent.
+    kept: Vec<VecDeque<(bool, Credit)>>,
+    /// Processes that have taken such a packet, and whether it was urgent.
+    taken: Vec<(u8, bool)>,
     faults: Faults,
     header_bytes: u64,
     message_sizes: MessageSizes,
@@ -93,6 +96,7 @@ impl NetworkPort {
             relay: None,
             is_switched: network.terminal().is_some(),
             is_link_full: false,
+            is_link_full_of_urgent: false,
             kept: vec![VecDeque::new(); placement.processes.into()],
             taken: Vec::new(),
             network,
@@ -133,12 +137,18 @@ impl NetworkPort {
     }
 
     /// Sends a packet of one of its processes.
-    fn emit(&mut self, source: Rank, destination: Rank, header: Header, payload: Vec<u8>) {
+    fn emit(
+        &mut self,
+        (source, destination): (Rank, Rank),
+        is_urgent: bool,
+        header: Header,
+        payload: Vec<u8>,
+    ) {
         self.changes += 1;
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.job_of(source).rank_of(source));
-        let packet = Packet { source, destination, sequence, header, payload };
+        let packet = Packet { source, destination, sequence, is_urgent, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -170,7 +180,7 @@ impl NetworkPort {
         match &parcel.cargo {
             Frame::Data(packet) if self.flow.keeps_places() => {
                 let process = self.placement.process(packet.destination);
-                self.kept[usize::from(process)].push_back(credit);
+                self.kept[usize::from(process)].push_back((packet.is_urgent, credit));
             }
             _ => send(terminal.release(now, credit)),
         }
@@ -224,20 +234,26 @@ impl NetworkPort {
     /// Lets what waits for the node's link leave, and gives places in its buffer back.
     fn use_link(&mut self, now: Time, calls: Calls, send: &mut impl FnMut(Sending<Frame>)) -> Calls {
         let terminal = self.network.terminal_mut().expect("the network has switches");
-        for process in self.taken.drain(..) {
-            let kept = self.kept[usize::from(process)].pop_front();
-            send(terminal.release(now, kept.expect("a packet that was taken has kept its place")));
+        for (process, is_urgent) in self.taken.drain(..) {
+            let kept = &mut self.kept[usize::from(process)];
+            let place = kept.iter().position(|&(urgent, _)| urgent == is_urgent);
+            let kept = place.and_then(|place| kept.remove(place));
+            let (_, credit) = kept.expect("a packet that was taken has kept its place");
+            send(terminal.release(now, credit));
         }
         let depart_at = terminal.inject(now, send);
-        let was_full = std::mem::replace(&mut self.is_link_full, !terminal.has_room());
-        Calls { depart_at, room: was_full && !self.is_link_full, ..calls }
+        let is_full = !terminal.has_room();
+        let was_full = std::mem::replace(&mut self.is_link_full, is_full);
+        let of_urgent = is_full && !self.network.has_urgent_room();
+        let was_of_urgent = std::mem::replace(&mut self.is_link_full_of_urgent, of_urgent);
+        Calls { depart_at, room: was_full && !is_full || was_of_urgent && !of_urgent, ..calls }
     }
 
     /// Takes the oldest packet that waits for a process from the flow control.
     fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
         let packet = self.flow.take(own, &mut self.emitted)?;
         if self.is_switched && self.flow.keeps_places() {
-            self.taken.push(self.placement.process(own));
+            self.taken.push((self.placement.process(own), packet.is_urgent));
         }
         Some(packet)
     }
@@ -293,6 +309,7 @@ impl Archived for NetworkPort {
             network,
             is_switched: _,
             is_link_full,
+            is_link_full_of_urgent,
             kept,
             taken,
             faults,
@@ -309,6 +326,7 @@ impl Archived for NetworkPort {
         if network.terminal().is_some() {
             assert!(taken.is_empty(), "a port is archived between steps");
             archive.value(is_link_full)?;
+            archive.value(is_link_full_of_urgent)?;
             archive.each(kept.iter_mut())?;
         }
         archive.value(faults)?;
@@ -340,6 +358,13 @@ impl ProcessPort<'_> {
     /// The job of this process.
     pub fn job(&self) -> Job {
         self.port.job_of(self.own)
+    }
+
+    /// The job of a process of the same node, and its rank in it.
+    pub fn job_on_node(&self, process: u8) -> (Job, Rank) {
+        let rank = self.port.placement.rank(self.port.own, process);
+        let job = self.port.job_of(rank);
+        (job, job.rank_of(rank))
     }
 
     /// Refuses a rank that no process of the job has.
@@ -382,6 +407,14 @@ impl ProcessPort<'_> {
         }
     }
 
+    /// The same of an urgent packet.
+    pub fn can_send_urgent_to(&self, process: Rank) -> bool {
+        match &self.port.relay {
+            None => !self.port.is_link_full_of_urgent && self.port.flow.can_send(self.own, process),
+            Some(relay) => relay.has_room(),
+        }
+    }
+
     /// Whether there is room for a packet to some destination.
     pub fn has_room(&self) -> bool {
         match &self.port.relay {
@@ -397,10 +430,12 @@ impl ProcessPort<'_> {
         let port = &mut *self.port;
         port.last_sender = process;
         port.message_sizes.record(header, port.header_bytes);
-        let Some(relay) = &mut port.relay else { return port.emit(self.own, destination, header, payload) };
+        let Some(relay) = &mut port.relay else {
+            return port.emit((self.own, destination), false, header, payload);
+        };
         port.changes += 1;
         let header = header.with_peer(destination);
-        let packet = Packet { source: self.own, destination, sequence: 0, header, payload };
+        let packet = Packet { source: self.own, destination, sequence: 0, is_urgent: false, header, payload };
         relay.push(Box::new(packet));
     }
 
@@ -408,7 +443,13 @@ impl ProcessPort<'_> {
     /// counts its messages itself. `can_send_to` has said yes.
     pub fn send_unrecorded(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
         self.port.last_sender = self.process();
-        self.port.emit(self.own, process, header, payload);
+        self.port.emit((self.own, process), false, header, payload);
+    }
+
+    /// The same, before packets that are not urgent. `can_send_urgent_to` has said yes.
+    pub fn send_urgent(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
+        self.port.last_sender = self.process();
+        self.port.emit((self.own, process), true, header, payload);
     }
 
     /// A message of so many bytes, header included, has been sent by such a device.

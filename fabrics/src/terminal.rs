@@ -101,6 +101,12 @@ impl<C> Terminal<C> {
         self.queued_bytes < u64::from(self.plan.buffer_bytes())
     }
 
+    /// The same, of what waits with this priority or a higher one.
+    pub fn has_room_from(&self, priority: u8) -> bool {
+        let waiting = self.waiting().filter(|parcel| parcel.priority >= priority);
+        waiting.map(|parcel| u64::from(parcel.bytes)).sum::<u64>() < u64::from(self.plan.buffer_bytes())
+    }
+
     /// Sends what can leave now, and says when to call again, if that is sooner than
     /// was said before.
     pub fn inject(&mut self, now: Time, send: &mut impl FnMut(Sending<C>)) -> Option<Time> {

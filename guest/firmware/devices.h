@@ -231,9 +231,9 @@
 /* Command: it waits until those before it in its queue are complete. */
 #define VOYAGER_COMMAND_ORDERED 0x200ul
 
-/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits
- * from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue <<
- * 48 | priority << 56 | process << 57. */
+/* BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY, TRANSMIT in one doubleword: SRAM line or
+ * permission << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines
+ * - 1 << 11, or node << 32 | logical queue << 48 | process << 57. */
 #define VOYAGER_COMMAND_SHORT 0x400ul
 
 /* BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line. */
@@ -253,15 +253,14 @@
 /* Command: doublewords << 24 | SRAM address << 32; SRAM address to copy to. */
 #define VOYAGER_COPY 0x4ul
 
-/* Command: SRAM address of a slot << 32; node | logical queue << 16 | priority << 24 | process that
- * sends << 32. */
+/* Command: SRAM address of a slot << 32; node | logical queue << 16 | process that sends << 32. */
 #define VOYAGER_TRANSMIT 0x5ul
 
 /* Command: process << 24 | SRAM address << 32; its address | bytes << 48. */
 #define VOYAGER_BLOCK_READ 0x6ul
 
 /* Command: SRAM address << 32 | channel (255: none) << 52; address at the destination | bytes <<
- * 48; node | process << 16 | priority << 24. */
+ * 48; node | process << 16. */
 #define VOYAGER_BLOCK_TRANSMIT 0x7ul
 
 /* Command: channel << 24 | count << 32; 0: acknowledge queue, 1: receive queue | logical queue << 8
@@ -294,8 +293,15 @@
 #define VOYAGER_COUNT 0x10ul
 
 /* Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the
- * first line its address there and the PACKET fields; from the second one on its data. */
+ * first line its place there and the PACKET fields; from the second one on its data. */
 #define VOYAGER_PACKET 0x11ul
+
+/* Where a packet's place has, behind its address, the sender's logical receive queue plus one that
+ * is told if the receiver refuses it; 0: none. */
+#define VOYAGER_PLACE_TOLD 0x30ul
+
+/* A packet's place: it is the last one of its transfer. */
+#define VOYAGER_PLACE_LAST 0x200000000000000ul
 
 /* PACKET's second doubleword: bytes of data, and here the channel (255: none). */
 #define VOYAGER_PACKET_CHANNEL 0x8ul
@@ -352,6 +358,15 @@
  * page. */
 #define VOYAGER_OFFSET_SERVICED 0x200000ul
 
+/* Cachable queues, in a process's part of snooped space: the tail of its send queue, a line. */
+#define VOYAGER_CACHABLE_TAIL 0x0ul
+
+/* Cachable queues: the head of its send queue. */
+#define VOYAGER_CACHABLE_SEND_HEAD 0x20ul
+
+/* Cachable queues: the head of its receive queue. */
+#define VOYAGER_CACHABLE_RECEIVE_HEAD 0x40ul
+
 /* Permission: every access is captured. */
 #define VOYAGER_PERMISSION_NONE 0x0ul
 
@@ -361,8 +376,7 @@
 /* Permission: nothing is captured. */
 #define VOYAGER_PERMISSION_WRITE 0x2ul
 
-/* Of a translation's entry: valid; node in bits 0 to 15, logical receive queue in bits 16 to 23,
- * priority in bit 24. */
+/* Of a translation's entry: valid; node in bits 0 to 15, logical receive queue in bits 16 to 23. */
 #define VOYAGER_TRANSLATION_VALID 0x8000000000000000ul
 
 /* load: which sources have an entry, by the VOYAGER_SOURCE bits; each is an interrupt line of that
@@ -446,8 +460,9 @@
  * clock's */
 #define REGISTER_VOYAGER_POLICY 0xb8ul
 
-/* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bits 8 to 15:
- * the logical queue; bits 16 to 18: its process */
+/* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bit 2
+ * (transmit): its messages have the network's high priority; bits 8 to 15: the logical queue; bits
+ * 16 to 18: its process */
 #define REGISTER_VOYAGER_QUEUE_CONTROL 0x0ul
 
 /* SRAM address of its slots; in the upper half that of its header doublewords, 0 if the headers are

@@ -83,6 +83,8 @@ pub enum InterfaceError {
 pub struct Surroundings<'a> {
     /// The machine's `[interfaces]`: a section for each model.
     pub sections: &'a Map<String, Value>,
+    /// Nodes of the machine.
+    pub nodes: u32,
     /// Processes that use the interface.
     pub processes: u8,
     /// Place on the bus of process 0's send half; the other halves follow.
@@ -376,6 +378,7 @@ pub(crate) mod tests {
             MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
         let node = Surroundings {
             sections: &sections,
+            nodes: 2,
             processes,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,

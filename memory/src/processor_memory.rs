@@ -11,8 +11,8 @@
 //! accesses have a path of their own, each path asks for its own [`Traffic`].
 //!
 //! **Order.** A processor has one pending access. Uncached stores may be
-//! *posted*: they wait in the store buffer and leave it in order; cached misses
-//! overtake them, uncached loads and fences wait until the buffer is empty. A
+//! *posted*: they wait in the store buffer and leave it in order, as dirty blocks that
+//! a program flushes may; cached misses overtake them, uncached loads and fences wait until the buffer is empty. A
 //! store that [`MOST_OVERTAKING`] transactions have overtaken goes first: a processor
 //! whose loop evicts its own blocks would never send it while another one keeps the
 //! bus. With a *blocking* machine the buffer is used only by what [`write_combining`] has
@@ -46,7 +46,7 @@ use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
 pub use port::ProcessorPort;
-pub use store_buffer::{StoreBufferConfig, UncachedStores};
+pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
 use cache_blocks::BlockOperation;
@@ -146,6 +146,7 @@ enum Issued {
     UncachedStore,
     BlockTransfer,
     PostedStore,
+    PostedFlush,
 }
 
 /// A processor's caches, store buffer and pending access: an agent on the
@@ -170,6 +171,8 @@ pub struct ProcessorMemory {
     /// Transactions on blocks that have overtaken the oldest posted store.
     overtaking: u8,
     posted_limit: usize,
+    /// Whether flushed blocks wait in the store buffer.
+    posts_flushes: bool,
     /// Whether invalidating a block loses what is newer than memory.
     loses_bytes: bool,
     /// None: the process has no tagged memory.
@@ -217,6 +220,7 @@ impl ProcessorMemory {
             combining: None,
             overtaking: 0,
             posted_limit,
+            posts_flushes: store_buffer.flushed_blocks == FlushedBlocks::Posted,
             loses_bytes: false,
             tags: None,
             block_buffers: None,
@@ -240,8 +244,8 @@ impl ProcessorMemory {
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| misses.count());
         let combining = self.combining.as_ref().map(|combining| combining.fixed());
-        let rest =
-            (self.posted_limit, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
+        let posts = (self.posted_limit, self.posts_flushes);
+        let rest = (posts, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
     }
 
@@ -368,11 +372,12 @@ impl ProcessorMemory {
         use Pending::{CacheBlock, Conditional, Data, Instructions};
         matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
             || self.has_loads_under_way()
+            || self.store_buffer.front().is_some_and(|posted| posted.flushed().is_some())
             || self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {
-        !self.store_buffer.is_empty()
+        self.store_buffer.front().is_some_and(|posted| posted.flushed().is_none())
             || match self.pending {
                 Some(Pending::UncachedLoad(_) | Pending::UncachedStore(_)) => true,
                 Some(Pending::Block { .. }) => self.block_move().is_none(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
-from narthex.documents import EXPLANATION, Kind, Loaded
+from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.programs import Program, find
@@ -99,6 +99,9 @@ class Explanation(Loaded):
 
         return plots.standalone(lives.breakdown(self.document), self.title)
 
+    def _repr_html_(self) -> str:
+        return in_notebook(self.title, self.breakdown)
+
     def __repr__(self) -> str:
         return f"<narthex.Explanation of {self.title}: {self.latency_ps / 1000:.1f} ns>"
 
@@ -137,7 +140,8 @@ def explain(
     }
     if given := firmware_request(request["machine"], request["set"], firmware):
         request["firmware"] = given
-    return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf(), observer)))
+    elf = guest.elf(interface=request["interface"])
+    return Explanation(json.loads(_native.explain(json.dumps(request), elf, observer)))
 
 
 def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:

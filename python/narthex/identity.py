@@ -31,7 +31,7 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     """Return the name of a run on a resolved machine."""
     parts = {
         "program": request["program"],
-        "elf": _program_digest(program.elf()),
+        "elf": _program_digest(program.elf(interface=request["interface"])),
         "args": request["args"],
         "interface": request["interface"].casefold(),
         "machine": machine["machine"],
@@ -39,6 +39,8 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     }
     if firmware := request.get("firmware"):
         parts["firmware"] = {name: digest(each["elf"].encode()) for name, each in firmware.items()}
+    if until := request.get("until"):
+        parts["until"] = until
     if jobs := {key: request[key] for key in ("jobs", "job_nodes") if request.get(key)}:
         parts["jobs"] = digest(json.dumps(jobs, sort_keys=True).encode())
     return digest(json.dumps(parts, sort_keys=True).encode())

@@ -37,6 +37,9 @@ class _File:
     job: list[Job]
 
 
+ALL_NODES = "all"
+"""A job's nodes where none are named."""
+
 Jobs = Sequence[str | Job]
 """Jobs, or texts as `--job` takes them."""
 
@@ -75,7 +78,7 @@ def read_file(file: Path) -> list[Job]:
 
 
 def request(
-    program: Program | None, jobs: Jobs, progress: Progress | None = None
+    program: Program | None, jobs: Jobs, progress: Progress | None = None, interface: str = ""
 ) -> tuple[Program, dict[str, Any]]:
     """Describe a run's jobs, as the simulator reads them; the first one's program is returned.
 
@@ -88,18 +91,18 @@ def request(
             raise NarthexError("name a program, or jobs with --job 'PROGRAM ARGS'", USAGE)
         first, *known = known
         program = find(first.program)
-        described = {"args": first.arguments, "job_nodes": first.nodes or "all"}
-    further = [_described(job, progress) for job in known]
+        described = {"args": first.arguments, "job_nodes": first.nodes or ALL_NODES}
+    further = [_described(job, interface, progress) for job in known]
     return program, described | ({"jobs": further} if further else {})
 
 
-def _described(job: Job, progress: Progress | None) -> dict[str, Any]:
+def _described(job: Job, interface: str, progress: Progress | None) -> dict[str, Any]:
     program = find(job.program)
     return {
         "program": program.name,
         "args": job.arguments,
         "nodes": job.nodes,
-        "elf": program.elf(progress).hex(),
+        "elf": program.elf(progress, interface).hex(),
     }
 
 

@@ -60,6 +60,7 @@ impl Environment {
             source: PEER,
             destination: OWN,
             sequence: self.arrived,
+            is_urgent: false,
             header,
             payload: message.payload(),
         };

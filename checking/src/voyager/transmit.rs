@@ -154,7 +154,7 @@ impl State {
             Event::Write,
         );
         add(!self.wild, Event::Wild);
-        let next = self.file.next_to_transmit(0).filter(|_| self.unit.is_none());
+        let next = self.file.next_to_transmit(0, false).filter(|_| self.unit.is_none());
         next.into_iter().for_each(|queue| add(true, Event::Begin(queue)));
         add(self.unit.is_some(), Event::End);
         add(!self.captures.is_empty(), Event::Capture);

@@ -192,6 +192,7 @@ mod tests {
             source: Rank(source),
             destination: Rank(destination),
             sequence,
+            is_urgent: false,
             header: Header(0),
             payload: vec![sequence as u8; 3],
         })

@@ -5,7 +5,7 @@
 //! of its link, and holds back what comes behind it, switch by switch to its
 //! sources: the network's own credits are all there is. A process that takes nothing
 //! then blocks its neighbours, and others' packets on their way. The ideal network
-//! has room without end.
+//! has room without end. An urgent packet is taken before those that are not.
 
 use std::collections::VecDeque;
 
@@ -55,7 +55,14 @@ impl FlowControl for Unlimited {
         let Frame::Data(packet) = frame else { unreachable!("packets alone are sent") };
         let process = self.placement.process(packet.destination);
         self.statistics.accepted.increment();
-        self.waiting[usize::from(process)].push_back(packet);
+        let waiting = &mut self.waiting[usize::from(process)];
+        match packet.is_urgent {
+            false => waiting.push_back(packet),
+            true => {
+                let place = waiting.iter().position(|other| !other.is_urgent).unwrap_or(waiting.len());
+                waiting.insert(place, packet);
+            }
+        }
         Arrival { packet: Some(process), room: false }
     }
 

@@ -152,7 +152,14 @@ mod tests {
     }
 
     fn packet(source: Rank, destination: Rank, sequence: u64) -> Box<Packet> {
-        Box::new(Packet { source, destination, sequence, header: Header(0), payload: vec![] })
+        Box::new(Packet {
+            source,
+            destination,
+            sequence,
+            is_urgent: false,
+            header: Header(0),
+            payload: vec![],
+        })
     }
 
     #[test]

@@ -88,6 +88,11 @@ pub trait Network: Archived + Send {
     /// can delay it, says when it arrives, and where.
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>>;
 
+    /// Whether an urgent packet would find room where it waits for the node's link.
+    fn has_urgent_room(&self) -> bool {
+        true
+    }
+
     /// Its end at the node's switch, if it has switches.
     fn terminal(&self) -> Option<&Terminal<Frame>> {
         None

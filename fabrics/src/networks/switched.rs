@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
 use crate::link::{self, Hops, Timing};
-use crate::packet::{Frame, FrameKind, Header, NodeId};
+use crate::packet::{Frame, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
 use crate::switch::{self, Plan, Switch, Switching};
@@ -40,7 +40,8 @@ pub struct Config {
 }
 
 /// The priority of each kind of frame: of those that need a link, the one with the
-/// largest goes first. Each priority has lanes of its own.
+/// largest goes first. Each priority has lanes of its own. Packets that their interface
+/// calls urgent have the next priority above other packets, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Priorities {
@@ -67,12 +68,18 @@ impl Priorities {
     }
 
     fn of(&self, frame: &Frame) -> u8 {
-        let priority = match frame.kind() {
-            FrameKind::Packet => self.packets,
-            FrameKind::Acknowledgement => self.acknowledgements,
-            FrameKind::ReturnedPacket => self.returned_packets,
+        let priority = match frame {
+            Frame::Data(packet) if packet.is_urgent => return self.of_urgent(),
+            Frame::Data(_) => self.packets,
+            Frame::Acknowledgement { .. } => self.acknowledgements,
+            Frame::Returned(_) => self.returned_packets,
         };
         priority as u8
+    }
+
+    /// That of urgent packets: the next one above other packets, if there is one.
+    fn of_urgent(&self) -> u8 {
+        (self.packets + 1).min(self.count() - 1) as u8
     }
 }
 
@@ -223,6 +230,10 @@ impl Network for Switched {
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
         self.terminal.hand_over(now, destination, bytes_of(&frame), self.priorities.of(&frame), frame);
         None
+    }
+
+    fn has_urgent_room(&self) -> bool {
+        self.terminal.has_room_from(self.priorities.of_urgent())
     }
 
     fn terminal(&self) -> Option<&Terminal<Frame>> {

@@ -109,7 +109,7 @@ impl ProcessPort<'_> {
         let destination = self.rank_of(process);
         let source = header.peer();
         let header = header.with_peer(self.port.job_of(destination).rank_of(source));
-        let packet = Packet { source, destination, sequence: 0, header, payload };
+        let packet = Packet { source, destination, sequence: 0, is_urgent: false, header, payload };
         let relay = self.relay_mut();
         relay.to_processes[usize::from(process)].push_back(Box::new(packet));
         relay.has_news = true;
@@ -123,7 +123,7 @@ impl ProcessPort<'_> {
     /// Sends a packet of this process; `can_launch` has said yes.
     pub fn launch(&mut self, process: u8, header: Header, payload: Vec<u8>) {
         let source = self.rank_of(process);
-        self.port.emit(source, header.peer(), header, payload);
+        self.port.emit((source, header.peer()), false, header, payload);
     }
 
     /// The oldest packet that has arrived for this process; else for the first one that

@@ -97,6 +97,35 @@ static void expect_nothing_arrived(void) {
 
 /* What works */
 
+/* A load of serviced space waits for a message of a queue that firmware keeps in memory, while the
+ * firmware brings it over the same bus; for others it is answered at once. */
+static uint64_t load_serviced(unsigned number) {
+    return ((volatile uint64_t *)(uintptr_t)narthex_information()->voyager_serviced)[number];
+}
+
+static void test_serviced_loads(void) {
+    enum { NOT_OPEN = 5, NO_QUEUE = 511, ROUNDS = 3 };
+    expect(load_serviced(NOT_OPEN), UINT64_MAX, "what a load for a closed queue gets");
+    expect(load_serviced(NO_QUEUE), UINT64_MAX, "what a load for no queue gets");
+    if (kind != VOYAGER_KIND_NONRESIDENT) {
+        expect(load_serviced(CULPRIT), UINT64_MAX, "what a load for another queue gets");
+        return;
+    }
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        uint64_t start = narthex_cycles(), there = (uint16_t)(receive.own + 1);
+        if (own == 0) {
+            narthex_pause(WAIT_CYCLES);
+            send_key(round, 40);
+        } else {
+            expect(load_serviced(CULPRIT), there, "the producer that a load waits for");
+            narthex_check(narthex_cycles() - start > WAIT_CYCLES, "the load did not wait");
+            expect(load_serviced(CULPRIT), there, "the producer of a queue that has a message");
+            receive_key(round, 40);
+        }
+        narthex_barrier();
+    }
+}
+
 static void test_sizes(void) {
     for (size_t bytes = 0; bytes <= VOYAGER_PAYLOAD_LIMIT; bytes += sizeof(word)) {
         send_key(bytes + 1, bytes);
@@ -264,6 +293,76 @@ static void test_wrong_requests(void) {
     receive_key(11, 12);
 }
 
+static void expect_refusal(unsigned long number, const uint64_t *wrong) {
+    uint64_t words[VOYAGER_REQUEST_WORDS];
+    memcpy(words, wrong, sizeof words);
+    narthex_check(voyager_request(number, words) != 0,
+                  "node %d: request %lu (%llx, %llx ...) succeeds", own, number,
+                  (unsigned long long)wrong[0], (unsigned long long)wrong[1]);
+}
+
+/* Of transfers, channels and registrations; what is refused at the other end changes nothing. */
+static void test_wrong_transfers(void) {
+    enum { BYTES = 4096 };
+    static _Alignas(BYTES) char memory[BYTES];
+    const uint64_t here = (uintptr_t)memory, wild = UINT64_C(0xdeadbeefcafef00d);
+    const uint64_t other = (uint64_t)(1 - own), none = ~UINT64_C(0);
+    const uint64_t channels = narthex_information()->voyager_channels;
+    const uint64_t transfers[][VOYAGER_REQUEST_WORDS] = {
+        {VOYAGER_DMA_FIRMWARE_SENDS + 1, other, here, here, 64, none, none},
+        {wild, other, here, here, 64, none, none},
+        {0, (uint64_t)narthex_nodes(), here, here, 64, none, none},
+        {0, wild, here, here, 64, none, none},
+        {0, other, here + BYTES, here, 64, none, none},
+        {0, other, here + BYTES - 32, here, 64, none, none},
+        {0, other, wild, here, 64, none, none},
+        {0, other, here, wild, 64, none, none},
+        {0, other, here, here, 0, none, none},
+        {0, other, here, here, wild, none, none},
+        {0, other, here, here, 64, channels, none},
+        {0, other, here, here, 64, none, 256},
+    };
+    const uint64_t channel_sets[][VOYAGER_REQUEST_WORDS] = {{channels, 1, CULPRIT, 0},
+                                                            {wild, 1, CULPRIT, 0},
+                                                            {0, wild, CULPRIT, 0},
+                                                            {0, 1, 256, 0},
+                                                            {0, 1, CULPRIT, wild}};
+    const uint64_t ranges[][VOYAGER_REQUEST_WORDS] = {{here, BYTES - 1}, {wild, 1}, {0, none}};
+    voyager_check(voyager_register(memory, sizeof memory), "voyager_register");
+    for (unsigned each = 0; each < sizeof transfers / sizeof transfers[0]; each++)
+        expect_refusal(VOYAGER_DMA, transfers[each]);
+    for (unsigned each = 0; each < sizeof channel_sets / sizeof channel_sets[0]; each++)
+        expect_refusal(VOYAGER_CHANNEL_SET, channel_sets[each]);
+    for (unsigned each = 0; each < sizeof ranges / sizeof ranges[0]; each++)
+        expect_refusal(VOYAGER_DMA_DEREGISTER, ranges[each]);
+    for (unsigned each = 1; each < sizeof ranges / sizeof ranges[0]; each++)
+        expect_refusal(VOYAGER_DMA_REGISTER, ranges[each]);
+    expect_refusal(0, transfers[0]);
+    expect_refusal(VOYAGER_QUERY + 1, transfers[0]);
+    voyager_check(voyager_transfer(VOYAGER_DMA_HARDWARE, 1 - own, memory, memory + BYTES, 64, 0,
+                                   VOYAGER_NOBODY),
+                  "voyager_transfer");
+    pass_by();
+    send_key(13, 16);
+    receive_key(13, 16);
+    voyager_check(voyager_deregister(memory, sizeof memory), "voyager_deregister");
+}
+
+/* Serviced space, in which this firmware has nothing, and all of the SRAM that is the process's. */
+static void test_places_that_are_no_pointers(void) {
+    const uint64_t wild[] = {1, 5, 0xffff, UINT64_C(0xffffffff), ~UINT64_C(0)};
+    volatile uint64_t *serviced = (volatile uint64_t *)narthex_information()->voyager_serviced;
+    for (unsigned word = 0; word < 512; word += 13)
+        serviced[word] = wild[word % (sizeof wild / sizeof wild[0])];
+    expect(serviced[3], ~UINT64_C(0), "serviced space");
+    if (transmit.flushes)
+        memset(transmit.slots, 0xff, (size_t)SLOTS * VOYAGER_SLOT_BYTES);
+    expect(voyager_status(&transmit), VOYAGER_STATUS_OPEN, "status of the transmit queue");
+    pass_by();
+    send_key(17, 20);
+    receive_key(17, 20);
+}
+
 /* No more queues than there are, no more slots than fit: the others are refused. */
 static void test_all_queues(void) {
     enum { MANY = 300 };
@@ -285,6 +384,7 @@ static const struct {
     {"sizes", test_sizes},
     {"full", test_full_queues_keep_all},
     {"absent", test_messages_wait_for_their_process},
+    {"serviced", test_serviced_loads},
     {"again", test_a_queue_is_opened_again},
     {"destinations", test_wrong_destinations},
     {"lengths", test_wrong_lengths},
@@ -293,6 +393,8 @@ static const struct {
     {"consumers", test_wrong_consumers},
     {"words", test_words_that_are_not_to_be_stored},
     {"requests", test_wrong_requests},
+    {"transfers", test_wrong_transfers},
+    {"places", test_places_that_are_no_pointers},
     {"many", test_all_queues},
 };
 

@@ -280,6 +280,7 @@ mod tests {
         let sections = json!({ "ni_i": { "register_access_time": "60ns" } });
         let node = Surroundings {
             sections: sections.as_object().unwrap(),
+            nodes: 2,
             processes: 1,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,

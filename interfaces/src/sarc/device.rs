@@ -513,8 +513,8 @@ impl DeviceDescription for Sarc {
         Some(Engine { doing: (jobs > 0).then_some("sends packets"), messages: jobs as u64 })
     }
 
-    fn hash_state(&self, _seat: usize, mut hasher: &mut dyn Hasher) {
-        self.state.hash(&mut hasher);
+    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
+        self.state.tiles[seat].hash(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

@@ -120,7 +120,7 @@ impl Engine {
     }
 
     /// What it makes a packet of next.
-    pub fn next(&mut self) -> Option<Job> {
+    pub fn take_next(&mut self) -> Option<Job> {
         self.answers.pop_front().map(Job::Send).or_else(|| self.jobs.pop_front())
     }
 

@@ -105,6 +105,9 @@ pub struct BlockTransmit {
     pub is_chained: bool,
     /// Who is told when all packets have left, beside the completion queue.
     pub acknowledge: Option<Acknowledge>,
+    /// The receive queue that is told if its receiver refuses the transfer of which this is a
+    /// part.
+    pub told: Option<u8>,
 }
 
 /// A command.
@@ -127,7 +130,12 @@ impl Command {
     /// Doublewords of a command that begins with this one.
     fn words(first: u64) -> usize {
         match first & 0xff {
-            number::BUS_READ | number::BUS_WRITE | number::COPY | number::TRANSMIT
+            number::BUS_READ
+            | number::BUS_WRITE
+            | number::BUS_FLUSH
+            | number::PERMISSION
+            | number::COPY
+            | number::TRANSMIT
                 if first & COMMAND_SHORT != 0 =>
             {
                 1
@@ -151,6 +159,10 @@ impl Command {
         match first & 0xff {
             number::BUS_READ => Some(Operation::BusRead { host, sram, bytes: LINE_BYTES }),
             number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes: LINE_BYTES }),
+            number::BUS_FLUSH => Some(Operation::BusFlush { host, bytes: LINE_BYTES }),
+            number::PERMISSION => {
+                Some(Operation::Permission { permission: first >> 17 & 3, lines: 1, host: host.address })
+            }
             number::COPY => {
                 Some(Operation::Copy { from: sram, to: (first >> 32 & 0x7fff) * LINE_BYTES, bytes })
             }
@@ -165,86 +177,120 @@ impl Command {
     }
 
     fn of(words: [u64; 3]) -> Self {
-        let [first, second, third] = words;
+        let [first, ..] = words;
         let is_short = first & COMMAND_SHORT != 0;
-        if let Some(operation) = is_short.then(|| Self::short(first)).flatten() {
-            let notify = (first & COMMAND_NOTIFY != 0).then_some(0);
-            return Command { operation, notify, is_ordered: first & COMMAND_ORDERED != 0 };
+        let short = is_short.then(|| Self::short(first)).flatten();
+        let operation = short
+            .or_else(|| Self::moving(words))
+            .or_else(|| Self::block(words))
+            .or_else(|| Self::state(words));
+        let tag = if short.is_some() { 0 } else { (first >> 16) as u8 };
+        Command {
+            operation: operation.unwrap_or(Operation::Wrong),
+            notify: (first & COMMAND_NOTIFY != 0).then_some(tag),
+            is_ordered: first & COMMAND_ORDERED != 0,
         }
-        let field = |shift: u32, bits: u32| first >> shift & ((1 << bits) - 1);
-        let sram = field(32, 20);
-        let lines = field(24, 8) * 32;
-        let line = HostAddress {
+    }
+
+    /// An operation that moves bytes of a few lines.
+    fn moving([first, second, _]: [u64; 3]) -> Option<Operation> {
+        let sram = field(first, 32, 20);
+        let lines = field(first, 24, 8) * LINE_BYTES;
+        let host = HostAddress {
             address: second & 0xffff_ffff_ffe0,
             process: (second >> 48).checked_sub(1).map(|process| process as u8),
         };
-        let direction = Direction::of(field(24, 1) != 0);
-        let physical = field(25, 7) as usize;
-        let operation = match first & 0xff {
-            number::BUS_READ => Operation::BusRead { host: line, sram, bytes: lines },
+        Some(match first & 0xff {
+            number::BUS_READ => Operation::BusRead { host, sram, bytes: lines },
             number::BUS_WRITE => {
-                let last = field(52, 5);
-                let bytes = if last == 0 { lines } else { (lines + last).saturating_sub(32) };
-                Operation::BusWrite { host: line, sram, bytes }
+                let last = field(first, 52, 5);
+                let bytes = if last == 0 { lines } else { (lines + last).saturating_sub(LINE_BYTES) };
+                Operation::BusWrite { host, sram, bytes }
             }
-            number::BUS_FLUSH => Operation::BusFlush { host: line, bytes: lines },
-            number::SRAM_WRITE => Operation::SramWrite { sram, bytes: field(24, 8), value: second },
-            number::COPY => Operation::Copy { from: sram, to: second & 0xf_ffff, bytes: field(24, 8) * 8 },
+            number::BUS_FLUSH => Operation::BusFlush { host, bytes: lines },
+            number::SRAM_WRITE => Operation::SramWrite { sram, bytes: field(first, 24, 8), value: second },
+            number::COPY => {
+                Operation::Copy { from: sram, to: second & 0xf_ffff, bytes: field(first, 24, 8) * 8 }
+            }
             number::TRANSMIT => Operation::Transmit {
                 sram,
                 node: second as u16,
                 queue: (second >> 16) as u8,
                 process: (second >> 32) as u8,
             },
+            _ => return None,
+        })
+    }
+
+    /// An operation of block transfers.
+    fn block([first, second, third]: [u64; 3]) -> Option<Operation> {
+        let sram = field(first, 32, 20);
+        let (address, bytes) = (second & 0xffff_ffff_ffff, second >> 48);
+        Some(match first & 0xff {
             number::BLOCK_READ => {
-                let host =
-                    HostAddress { address: second & 0xffff_ffff_ffff, process: Some(field(24, 8) as u8) };
-                Operation::BlockRead { host, sram, bytes: second >> 48 }
+                let host = HostAddress { address, process: Some(field(first, 24, 8) as u8) };
+                Operation::BlockRead { host, sram, bytes }
             }
             number::BLOCK_TRANSMIT => Operation::BlockTransmit(BlockTransmit {
                 sram,
-                bytes: second >> 48,
+                bytes,
                 node: third as u16,
                 process: (third >> 16) as u8,
-                address: second & 0xffff_ffff_ffff,
-                channel: field(52, 8) as u8,
+                address,
+                channel: field(first, 52, 8) as u8,
                 is_chained: first & COMMAND_CHAINED != 0,
                 acknowledge: None,
+                told: None,
             }),
+            number::PACKET => Operation::Packet {
+                sram: field(first, 17, 15) * LINE_BYTES,
+                node: (first >> 32) as u16,
+                process: field(first, 48, 3) as u8,
+                sender: field(first, 57, 3) as u8,
+            },
             number::COUNTER_SET => Operation::CounterSet {
-                channel: field(24, 8) as u8,
+                channel: field(first, 24, 8) as u8,
                 count: (first >> 32) as u32,
                 acknowledge: Acknowledge {
                     queue: (second & 1 != 0).then_some((second >> 8) as u8),
                     value: (second >> 32) as u32,
                 },
             },
+            number::COUNT => {
+                let (channel, packets) = (field(first, 32, 8) as u8, field(first, 40, 16) as u32);
+                Operation::Count { channel, packets }
+            }
+            number::TELL => {
+                let queue = Some(field(first, 32, 8) as u8);
+                Operation::Tell(Acknowledge { queue, value: (first >> 40) as u32 })
+            }
+            _ => return None,
+        })
+    }
+
+    /// An operation on the state of queues and of captured accesses.
+    fn state([first, second, third]: [u64; 3]) -> Option<Operation> {
+        let direction = Direction::of(field(first, 24, 1) != 0);
+        let physical = field(first, 25, 7) as usize;
+        Some(match first & 0xff {
             number::QUEUE_SET => {
-                Operation::QueueSet { direction, physical, offset: field(32, 8), value: second }
+                Operation::QueueSet { direction, physical, offset: field(first, 32, 8), value: second }
             }
             number::QUEUE_OUT => Operation::QueueOut { direction, physical },
-            number::MAP_SET => Operation::MapSet { direction, physical, logical: field(32, 8) as u8 },
+            number::MAP_SET => Operation::MapSet { direction, physical, logical: field(first, 32, 8) as u8 },
             number::PERMISSION => {
-                Operation::Permission { permission: field(24, 2), lines: first >> 32, host: second }
+                Operation::Permission { permission: field(first, 24, 2), lines: first >> 32, host: second }
             }
             number::APPROVE => Operation::Approve { offset: second, value: third },
             number::NOTIFY => Operation::Complete,
-            number::COUNT => Operation::Count { channel: field(32, 8) as u8, packets: field(40, 16) as u32 },
-            number::PACKET => Operation::Packet {
-                sram: (first >> 17 & 0x7fff) * LINE_BYTES,
-                node: (first >> 32) as u16,
-                process: (first >> 48) as u8 & 7,
-                sender: (first >> 57) as u8 & 7,
-            },
-            number::TELL => {
-                let queue = Some(field(32, 8) as u8);
-                Operation::Tell(Acknowledge { queue, value: (first >> 40) as u32 })
-            }
-            _ => Operation::Wrong,
-        };
-        let notify = (first & COMMAND_NOTIFY != 0).then_some((first >> 16) as u8);
-        Command { operation, notify, is_ordered: first & COMMAND_ORDERED != 0 }
+            _ => return None,
+        })
     }
+}
+
+/// Bits of a doubleword, from `shift` on.
+fn field(word: u64, shift: u32, bits: u32) -> u64 {
+    word >> shift & ((1 << bits) - 1)
 }
 
 /// Whose command a unit is at.

@@ -6,7 +6,7 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::registers::{MOST_QUEUES, MOST_SRAM, SOURCE_RECEIVE, SOURCES};
+use super::registers::{MOST_QUEUES, MOST_SRAM, QueueKind, SLOT_BYTES, SOURCE_RECEIVE, SOURCES};
 use crate::models::Problem;
 
 /// Which hybrid queue gives its physical one away when another one needs it.
@@ -97,7 +97,7 @@ impl Config {
     ///
     /// # Errors
     /// The key of the parameter, and what is allowed.
-    pub fn check(&self, processes: u8) -> Result<(), Problem> {
+    pub fn check(&self, nodes: u32, processes: u8) -> Result<(), Problem> {
         self.check_counts()?;
         let refuse = |key: &str, problem: String| Err(Problem { key: key.into(), problem });
         for (key, bytes) in [("sram_a", self.sram_a), ("sram_b", self.sram_b)] {
@@ -129,6 +129,49 @@ impl Config {
         if self.queues_of_process(processes) == 0 {
             let queues = self.logical_queues;
             return refuse("logical_queues", format!("{queues} are too few for {processes} processes"));
+        }
+        self.check_destinations(nodes, processes)
+    }
+
+    /// Every receive queue of a job on all nodes has an entry of the translation tables.
+    fn check_destinations(&self, nodes: u32, processes: u8) -> Result<(), Problem> {
+        let queues = self.queues_of_process(processes);
+        let (needed, own) = (nodes * u32::from(processes) * queues, self.destinations);
+        if needed <= own {
+            return Ok(());
+        }
+        let problem = format!(
+            "{own} entries have no place for the {needed} receive queues that a job of {nodes} nodes has \
+             ({queues} of each process, logical_queues); set destinations to {needed} at least, or logical_queues \
+             to {} at most",
+            own / nodes
+        );
+        Err(Problem { key: "destinations".into(), problem })
+    }
+
+    /// The messaging library's transmit and receive queue of each process have their slots in
+    /// SRAM, if their kind is in SRAM, and physical queues, if they are resident.
+    ///
+    /// # Errors
+    /// The key of the parameter, and what is allowed.
+    pub fn check_library(&self, kind: QueueKind, processes: u8, sram_bytes: u64) -> Result<(), Problem> {
+        let (slots, needed) = (self.slots, 2 * u64::from(self.slots) * SLOT_BYTES);
+        if kind != QueueKind::NonResident && needed > sram_bytes {
+            let problem = format!(
+                "a transmit and a receive queue of {slots} slots take {needed} bytes of SRAM, and each of \
+                 {processes} processes has {sram_bytes} (sram_a): at most {} slots fit",
+                1 << (sram_bytes / (2 * SLOT_BYTES)).max(1).ilog2()
+            );
+            return Err(Problem { key: "slots".into(), problem });
+        }
+        let resident = self.physical_queues - self.hybrid_queues - 1;
+        if kind == QueueKind::Resident && resident < processes.into() {
+            let (all, hybrid) = (self.physical_queues, self.hybrid_queues);
+            let problem = format!(
+                "{all} physical queues of a direction, less one of the firmware and {hybrid} for hybrid queues \
+                 (hybrid_queues), are {resident} for resident queues, and each of {processes} processes has one"
+            );
+            return Err(Problem { key: "physical_queues".into(), problem });
         }
         Ok(())
     }

@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
 use super::registers::{
-    CONTROL_DIVERTS, CONTROL_ENABLED, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_BAD_POINTER,
-    QUEUE_CLOSED, QUEUE_OPEN, SLOT_BYTES, {self as register},
+    CONTROL_DIVERTS, CONTROL_ENABLED, CONTROL_URGENT, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS,
+    QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_OPEN, SLOT_BYTES, {self as register},
 };
 
 /// The physical receive queue of the firmware: what no other takes.
@@ -37,6 +37,8 @@ pub struct Queue {
     pub is_enabled: bool,
     /// Packets go to the miss queue when it is full.
     pub diverts: bool,
+    /// Its messages have the network's high priority.
+    pub is_urgent: bool,
     /// One has: all later ones go there, too, until CONTROL is written.
     pub has_diverted: bool,
     /// The logical queue.
@@ -180,8 +182,8 @@ impl Rule {
 pub struct QueueFile {
     queues: [Vec<Queue>; 2],
     map: [Vec<Option<u8>>; 2],
-    /// At which queue each unit is.
-    busy: [Option<u8>; 2],
+    /// At which queues each unit is, by bit.
+    busy: [u16; 2],
     left_out: Option<Rule>,
 }
 
@@ -191,7 +193,7 @@ impl QueueFile {
         QueueFile {
             queues: [(), ()].map(|()| vec![Queue::default(); physical as usize]),
             map: [(), ()].map(|()| vec![None; logical as usize]),
-            busy: [None; 2],
+            busy: [0; 2],
             left_out: None,
         }
     }
@@ -254,7 +256,7 @@ impl QueueFile {
     /// the miss queue is not seen there yet, and would be overtaken.
     pub fn can_map(&self, direction: Direction) -> bool {
         direction == Direction::Transmit
-            || self.busy[Direction::Receive as usize] != Some(MISS as u8)
+            || !self.is_busy(Direction::Receive, MISS)
             || self.left_out == Some(Rule::MapWhenQuiet)
     }
 
@@ -288,28 +290,41 @@ impl QueueFile {
         }
     }
 
-    /// The next queue behind `last` that has a message, for the transmit unit.
-    pub fn next_to_transmit(&self, last: usize) -> Option<usize> {
+    /// The next queue behind `last` that has a message, for the transmit unit: of those with
+    /// the network's high priority, or of the others.
+    pub fn next_to_transmit(&self, last: usize, is_urgent: bool) -> Option<usize> {
         let queues = &self.queues[Direction::Transmit as usize];
-        let places = (1..=queues.len()).map(|step| (last + step) % queues.len());
-        places.into_iter().find(|&place| queues[place].is_working() && queues[place].used() > 0)
+        let mut places = (1..=queues.len()).map(|step| (last + step) % queues.len());
+        places.find(|&place| {
+            let queue = &queues[place];
+            queue.is_urgent == is_urgent && queue.is_working() && queue.used() > 0
+        })
     }
 
     /// A unit works on a queue from now on.
     pub fn begin(&mut self, direction: Direction, physical: usize) {
-        self.busy[direction as usize] = Some(physical as u8);
+        self.busy[direction as usize] |= 1 << physical;
+    }
+
+    /// It has left the queue.
+    fn end(&mut self, direction: Direction, physical: usize) {
+        self.busy[direction as usize] &= !(1 << physical);
+    }
+
+    fn is_busy(&self, direction: Direction, physical: usize) -> bool {
+        self.busy[direction as usize] >> physical & 1 != 0
     }
 
     /// The transmit unit has read the message that it was at.
     pub fn transmitted(&mut self, physical: usize) {
-        self.busy[Direction::Transmit as usize] = None;
+        self.end(Direction::Transmit, physical);
         let queue = self.queue_mut(Direction::Transmit, physical);
         queue.consumer = queue.consumer.wrapping_add(1);
     }
 
     /// The unit leaves a queue that has an error.
     pub fn fail(&mut self, direction: Direction, physical: usize, error: u64) {
-        self.busy[direction as usize] = None;
+        self.end(direction, physical);
         self.queue_mut(direction, physical).error = error;
     }
 
@@ -344,7 +359,7 @@ impl QueueFile {
 
     /// The receive unit has written a packet.
     pub fn received(&mut self, physical: usize) {
-        self.busy[Direction::Receive as usize] = None;
+        self.end(Direction::Receive, physical);
         let queue = self.queue_mut(Direction::Receive, physical);
         queue.producer = queue.producer.wrapping_add(1);
     }
@@ -366,9 +381,8 @@ impl QueueFile {
     /// A queue that is taken away now: its map entry is gone.
     pub fn take_left(&mut self, direction: Direction, physical: usize) -> Option<Left> {
         let waits = self.left_out != Some(Rule::WaitForUnit);
-        if !self.queue(direction, physical).is_leaving
-            || waits && self.busy[direction as usize] == Some(physical as u8)
-        {
+        let is_busy = waits && self.is_busy(direction, physical);
+        if !self.queue(direction, physical).is_leaving || is_busy {
             return None;
         }
         let queue = *self.queue(direction, physical);
@@ -387,6 +401,7 @@ impl QueueFile {
             register::CONTROL => {
                 (u64::from(queue.is_enabled) * CONTROL_ENABLED)
                     | (u64::from(queue.diverts) * CONTROL_DIVERTS)
+                    | (u64::from(queue.is_urgent) * CONTROL_URGENT)
                     | u64::from(queue.logical) << 8
                     | u64::from(queue.process) << 16
             }
@@ -410,6 +425,7 @@ impl QueueFile {
             register::CONTROL => {
                 queue.is_enabled = value & CONTROL_ENABLED != 0;
                 queue.diverts = value & CONTROL_DIVERTS != 0;
+                queue.is_urgent = value & CONTROL_URGENT != 0;
                 queue.has_diverted = false;
                 queue.logical = (value >> 8) as u8;
                 queue.process = (value >> 16) as u8 & 7;
@@ -464,11 +480,11 @@ mod tests {
             assert!(file.queue(TRANSMIT, 1).is_full());
             assert_eq!(status(&file, TRANSMIT), QUEUE_OPEN);
             for _ in 0..4 {
-                assert_eq!(file.next_to_transmit(0), Some(1));
+                assert_eq!(file.next_to_transmit(0, false), Some(1));
                 file.begin(TRANSMIT, 1);
                 file.transmitted(1);
             }
-            assert_eq!((file.next_to_transmit(0), file.queue(TRANSMIT, 1).used()), (None, 0));
+            assert_eq!((file.next_to_transmit(0, false), file.queue(TRANSMIT, 1).used()), (None, 0));
         }
     }
 
@@ -495,7 +511,7 @@ mod tests {
             assert_eq!(status(&file, direction), QUEUE_BAD_POINTER, "{direction:?} {offset} {value}");
             assert_eq!(*file.queue(direction, 0), other);
             match direction {
-                Direction::Transmit => assert_eq!(file.next_to_transmit(0), None),
+                Direction::Transmit => assert_eq!(file.next_to_transmit(0, false), None),
                 Direction::Receive => assert_eq!(file.target(5), Target::Dropped),
             }
         }
@@ -529,7 +545,7 @@ mod tests {
         file.store(TRANSMIT, 5, POINTER_PRODUCER, 3);
         file.begin(TRANSMIT, 1);
         file.leave(TRANSMIT, 1);
-        assert_eq!((file.take_left(TRANSMIT, 1), file.next_to_transmit(0)), (None, None));
+        assert_eq!((file.take_left(TRANSMIT, 1), file.next_to_transmit(0, false)), (None, None));
         assert!(file.store(TRANSMIT, 5, POINTER_PRODUCER, 4), "it is resident still");
         file.transmitted(1);
         let left = file.take_left(TRANSMIT, 1).expect("its unit has left it");
@@ -554,7 +570,7 @@ mod tests {
     fn words_of_the_state_read_as_they_were_written() {
         let mut file = file();
         for (offset, value) in [
-            (register::CONTROL, 0x2_0703),
+            (register::CONTROL, 0x2_0707),
             (register::BASE, 0x8_1000 << 32 | 0x2000),
             (register::SLOTS, 8),
             (register::PRODUCER, 7),

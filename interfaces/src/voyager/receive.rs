@@ -7,21 +7,25 @@
 //! ```
 //!
 //! Acknowledgements for programs come as messages of the node's own, before those of the
-//! network.
+//! network. An urgent packet passes one that is held.
 
 use std::collections::VecDeque;
 
+use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::RemoteWrite;
+use super::blocks::{Origin, RemoteWrite};
 use super::commands::Acknowledge;
 use super::device::Voyager;
 use super::layout::Direction;
 use super::queues::{MISS, Target};
 use super::registers::{SLOT_BYTES, SLOT_HEADER_BYTES};
-use super::wire::{ADDRESS_BYTES, Label};
+use super::wire::{ADDRESS_BYTES, Label, Place};
 use crate::half::Context;
+
+/// The user's byte of a message that says why a block transfer has failed.
+pub const REFUSAL: u8 = 254;
 
 /// The user's byte of an acknowledgement.
 pub const ACKNOWLEDGEMENT: u8 = 255;
@@ -35,8 +39,8 @@ const BLOCK_ADDRESS: usize = 24;
 enum Work {
     /// It looks the packet's queue up until then.
     Matches(Time),
-    /// The packet waits for a slot.
-    Held,
+    /// The packet waits for a slot, and whether it is urgent.
+    Held { is_urgent: bool },
     /// Its bytes pass to a queue, or away, until then.
     Passes(Option<usize>, Time),
 }
@@ -59,14 +63,14 @@ impl ReceiveUnit {
     pub fn doing(&self) -> Option<&'static str> {
         self.work.as_ref().map(|work| match work {
             Work::Matches(_) => "looks a packet up",
-            Work::Held => "waits for a free slot",
+            Work::Held { .. } => "waits for a free slot",
             Work::Passes(..) => "receives a packet",
         })
     }
 
     /// Whether its packet waits for a slot.
     pub fn is_held(&self) -> bool {
-        self.work == Some(Work::Held)
+        matches!(self.work, Some(Work::Held { .. }))
     }
 }
 
@@ -77,6 +81,11 @@ impl Voyager {
             Some(own) => Some(self.label_of(*own)),
             None => context.network.front().map(|packet| Label::of(packet.header)),
         }
+    }
+
+    /// Whether it has the network's high priority.
+    fn next_is_urgent(&self, context: &Context<'_>) -> bool {
+        self.state.receive.own.is_empty() && context.network.front().is_some_and(|packet| packet.is_urgent)
     }
 
     fn label_of(&self, own: Acknowledge) -> Label {
@@ -97,6 +106,10 @@ impl Voyager {
     pub(super) fn step_receive(&mut self, context: &mut Context<'_>) -> bool {
         let clock = self.build.config.clock.clock();
         match self.state.receive.work {
+            Some(Work::Held { is_urgent: false }) if self.next_is_urgent(context) => {
+                self.state.receive.work = None;
+                true
+            }
             None => {
                 if self.next_label(context).is_none() {
                     return false;
@@ -108,7 +121,7 @@ impl Voyager {
                 true
             }
             Some(Work::Matches(until)) if until > context.now => false,
-            Some(Work::Matches(_) | Work::Held) => self.place(context),
+            Some(Work::Matches(_) | Work::Held { .. }) => self.place(context),
             Some(Work::Passes(_, until)) if until > context.now => false,
             Some(Work::Passes(queue, _)) => {
                 if let Some(queue) = queue {
@@ -131,10 +144,12 @@ impl Voyager {
         };
         if target == Target::Held {
             let was_held = self.state.receive.is_held();
-            self.state.receive.work = Some(Work::Held);
+            let is_urgent = self.next_is_urgent(context);
+            self.state.receive.work = Some(Work::Held { is_urgent });
             self.statistics.held.add(u64::from(!was_held));
             return !was_held;
         }
+        let sender = context.network.front().map(|packet| packet.source);
         let payload = self.take_payload(context);
         let bytes = SLOT_HEADER_BYTES + payload.len() as u64;
         let queue = match target {
@@ -143,7 +158,7 @@ impl Voyager {
                 Some(queue)
             }
             _ if label.is_command => {
-                self.take_command(label, payload);
+                self.take_command(label, sender.expect("a command comes from the network"), payload);
                 None
             }
             _ => {
@@ -180,12 +195,13 @@ impl Voyager {
     }
 
     /// A remote command goes to its queue.
-    fn take_command(&mut self, label: Label, payload: Vec<u8>) {
-        let (address, data) = payload.split_at(ADDRESS_BYTES as usize);
+    fn take_command(&mut self, label: Label, sender: Rank, payload: Vec<u8>) {
+        let (place, data) = payload.split_at(ADDRESS_BYTES as usize);
+        let place = Place::of(u64::from_le_bytes(place.try_into().expect("eight bytes")));
         self.state.blocks.remote.push_back(RemoteWrite {
-            process: label.queue,
+            from: Origin { sender, process: label.queue, told: place.told, is_last: place.is_last },
             channel: label.user,
-            address: u64::from_le_bytes(address.try_into().expect("eight bytes")),
+            address: place.address,
             data: data.to_vec(),
         });
     }

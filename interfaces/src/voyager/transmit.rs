@@ -6,10 +6,15 @@
 //!                      select, read, translate   └─ held while the link has no room
 //! ```
 //!
+//! Queues with the network's high priority go first, and go on while a packet of the others
+//! is held: a packet of each priority can be.
+//!
 //! The link is slower than the SRAM, so a packet is handed over when its header is known, and
 //! its bytes follow at the SRAM's rate.
 
-use narthex_fabrics::Rank;
+use std::collections::VecDeque;
+
+use narthex_fabrics::{Header, Rank};
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +55,8 @@ pub struct Direct {
 pub struct Outgoing {
     /// To which rank the network carries it.
     pub rank: Rank,
+    /// It has the network's high priority.
+    pub is_urgent: bool,
     /// Its header.
     pub label: Label,
     /// What it carries.
@@ -59,11 +66,18 @@ pub struct Outgoing {
 impl Outgoing {
     /// Hands it over, if the network takes it.
     pub fn leave(&mut self, context: &mut Context<'_>) -> bool {
-        if !context.network.can_send_to(self.rank) {
-            return false;
+        let (network, rank, header) = (&mut context.network, self.rank, self.label.header());
+        match self.is_urgent {
+            true if network.can_send_urgent_to(rank) => {
+                network.send_urgent(rank, header, std::mem::take(&mut self.payload));
+                true
+            }
+            false if network.can_send_to(rank) => {
+                network.send_unrecorded(rank, header, std::mem::take(&mut self.payload));
+                true
+            }
+            _ => false,
         }
-        context.network.send_unrecorded(self.rank, self.label.header(), std::mem::take(&mut self.payload));
-        true
     }
 }
 
@@ -72,6 +86,7 @@ impl Outgoing {
 enum From {
     Queue(usize),
     Command(Direct),
+    Refusal,
 }
 
 /// What the unit is at.
@@ -79,8 +94,6 @@ enum From {
 enum Work {
     /// It selects, reads and translates until then.
     Begins(From, Time),
-    /// Its packet waits for the link.
-    Held(From, Outgoing),
     /// The packet's bytes pass until then.
     Passes(From, Time),
 }
@@ -89,8 +102,12 @@ enum Work {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TransmitUnit {
     work: Option<Work>,
+    /// Packets that wait for the link: an urgent one, and another one.
+    held: [Option<(From, Outgoing)>; 2],
     /// Slots that firmware sends, by command queue.
     direct: [Option<Direct>; 2],
+    /// What senders of blocks are told.
+    refusals: VecDeque<Outgoing>,
     /// The queue that was served last.
     last: usize,
     /// A command queue was served last.
@@ -100,7 +117,14 @@ pub struct TransmitUnit {
 impl TransmitUnit {
     /// An idle unit.
     pub fn new() -> Self {
-        TransmitUnit { work: None, direct: [None; 2], last: 0, had_command: false }
+        TransmitUnit {
+            work: None,
+            held: [None, None],
+            direct: [None; 2],
+            refusals: VecDeque::new(),
+            last: 0,
+            had_command: false,
+        }
     }
 
     /// Whether a command queue may name a slot.
@@ -113,21 +137,23 @@ impl TransmitUnit {
         self.direct[direct.issuer.queue] = Some(direct);
     }
 
+    /// A sender of blocks is told something.
+    pub fn tell(&mut self, outgoing: Outgoing) {
+        self.refusals.push_back(outgoing);
+    }
+
     /// For whom the network holds its packet back.
     pub fn held_for(&self) -> Option<Rank> {
-        match &self.work {
-            Some(Work::Held(_, outgoing)) => Some(outgoing.rank),
-            _ => None,
-        }
+        self.held.iter().flatten().map(|(_, outgoing)| outgoing.rank).next()
     }
 
     /// What it is at.
     pub fn doing(&self) -> Option<&'static str> {
-        self.work.as_ref().map(|work| match work {
-            Work::Begins(..) => "reads a message",
-            Work::Held(..) => "waits for the network",
-            Work::Passes(..) => "sends a packet",
-        })
+        match self.work {
+            Some(Work::Begins(..)) => Some("reads a message"),
+            Some(Work::Passes(..)) => Some("sends a packet"),
+            None => self.held_for().map(|_| "waits for the network"),
+        }
     }
 }
 
@@ -138,18 +164,26 @@ impl Default for TransmitUnit {
 }
 
 impl State {
-    /// What the transmit unit serves next: commands and queues in turn.
+    /// What the transmit unit serves next: urgent queues, then commands and other queues in turn.
     fn next_to_send(&mut self) -> Option<From> {
-        let queue = self.queues.next_to_transmit(self.transmit.last);
-        let commands = &mut self.transmit.direct;
-        let command = commands.iter().position(Option::is_some);
+        let TransmitUnit { held: [urgent, other], direct: commands, refusals, last, had_command, .. } =
+            &mut self.transmit;
+        let first = self.queues.next_to_transmit(*last, true).filter(|_| urgent.is_none());
+        if first.is_none() && other.is_some() {
+            return None;
+        }
+        if first.is_none() && !refusals.is_empty() {
+            return Some(From::Refusal);
+        }
+        let queue = first.or_else(|| self.queues.next_to_transmit(*last, false));
+        let command = commands.iter().position(Option::is_some).filter(|_| first.is_none());
         match (command, queue) {
-            (Some(command), _) if queue.is_none() || !self.transmit.had_command => {
-                self.transmit.had_command = true;
+            (Some(command), _) if queue.is_none() || !*had_command => {
+                *had_command = true;
                 commands[command].take().map(From::Command)
             }
             (_, Some(queue)) => {
-                (self.transmit.last, self.transmit.had_command) = (queue, false);
+                (*last, *had_command) = (queue, false);
                 self.queues.begin(Direction::Transmit, queue);
                 Some(From::Queue(queue))
             }
@@ -162,46 +196,59 @@ impl Voyager {
     /// Lets the transmit unit go on; whether it did.
     pub(super) fn step_transmit(&mut self, context: &mut Context<'_>) -> bool {
         let clock = self.build.config.clock.clock();
-        let Some(mut work) = self.state.transmit.work.take() else {
-            let Some(from) = self.state.next_to_send() else { return false };
-            let begin = clock.edge_at_or_after(context.now);
-            let until = clock.after(begin, self.build.config.transmit_cycles.into());
-            context.timers.push(until);
-            self.state.transmit.work = Some(Work::Begins(from, until));
-            return true;
-        };
-        match &mut work {
-            Work::Begins(from, until) if *until <= context.now => {
-                let from = *from;
-                self.state.transmit.work =
-                    self.read(context, from).map(|outgoing| Work::Held(from, outgoing));
+        let begin = clock.edge_at_or_after(context.now);
+        match self.state.transmit.work {
+            None => {
+                if self.launch(context, 0) || self.launch(context, 1) {
+                    return true;
+                }
+                let Some(from) = self.state.next_to_send() else { return false };
+                let until = clock.after(begin, self.build.config.transmit_cycles.into());
+                context.timers.push(until);
+                self.state.transmit.work = Some(Work::Begins(from, until));
                 true
             }
-            Work::Held(from, outgoing) => {
-                let bytes = SLOT_HEADER_BYTES + outgoing.payload.len() as u64;
-                let left = outgoing.leave(context);
-                if left {
-                    self.statistics.sent.increment();
-                    let begin = clock.edge_at_or_after(context.now);
-                    let until = clock.after(begin, self.build.config.sram_cycles(bytes));
-                    context.timers.push(until);
-                    work = Work::Passes(*from, until);
+            Some(Work::Begins(_, until) | Work::Passes(_, until)) if until > context.now => false,
+            Some(Work::Begins(from, _)) => {
+                self.state.transmit.work = None;
+                if let Some(outgoing) = self.read(context, from) {
+                    let place = usize::from(!outgoing.is_urgent);
+                    self.state.transmit.held[place] = Some((from, outgoing));
                 }
-                self.state.transmit.work = Some(work);
-                left
+                true
             }
-            Work::Passes(from, until) if *until <= context.now => {
-                match *from {
+            Some(Work::Passes(from, _)) => {
+                self.state.transmit.work = None;
+                match from {
                     From::Queue(queue) => self.state.queues.transmitted(queue),
                     From::Command(direct) => self.state.commands.complete(direct.issuer, None),
+                    From::Refusal => {}
                 }
                 true
             }
-            Work::Begins(..) | Work::Passes(..) => {
-                self.state.transmit.work = Some(work);
-                false
-            }
         }
+    }
+
+    /// A packet that waits for the link leaves; false if none does.
+    fn launch(&mut self, context: &mut Context<'_>, place: usize) -> bool {
+        let held = &mut self.state.transmit.held[place];
+        let Some((from, outgoing)) = held else { return false };
+        let (from, bytes) = (*from, outgoing.payload.len() as u64);
+        let is_block = outgoing.label.is_command || outgoing.label.is_firmware;
+        if !outgoing.leave(context) {
+            return false;
+        }
+        *held = None;
+        self.statistics.sent.increment();
+        if !is_block {
+            context.network.count_message(Header::BYTES as u64 + bytes);
+        }
+        let clock = self.build.config.clock.clock();
+        let begin = clock.edge_at_or_after(context.now);
+        let until = clock.after(begin, self.build.config.sram_cycles(SLOT_HEADER_BYTES + bytes));
+        context.timers.push(until);
+        self.state.transmit.work = Some(Work::Passes(from, until));
+        true
     }
 
     /// The packet of a message; none if it is wrong, which its sender is told.
@@ -210,21 +257,27 @@ impl Voyager {
         match from {
             From::Queue(place) => {
                 let queue = queues.queue(Direction::Transmit, place);
-                let (process, slot) = (queue.process, queue.slot(queue.consumer));
+                let (process, is_urgent) = (queue.process, queue.is_urgent);
+                let slot = queue.slot(queue.consumer);
                 let header = sram.word(slot) as u32;
                 let bytes = u64::from(header >> 16 & 0x7f);
                 let entry = self.build.layout.translation(process) + u64::from(header & 0xffff) * ENTRY_BYTES;
                 let is_entry = u64::from(header & 0xffff) < self.build.layout.destinations;
                 let entry = if is_entry { sram.word(entry) } else { 0 };
-                let error = match (bytes > MOST_PAYLOAD, entry & ENTRY_VALID != 0) {
+                let is_there = context.network.rank_on(entry & 0xffff).is_some();
+                let error = match (bytes > MOST_PAYLOAD, entry & ENTRY_VALID != 0 && is_there) {
                     (true, _) => QUEUE_BAD_LENGTH,
                     (_, false) => QUEUE_BAD_DESTINATION,
-                    (false, true) => return Some(self.outgoing(context, slot, entry, process)),
+                    (false, true) => {
+                        let outgoing = self.outgoing(context, slot, entry, process);
+                        return Some(Outgoing { is_urgent, ..outgoing });
+                    }
                 };
                 queues.fail(Direction::Transmit, place, error);
                 self.statistics.refused.increment();
                 None
             }
+            From::Refusal => self.state.transmit.refusals.pop_front(),
             From::Command(direct) if direct.is_block => self.read_packet(context, direct),
             From::Command(direct) => {
                 let Direct { issuer, sram: slot, queue, node, process, .. } = direct;
@@ -265,7 +318,7 @@ impl Voyager {
         let mut payload = sram.bytes(lines, ADDRESS_BYTES).to_vec();
         payload.extend(sram.bytes(lines + PACKET_DATA, bytes));
         let rank = context.network.rank_on(node.into()).expect("it has been checked");
-        Some(Outgoing { rank, label, payload })
+        Some(Outgoing { rank, is_urgent: false, label, payload })
     }
 
     /// The packet of a slot for a translated destination.
@@ -282,7 +335,7 @@ impl Voyager {
         };
         let rank = context.network.rank_on(entry & 0xffff).expect("it has been checked");
         let payload = self.state.sram.bytes(slot + SLOT_HEADER_BYTES, bytes.into()).to_vec();
-        Outgoing { rank, label, payload }
+        Outgoing { rank, is_urgent: false, label, payload }
     }
 }
 

@@ -132,6 +132,7 @@ impl Node {
         }
         let surroundings = Surroundings {
             sections: &sections,
+            nodes: 2,
             processes: process + 1,
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,

@@ -116,6 +116,7 @@ impl super::MachineConfig {
         let local_memory = self.local_memory(chosen);
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
+            nodes: self.machine.nodes,
             processes,
             // Its seats follow all processors of the node.
             first_agent: AgentId(self.processor_parts().len() as u8),

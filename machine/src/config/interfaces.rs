@@ -121,6 +121,7 @@ fn try_out(
         Makes::Device(build) => {
             let node = interface::Surroundings {
                 sections: &Interfaces::new(),
+                nodes: 1,
                 processes: 1,
                 first_agent: AgentId(1),
                 attachment,

@@ -10,7 +10,9 @@
 //! An operation is one on all caches of the bus (Zicbom: "the set of coherent caches"). So
 //! a block that others may hold is first made this cache's own, as for a store; then
 //! only this cache has to write it back. A block that it has alone takes no more than
-//! the write-back, and one that is clean nothing.
+//! the write-back, and one that is clean nothing. Where a machine's file says so, the
+//! processor does not wait for the write-back of a flush: it is posted, and whoever asks
+//! for the block before it has left gets it as from any cache.
 //!
 //! Caches that nothing keeps coherent (the protocol `Incoherent`) are a set of one each: there
 //! an operation is on the processor's own caches alone.
@@ -22,6 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
 use crate::kind::Kind;
@@ -41,6 +44,11 @@ impl ProcessorMemory {
     /// The same for firmware, whose `cbo.inval` loses what is newer than memory.
     pub fn with_invalidation(self) -> Self {
         ProcessorMemory { loses_bytes: true, ..self }
+    }
+
+    /// Whether a dirty block that is flushed waits in the store buffer.
+    fn can_post_flush(&self) -> bool {
+        self.posts_flushes && self.store_buffer.len() < self.posted_limit
     }
 
     /// Whether its caches and those of others are kept coherent.
@@ -105,6 +113,12 @@ impl ProcessorPort<'_> {
             | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {
                 self.own.give_up(address);
                 Outcome::Done(())
+            }
+            (CacheBlockOperation::Flush, State::Modified) if self.own.can_post_flush() => {
+                self.own.store_buffer.push_back(Posted::flush(address));
+                // As a posted store: the processor stops for no time.
+                self.own.finished = Some((pending, 0));
+                Outcome::Wait
             }
             (CacheBlockOperation::Invalidate, _) | (_, State::Modified) => self.wait(pending),
             _ => self.wait(Pending::Data { address, access: Access::Store, most: Tag::Read }),

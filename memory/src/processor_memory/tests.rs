@@ -36,7 +36,7 @@ fn data_config() -> cache::Config {
 
 fn bench(uncached_stores: UncachedStores) -> Bench {
     let data = data_config();
-    let store_buffer = StoreBufferConfig { uncached_stores, entries: 2 };
+    let store_buffer = StoreBufferConfig { uncached_stores, entries: 2, flushed_blocks: Default::default() };
     let mut pages = PageTable::default();
     pages.map(DATA, 0x1000, PageAttributes::DATA);
     pages.map(CODE, 0x1000, PageAttributes { executable: true, ..PageAttributes::DATA });

@@ -49,19 +49,41 @@ impl ProcessorMemory {
                 self.issued_uncached = transfer.is_some().then_some(Issued::BlockTransfer);
                 transfer
             }
-            _ => {
-                let store = self.store_buffer.front()?.transaction(self.agent);
-                self.issued_uncached = Some(Issued::PostedStore);
-                Some(store)
-            }
+            _ => self.issue_posted(traffic),
         };
         if let Some(transaction) = &mut transaction {
             let overtakes = traffic == Traffic::All && !self.store_buffer.is_empty();
-            self.overtaking =
-                if overtakes && !transaction.kind.is_uncached() { self.overtaking + 1 } else { 0 };
+            let is_posted = transaction.kind.is_uncached() || self.issued_block == Some(Issued::PostedFlush);
+            self.overtaking = if overtakes && !is_posted { self.overtaking + 1 } else { 0 };
             transaction.address = self.translation.to_node(transaction.address);
         }
         transaction
+    }
+
+    /// The oldest of what is posted, if this traffic carries it.
+    fn issue_posted(&mut self, traffic: Traffic) -> Option<Transaction> {
+        while let Some(block) = self.store_buffer.front()?.flushed() {
+            if let Some(write_back) = self.give_up(block) {
+                self.issued_block = Some(Issued::PostedFlush);
+                return Some(write_back);
+            }
+            // Others have asked for it, or it has made room, since it was posted.
+            self.end_posted();
+        }
+        let store = self.store_buffer.front().filter(|_| traffic != Traffic::Blocks)?;
+        self.issued_uncached = Some(Issued::PostedStore);
+        store.transaction(self.agent)
+    }
+
+    /// The oldest of what was posted is over. True: that is what the processor has waited for.
+    fn end_posted(&mut self) -> bool {
+        self.store_buffer.pop_front();
+        let Some(Pending::Drain { below }) = self.pending else { return false };
+        let drained = self.store_buffer.len() < below;
+        if drained {
+            self.pending = None;
+        }
+        drained
     }
 
     /// Whether the oldest posted store goes before blocks that want the same
@@ -93,17 +115,7 @@ impl ProcessorMemory {
                 }
                 self.finish_access(0)
             }
-            Issued::PostedStore => {
-                self.store_buffer.pop_front();
-                let Some(Pending::Drain { below }) = self.pending else {
-                    return false;
-                };
-                let drained = self.store_buffer.len() < below;
-                if drained {
-                    self.pending = None;
-                }
-                drained
-            }
+            Issued::PostedStore | Issued::PostedFlush => self.end_posted(),
         }
     }
 

@@ -65,22 +65,44 @@ pub(super) struct Posted {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum PostedStore {
     Word(Uncached),
-    Block { address: u64, data: BlockData },
+    Block {
+        address: u64,
+        data: BlockData,
+    },
+    /// A dirty block is to be sent home. It stays in the cache until then: others are
+    /// answered from there.
+    Flush {
+        block: u64,
+    },
 }
 
 impl Posted {
+    pub fn flush(block: u64) -> Self {
+        Posted { store: PostedStore::Flush { block }, frees_buffer: false }
+    }
+
+    /// The block that is to be sent home, if it is no store.
+    pub fn flushed(&self) -> Option<u64> {
+        match self.store {
+            PostedStore::Flush { block } => Some(block),
+            PostedStore::Word(_) | PostedStore::Block { .. } => None,
+        }
+    }
+
     pub fn word(store: Uncached) -> Self {
         Posted { store: PostedStore::Word(store), frees_buffer: false }
     }
 
-    pub fn transaction(&self, agent: AgentId) -> Transaction {
+    /// The transaction of a store.
+    pub fn transaction(&self, agent: AgentId) -> Option<Transaction> {
         match &self.store {
             &PostedStore::Word(Uncached { address, size, value }) => {
-                Transaction::uncached(agent, Kind::UncachedStore, address, size, value)
+                Some(Transaction::uncached(agent, Kind::UncachedStore, address, size, value))
             }
             PostedStore::Block { address, data } => {
-                Transaction::carrying(agent, Kind::BlockStore, *address, data.clone())
+                Some(Transaction::carrying(agent, Kind::BlockStore, *address, data.clone()))
             }
+            PostedStore::Flush { .. } => None,
         }
     }
 }

@@ -77,6 +77,8 @@ class Workload:
     """Which program, where it is not the experiment's."""
     sizes: list[MessageSize] = field(default_factory=list)
     """The sizes that the paper prints, where messages are counted by size."""
+    beside: list[str] = field(default_factory=list)
+    """Jobs that share the nodes with the program ("em3d 64"), which is a job then, too."""
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,14 @@ class Experiment:
     def program_of(self, workload: Workload) -> str:
         """Return the program of a workload."""
         return workload.program or self.program
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether the programs run as jobs, with one process on each node; also where one is alone.
+
+        Then what the program reports is looked at, and not what others beside it do.
+        """
+        return any(workload.beside for workload in self.workload)
 
     @property
     def programs(self) -> list[str]:

@@ -16,6 +16,8 @@ from narthex import _native, arguments, loads
 from narthex.arguments import Settings
 from narthex.batch import Batch, Progress
 from narthex.errors import NarthexError
+from narthex.jobs import ALL_NODES
+from narthex.jobs import request as jobs_request
 from narthex.programs import Program, find
 from narthex.running import request
 from narthex.validation.definition import Experiment, Interface, Workload
@@ -77,7 +79,7 @@ def experiment(
     """
     definition = only(
         load(name),
-        arguments.names("interfaces", interfaces),
+        arguments.interfaces(interfaces),
         arguments.names("workloads", workloads),
     )
     settings = arguments.settings(set)
@@ -222,9 +224,14 @@ class _Runs:
         """Describe one run; the user's settings come last and win."""
         definition = self._definition
         change = [cell.change] if cell.change else []
+        jobs: dict[str, Any] = {}
+        if definition.has_jobs:
+            _, jobs = jobs_request(program, cell.workload.beside)
+            jobs["job_nodes"] = ALL_NODES
         return request(
             program,
             cell.workload.args,
+            jobs=jobs,
             machine=definition.machine,
             interface=cell.interface.spelt,
             nodes=definition.nodes,

@@ -18,7 +18,7 @@ from math import isfinite
 from typing import Any
 
 from narthex.errors import GUEST_FAILED, NarthexError, unknown
-from narthex.notation import text
+from narthex.notation import mean, text
 from narthex.results import Result
 from narthex.validation.definition import Experiment
 
@@ -77,14 +77,19 @@ def _spread(experiment: Experiment, result: Result) -> float | None:
 
 def _reported(experiment: Experiment, report: str, result: Result) -> float:
     """Take one reported value from a run, in the experiment's unit."""
-    value = result.value(report)
+    entries = [
+        entry
+        for entry in result.reported(report)
+        if not experiment.has_jobs or entry["process"] == 0
+    ]
+    value = mean([entry["value"] for entry in entries])
     if not isfinite(value):
         raise NarthexError(
             f"{experiment.name}: program '{result.program}' reported {text(value)} as '{report}'"
             f" on {result.interface}, which is no value to compare",
             GUEST_FAILED,
         )
-    (unit, *others) = {entry["unit"] for entry in result.reported(report)}
+    (unit, *others) = {entry["unit"] for entry in entries}
     if unit == experiment.unit and not others:
         return value
     if others or unit not in NANOSECONDS or experiment.unit not in NANOSECONDS:

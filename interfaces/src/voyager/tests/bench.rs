@@ -113,7 +113,7 @@ impl Bench {
             section[*key] = value.clone();
         }
         let config: Config = serde_json::from_value(section).expect("a sound section");
-        config.check(2).expect("a sound section");
+        config.check(2, 2).expect("a sound section");
         let layout = Layout::new(&config, 2).expect("there is room");
         let placement = Placement { nodes: 2, processes: 2 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(100) });

@@ -110,6 +110,25 @@ fn wild_headers_stop_their_queue_alone_and_send_nothing() {
 }
 
 #[test]
+fn a_translation_to_a_node_that_is_not_there_stops_the_queue_that_uses_it() {
+    let mut bench = Bench::with(&[("physical_queues", 8.into())]);
+    let mut neighbour = Neighbour::new(&mut bench);
+    let own = open(&mut bench, (0, 0), false, RESIDENT, 5);
+    let table = VOYAGER_SRAM_UNCACHED + bench.layout().translation(0);
+    for node in [2, 3, 0xffff] {
+        bench.firmware_store(0, table + 16 * 8, 1 << 63 | node).expect("it is SRAM");
+        write(&mut bench, 0, own.buffer, 16, &[1; 4]);
+        bench.store(0, own.window, 1);
+        let now = bench.cycle();
+        bench.run_to(now + 100);
+        assert_eq!(bench.load(0, own.window + POINTER_STATUS), QUEUE_BAD_DESTINATION, "node {node}");
+        neighbour.check(&mut bench);
+        bench.call(0, 0, request::CLOSE, &[0, 5]).expect("it was open");
+        open(&mut bench, (0, 0), false, RESIDENT, 5);
+    }
+}
+
+#[test]
 fn the_firmwares_bit_of_a_header_is_not_a_programs() {
     let mut bench = Bench::new();
     let from = open(&mut bench, (0, 0), false, RESIDENT, 0);

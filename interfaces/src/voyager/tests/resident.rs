@@ -1,8 +1,9 @@
 use super::bench::Bench;
 use super::{open, read, uncached, write};
+use crate::device_call::CallError;
 use crate::voyager::registers::{
-    POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES,
-    request,
+    KIND_URGENT, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_OPEN, QueueKind,
+    SLOT_BYTES, request,
 };
 use crate::voyager::tests::Queue;
 
@@ -97,6 +98,71 @@ fn queues_of_a_node_are_served_in_turn() {
         sent.push(queues.map(|queue| bench.load(0, queue.window + POINTER_CONSUMER)));
     }
     assert_eq!(sent, [[1, 0], [1, 1], [2, 1], [2, 2]]);
+}
+
+/// Process 1's transmit queue with the network's high priority, and the receive queue of
+/// process 1 of node 1 to which its messages go.
+fn urgent_pair(bench: &mut Bench) -> (Queue, Queue) {
+    let kind = RESIDENT.number() | KIND_URGENT;
+    let words = bench.call(0, 1, request::OPEN, &[0, kind, 4, 0, 0]).expect("it opens");
+    let from = Queue { logical: words[5], window: words[6], buffer: words[7] };
+    (from, open(bench, (1, 1), true, RESIDENT, 3))
+}
+
+#[test]
+fn an_urgent_message_passes_one_that_waits_for_a_slot() {
+    let mut bench = Bench::with(&[("physical_queues", 8.into())]);
+    let (from, to) = pair(&mut bench);
+    let (urgent, urgent_to) = urgent_pair(&mut bench);
+    for round in [4, 5] {
+        for slot in 0..4 {
+            write(&mut bench, 0, from.buffer + slot * SLOT_BYTES, DESTINATION, &[1; 4]);
+        }
+        bench.store(0, from.window + POINTER_PRODUCER, round);
+        bench.run_to(100 * (round - 3));
+    }
+    // The fifth message waits in the network.
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 4);
+    write(&mut bench, 0, urgent.buffer, DESTINATION + 1, &[9; 4]);
+    bench.store(0, urgent.window + POINTER_PRODUCER, 1);
+    // transmit_cycles 8, the network's 10, receive_cycles 6, one cycle of SRAM.
+    bench.run_to(200 + 24);
+    assert_eq!(bench.load(1, urgent_to.window + POINTER_PRODUCER), 0);
+    bench.run_to(200 + 25);
+    assert_eq!(bench.load(1, urgent_to.window + POINTER_PRODUCER), 1);
+    assert_eq!(read(&mut bench, 1, urgent_to.buffer).1, 0x0909_0909);
+    bench.store(1, to.window + POINTER_CONSUMER, 1);
+    bench.run_to(240);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 5, "the other one is not lost");
+}
+
+#[test]
+fn urgent_queues_are_served_before_others() {
+    let mut bench = Bench::with(&[("physical_queues", 8.into())]);
+    let (from, _) = pair(&mut bench);
+    let (urgent, _) = urgent_pair(&mut bench);
+    for queue in [from, urgent] {
+        for slot in 0..2 {
+            write(&mut bench, 0, queue.buffer + slot * SLOT_BYTES, DESTINATION, &[0; 4]);
+        }
+        bench.store(0, queue.window + POINTER_PRODUCER, 2);
+    }
+    let mut sent = Vec::new();
+    for message in 1..=4 {
+        bench.run_to(9 * message);
+        sent.push([from, urgent].map(|queue| bench.load(0, queue.window + POINTER_CONSUMER)));
+    }
+    // The first message of the other queue had begun.
+    assert_eq!(sent, [[1, 0], [1, 1], [1, 2], [2, 2]]);
+}
+
+#[test]
+fn only_resident_transmit_queues_are_urgent() {
+    let mut bench = Bench::with(&[("physical_queues", 8.into())]);
+    for (is_receive, kind) in [(1, RESIDENT), (0, QueueKind::NonResident), (0, QueueKind::Hybrid)] {
+        let given = [is_receive, kind.number() | KIND_URGENT, 4, 0, 0x4000];
+        assert_eq!(bench.call(0, 0, request::OPEN, &given), Err(CallError::Invalid));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::cache;
 use crate::main_memory::MainMemory;
 use crate::pages::{PageAttributes, PageTable};
 use crate::port::Port;
-use crate::processor_memory::{StoreBufferConfig, Traffic, UncachedStores};
+use crate::processor_memory::{FlushedBlocks, StoreBufferConfig, Traffic, UncachedStores};
 use crate::protocols::{self, Protocol};
 use crate::transaction::{AgentId, Response};
 use CacheBlockOperation::{Clean, Flush, Invalidate, Zero};
@@ -25,6 +25,28 @@ struct Bus {
 
 impl Bus {
     fn new(protocol: &'static Protocol, is_firmware: bool) -> Self {
+        Bus::with_buffer(
+            protocol,
+            is_firmware,
+            &StoreBufferConfig {
+                uncached_stores: UncachedStores::Blocking,
+                entries: 1,
+                flushed_blocks: FlushedBlocks::Blocking,
+            },
+        )
+    }
+
+    /// Processors that post uncached stores and flushed blocks, two at a time.
+    fn posting() -> Self {
+        let stores = StoreBufferConfig {
+            uncached_stores: UncachedStores::Posted,
+            entries: 2,
+            flushed_blocks: FlushedBlocks::Posted,
+        };
+        Bus::with_buffer(protocols::by_name("MESI").unwrap(), false, &stores)
+    }
+
+    fn with_buffer(protocol: &'static Protocol, is_firmware: bool, stores: &StoreBufferConfig) -> Self {
         let data = cache::Config {
             size: "1KiB".parse().unwrap(),
             associativity: 2,
@@ -32,13 +54,12 @@ impl Bus {
             protocol: protocol.name.into(),
             snarfing: false,
         };
-        let stores = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
         let mut pages = PageTable::default();
         pages.map(DATA, 0x1000, PageAttributes::DATA);
         pages.map(REGISTERS, 0x1000, PageAttributes::DEVICE);
         pages.map(ROM, 0x1000, PageAttributes::READ_ONLY);
         let own = |agent| {
-            let own = ProcessorMemory::new(AgentId(agent), &data, None, &stores, Duration::ZERO);
+            let own = ProcessorMemory::new(AgentId(agent), &data, None, stores, Duration::ZERO);
             if is_firmware { own.with_invalidation() } else { own }
         };
         let mut memory = MainMemory::default();
@@ -92,6 +113,17 @@ impl Bus {
         self.crossed.clone()
     }
 
+    /// Flushes a block and stores to a register; nothing has crossed the bus by then.
+    fn post_flush_and_store(&mut self, block: u64) {
+        let Bus { caches, pages, memory, .. } = self;
+        let mut port = caches[0].port(pages, memory);
+        assert_eq!(Port::operate_on_block(&mut port, block, Flush), Outcome::Wait, "for no time");
+        assert_eq!(port.own.wait_reason(), None);
+        assert_eq!(Port::operate_on_block(&mut port, block, Flush), Outcome::Done(()));
+        assert_eq!(port.store(REGISTERS, 8, 5), Outcome::Wait);
+        assert_eq!(port.store(REGISTERS, 8, 5), Outcome::Done(()));
+    }
+
     fn states(&self) -> [State; 2] {
         [0, 1].map(|own: usize| self.caches[own].data.state(DATA))
     }
@@ -99,6 +131,48 @@ impl Bus {
     fn in_memory(&self) -> u64 {
         self.memory.read_block(DATA, 64).word(0)
     }
+}
+
+#[test]
+fn a_posted_flush_leaves_before_later_stores_while_its_processor_goes_on() {
+    let mut bus = Bus::posting();
+    bus.store(0, 7);
+    bus.crossed.clear();
+    bus.post_flush_and_store(DATA);
+    assert_eq!((bus.in_memory(), bus.crossed.len()), (OLD, 0));
+    bus.turn(0);
+    assert_eq!((bus.in_memory(), bus.states()), (7, [State::Invalid; 2]));
+    bus.turn(0);
+    assert_eq!(bus.crossed, [Kind::WriteBack, Kind::UncachedStore]);
+    assert!(bus.caches[0].is_at_rest());
+}
+
+#[test]
+fn a_posted_flush_is_over_when_another_cache_has_taken_the_block() {
+    let mut bus = Bus::posting();
+    bus.store(0, 7);
+    bus.post_flush_and_store(DATA);
+    bus.store(1, 8);
+    bus.crossed.clear();
+    bus.turn(0);
+    assert_eq!((bus.crossed.clone(), bus.load(1)), (vec![Kind::UncachedStore], 8));
+    assert!(bus.caches[0].is_at_rest());
+}
+
+#[test]
+fn a_fence_waits_for_posted_flushes_and_a_full_buffer_for_the_flush() {
+    let mut bus = Bus::posting();
+    bus.store(0, 7);
+    bus.post_flush_and_store(DATA);
+    assert_eq!(bus.access(0, |port| port.fence()), Outcome::Done(()));
+    assert_eq!((bus.in_memory(), bus.caches[0].is_at_rest()), (7, true));
+    bus.store(0, 9);
+    bus.post_flush_and_store(DATA);
+    let next = DATA + 64;
+    assert_eq!(bus.access(0, |port| port.store(next, 8, 1)), Outcome::Done(()));
+    let Bus { caches, pages, memory, .. } = &mut bus;
+    let waits = Port::operate_on_block(&mut caches[0].port(pages, memory), next, Flush);
+    assert_eq!((waits, caches[0].wait_reason().is_some()), (Outcome::Wait, true));
 }
 
 const OLD: u64 = 0x0101_0101_0101_0101;

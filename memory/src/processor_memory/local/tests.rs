@@ -28,7 +28,11 @@ impl Bench {
             protocol: "MESI".into(),
             snarfing: false,
         };
-        let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 1 };
+        let store_buffer = StoreBufferConfig {
+            uncached_stores: UncachedStores::Blocking,
+            entries: 1,
+            flushed_blocks: Default::default(),
+        };
         let own = ProcessorMemory::new(AgentId(0), &data, Some(&data), &store_buffer, Duration::ZERO)
             .with_local_memory(access_cycles, 128, 64);
         let local = PageAttributes { kind: own.page_kind(), executable: true, ..PageAttributes::DATA };

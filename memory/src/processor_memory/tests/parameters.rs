@@ -5,8 +5,14 @@ use crate::traffic;
 
 #[test]
 fn a_store_buffer_has_1_to_64_entries() {
-    let problems =
-        |entries| StoreBufferConfig { uncached_stores: UncachedStores::Posted, entries }.problems();
+    let problems = |entries| {
+        StoreBufferConfig {
+            uncached_stores: UncachedStores::Posted,
+            entries,
+            flushed_blocks: Default::default(),
+        }
+        .problems()
+    };
     assert_eq!((problems(1), problems(64)), (vec![], vec![]));
     for entries in [0, 65] {
         assert_eq!(problems(entries), [("entries", format!("{entries} is not from 1 to 64"))]);
@@ -14,8 +20,20 @@ fn a_store_buffer_has_1_to_64_entries() {
 }
 
 #[test]
+fn posted_flushes_need_posted_stores() {
+    let problems = |uncached_stores| {
+        let flushed_blocks = FlushedBlocks::Posted;
+        StoreBufferConfig { uncached_stores, entries: 8, flushed_blocks }.problems()
+    };
+    assert_eq!(problems(UncachedStores::Posted), []);
+    assert_eq!(problems(UncachedStores::Blocking)[0].0, "flushed_blocks");
+}
+
+#[test]
 fn the_entries_of_a_store_buffer_change_nothing_where_stores_block() {
-    let idle = |uncached_stores| StoreBufferConfig { uncached_stores, entries: 8 }.without_effect();
+    let idle = |uncached_stores| {
+        StoreBufferConfig { uncached_stores, entries: 8, flushed_blocks: Default::default() }.without_effect()
+    };
     assert_eq!(idle(UncachedStores::Posted), []);
     let why = "uncached stores block the processor (store_buffer.uncached_stores)";
     assert_eq!(idle(UncachedStores::Blocking), [("entries".to_owned(), why.to_owned())]);

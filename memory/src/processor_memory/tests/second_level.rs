@@ -28,7 +28,11 @@ pub(super) fn first_config() -> cache::Config {
 
 pub(super) fn levels(first: &cache::Config, second: &Config) -> Bench {
     let plain = bench(UncachedStores::Blocking);
-    let store_buffer = StoreBufferConfig { uncached_stores: UncachedStores::Blocking, entries: 2 };
+    let store_buffer = StoreBufferConfig {
+        uncached_stores: UncachedStores::Blocking,
+        entries: 2,
+        flushed_blocks: Default::default(),
+    };
     let own = ProcessorMemory::new(AgentId(0), first, Some(first), &store_buffer, Duration::from_ns(12));
     Bench { own: own.with_second_level(second, first), ..plain }
 }

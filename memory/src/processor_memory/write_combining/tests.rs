@@ -27,7 +27,8 @@ impl Bench {
             protocol: "MESI".into(),
             snarfing: false,
         };
-        let store_buffer = StoreBufferConfig { uncached_stores, entries: 4 };
+        let store_buffer =
+            StoreBufferConfig { uncached_stores, entries: 4, flushed_blocks: Default::default() };
         let config = Config { buffers, block: "32B".parse().unwrap() };
         let own = ProcessorMemory::new(AgentId(0), &data, None, &store_buffer, Duration::ZERO)
             .with_write_combining(&config);

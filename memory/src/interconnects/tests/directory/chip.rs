@@ -136,7 +136,11 @@ fn processor(number: usize, settings: &Settings) -> Unit {
         protocol: settings.protocol.into(),
         snarfing: false,
     };
-    let buffer = StoreBufferConfig { uncached_stores: settings.stores, entries: 2 };
+    let buffer = StoreBufferConfig {
+        uncached_stores: settings.stores,
+        entries: 2,
+        flushed_blocks: Default::default(),
+    };
     let agent = AgentId(number as u8);
     let memory = ProcessorMemory::new(agent, &data, None, &buffer, Duration::from_ns(5));
     Unit { memory, doing: None, is_waiting: false }
