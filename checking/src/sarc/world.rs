@@ -20,7 +20,7 @@ use narthex_interfaces::sarc::rules::Rule;
 use narthex_interfaces::sarc::space::address_of;
 use narthex_interfaces::sarc::{Build, Sarc};
 use narthex_kernel::digest::Digest;
-use narthex_kernel::{Category, Duration, Time};
+use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, Kind, Response, Transaction};
 use serde_json::json;
 
@@ -188,7 +188,7 @@ impl World {
         match self.device.message(content).body {
             Body::Write { to, bytes, .. } => format!("{:x?} at {to:#x}", bytes.as_slice()),
             Body::Acknowledgement { to, bytes } => format!("{bytes} bytes are acknowledged at {to:#x}"),
-            other => format!("a {} for {to:?}", other.kind().name()),
+            other => format!("{:?} for {to:?}", other.kind()),
         }
     }
 
