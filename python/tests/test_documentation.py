@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import browser
 import guide
 import pytest
 
@@ -53,6 +54,24 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
         assert not re.search(
             r'<(script|img|iframe)[^>]*src="?https?:|<link[^>]*href="?https?:', text
         )
+    if browser.find():
+        assert "How the machine works" in found_for("bridge", tmp_path)
+
+
+def found_for(word, site):
+    """What the search of the site finds, opened as a file."""
+    types = f"""<script>
+        setTimeout(() => {{
+            const query = document.querySelector("[data-md-component=search-query]");
+            query.focus();
+            query.value = "{word}";
+            query.dispatchEvent(new KeyboardEvent("keyup", {{ bubbles: true }}));
+        }}, 3000);
+    </script></body>"""
+    page = site / "searched.html"
+    page.write_text((site / "index.html").read_text(encoding="utf-8").replace("</body>", types))
+    document, _ = browser.load(page)
+    return document.rpartition("data-md-component=search-result")[2] or document
 
 
 @pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])

@@ -18,6 +18,7 @@ from narthex.cli import (
     catalogue,
     checking,
     compiling,
+    differing,
     doctor,
     experiments,
     explaining,
@@ -58,11 +59,12 @@ app = typer.Typer(
         "narthex fit logp --interface CNI32Qm",
         "narthex network cluster --pattern transpose",
         "narthex report result.json",
+        "narthex diff before.json after.json",
     ),
 )
 for module in (
-    catalogue, runs, explaining, experiments, sweeping, fitting, networks, compiling, checking,
-    machines, reporting, doctor,
+    catalogue, runs, differing, explaining, experiments, sweeping, fitting, networks, compiling,
+    checking, machines, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

@@ -3,7 +3,7 @@
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
@@ -104,6 +104,18 @@ EXECUTE_WAIT_LOOPS = typer.Option(
     "--execute-wait-loops",
     help="Execute the turns of wait loops, which are computed otherwise: slower, the same result.",
 )
+UNTIL = typer.Option(
+    None,
+    "--until",
+    metavar="TIME",
+    help="Stop at this simulated time (10ms) if the program has not ended, and say how it stands.",
+)
+TIMEOUT = typer.Option(
+    None,
+    "--timeout",
+    metavar="TIME",
+    help="Stop after this much of this computer's time (60s), and say how the program stands.",
+)
 TRACE = typer.Option(
     None,
     "--trace",
@@ -131,6 +143,7 @@ def register(app: typer.Typer) -> None:
             "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
             "narthex run em3d --nodes 4 --report em3d.html",
             "narthex run ./program --interface NI2w -- -v 3",
+            "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
@@ -174,6 +187,8 @@ def run(
     checkpoint: str | None = CHECKPOINT,
     checkpoint_every: str | None = CHECKPOINT_EVERY,
     resume: bool = RESUME,
+    until: str | None = UNTIL,
+    timeout: str | None = TIMEOUT,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
     trace: Path | None = TRACE,
     trace_nodes: str | None = TRACE_NODES,
@@ -205,6 +220,8 @@ def run(
         progress=inform,
         threads=threads,
         seed=seed,
+        until=until,
+        timeout=timeout,
         execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
@@ -241,8 +258,7 @@ def _simulate(
                 trace=timeline,
             ).document
     except NarthexError as error:
-        found = error.document
-        finish(printer.finish, lambda: target.write(found) if found else None, problem=error)
+        _keep_what_was(error, printer, target, page)
     finish(
         printer.finish,
         lambda: target.write(document),
@@ -250,6 +266,17 @@ def _simulate(
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
+
+
+def _keep_what_was(
+    error: NarthexError, printer: "Printer", target: JsonTarget, page: ReportTarget
+) -> NoReturn:
+    """Write what there is of a run that has no result; then raise the error."""
+    steps = [printer.finish]
+    if (document := error.document) is not None:
+        steps += [lambda: target.write(document), lambda: page.write_document(document)]
+    finish(*steps, problem=error)
+    raise error
 
 
 class Printer:
@@ -333,15 +360,16 @@ def show(document: dict[str, Any]) -> None:
         shares = ledger_shares(document, region_ledger_rows(document, name), most)
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
     if len(names) > MOST_REGIONS:
-        say(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
+        more = notation.counted(len(names) - MOST_REGIONS, "more region")
+        say(f"not shown: {more}; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
     ran = jobs.words(document) if "jobs" in document else document["program"]
     say(
-        f"{ran} on {document['interface']}, {len(document['nodes'])} nodes:"
-        f" {time_us:,.3f} us simulated, {retired:,} instructions"
+        f"{ran} on {document['interface']}, {notation.counted(len(document['nodes']), 'node')}:"
+        f" {time_us:,.3f} us simulated, {notation.counted(retired, 'instruction')}"
     )
 
 
@@ -378,6 +406,9 @@ def compare(
     firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
+    until: str | None = UNTIL,
+    timeout: str | None = TIMEOUT,
+    jobs: int = typer.Option(1, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
 ) -> None:
@@ -407,6 +438,9 @@ def compare(
             firmware=firmware,
             threads=threads,
             seed=seed,
+            until=until,
+            timeout=timeout,
+            jobs=jobs,
             observer=lambda name: (
                 lambda time_ps: waiting.update(f"{name}, {time_ps / 1e9:.3f} ms simulated")
             ),
