@@ -250,8 +250,12 @@ pub fn c_header() -> String {
     let lines: Vec<String> = std::iter::once("#define EVERY_DRIVER(EACH)".into()).chain(each).collect();
     let lines: Vec<String> = lines.iter().map(|line| format!("{line:<99}")).collect();
     let list = lines.join("\\\n");
-    writeln!(text, "/* Every driver that each program has: its number and its name. */\n{}\n", list.trim_end())
-        .expect("text grows");
+    writeln!(
+        text,
+        "/* Every driver that each program has: its number and its name. */\n{}\n",
+        list.trim_end()
+    )
+    .expect("text grows");
     text.push_str(
         "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",
     );

@@ -109,10 +109,12 @@ pub struct Message {
 /// A packet between the tiles of a device: it leaves, or is at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Which of those that are under way.
-    pub number: u32,
+    /// Its number on the network on chip.
+    pub number: u64,
     /// The seat that it leaves.
     pub seat: usize,
+    /// The seat to which it goes; none if that is not in a tile.
+    pub to: Option<usize>,
     /// What it is.
     pub name: &'static str,
     /// The places on the network on chip from which and to which it goes.

@@ -68,7 +68,7 @@ pub struct Timeline {
     /// known.
     asked: BTreeMap<Row, (Label, Time)>,
     /// The packet that left each tile last.
-    latest: BTreeMap<Row, u32>,
+    latest: BTreeMap<Row, u64>,
     /// When transactions are over.
     ends: BinaryHeap<Reverse<(Time, Row)>>,
     flights: Flights,
