@@ -92,6 +92,10 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
         {start, arrived##_small, receive##_small}, {start, arrived##_large, receive##_large}}
 
 /* driver_NAME.c defines send_NAME and receive_NAME; the header has the names (EVERY_DRIVER). */
+#ifdef ONLY_DRIVER
+#undef EVERY_DRIVER
+#define EVERY_DRIVER ONLY_DRIVER /* of a program for one interface (narthex cc --interface) */
+#endif
 #define DECLARE_DRIVER(number, name)                                                               \
     extern const struct send_driver send_##name[HEADER_VARIANTS];                                  \
     extern const struct receive_driver receive_##name[HEADER_VARIANTS];

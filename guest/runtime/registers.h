@@ -185,6 +185,10 @@
 /* ioctl: bytes, SARC_SHARED or 0 -> address, a multiple of 4096. */
 #define SARC_DRAM_ALLOCATE UINT64_C(0x5)
 
+/* ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For
+ * lines of other tiles, whose states cannot be loaded. */
+#define SARC_QUERY UINT64_C(0x6)
+
 /* All processes of the job may use it. */
 #define SARC_SHARED UINT64_C(0x1)
 
@@ -290,6 +294,9 @@
 /* voyager_kind: queues of both in turn. */
 #define VOYAGER_KIND_HYBRID UINT64_C(0x3)
 
+/* voyager_kind: cachable queues in snooped space; programs cannot open more of them. */
+#define VOYAGER_KIND_CACHABLE UINT64_C(0x4)
+
 /* Added to VOYAGER_KIND_RESIDENT of a transmit queue: its messages have the network's high
  * priority. */
 #define VOYAGER_KIND_URGENT UINT64_C(0x100)
@@ -324,11 +331,14 @@
 /* Status: a message had too many bytes of payload. */
 #define VOYAGER_STATUS_BAD_LENGTH UINT64_C(0x4)
 
+/* Status: the firmware has still to close it. */
+#define VOYAGER_STATUS_CLOSING UINT64_C(0x5)
+
 /* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window,
  * buffer. */
 #define VOYAGER_OPEN UINT64_C(0x1)
 
-/* ioctl: is receive, number k. */
+/* ioctl: is receive, number k. It is closed when its status says so. */
 #define VOYAGER_CLOSE UINT64_C(0x2)
 
 /* ioctl: address, length; block transfers may read and write there. */
@@ -347,6 +357,10 @@
 
 /* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
 #define VOYAGER_QUERY UINT64_C(0x7)
+
+/* The user's byte of a message which tells that a block's receiver has not registered what it goes
+ * to. */
+#define VOYAGER_USER_REFUSED UINT64_C(0xfe)
 
 /* DMA: hardware at both ends. */
 #define VOYAGER_DMA_HARDWARE UINT64_C(0x0)
@@ -399,14 +413,13 @@
 /* store of a device's address: the receive buffer is loaded from there */
 #define BLOCK_BUFFER_LOAD UINT64_C(0x208)
 
-/* Every driver: its number and its name. */
+/* Every driver that each program has: its number and its name. */
 #define EVERY_DRIVER(EACH)                                                                         \
     EACH(DRIVER_FIFO, fifo)                                                                        \
     EACH(DRIVER_CACHABLE_QUEUE, cachable_queue)                                                    \
     EACH(DRIVER_BLOCK_BUFFER, block_buffer)                                                        \
     EACH(DRIVER_USER_LEVEL_DMA, user_level_dma)                                                    \
     EACH(DRIVER_CACHABLE_REGISTER, cachable_register)                                              \
-    EACH(DRIVER_SARC, sarc)                                                                        \
     EACH(DRIVER_VIA, via)                                                                          \
     EACH(DRIVER_VOYAGER, voyager)
 

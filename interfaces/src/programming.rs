@@ -31,17 +31,25 @@ pub struct Driver {
     pub number: u64,
     /// What it drives.
     pub meaning: &'static str,
+    /// Whether only programs for its interfaces have it (`narthex cc --interface`).
+    pub is_apart: bool,
 }
 
 impl Driver {
     /// A driver whose number follows from its name.
     pub const fn new(name: &'static str, meaning: &'static str) -> Self {
-        Driver { name, number: fnv_1a(name.as_bytes()), meaning }
+        Driver { name, number: fnv_1a(name.as_bytes()), meaning, is_apart: false }
+    }
+
+    /// A driver that not every program has: what all link moves the data of all, and so their
+    /// times.
+    pub const fn apart(name: &'static str, meaning: &'static str) -> Self {
+        Driver { is_apart: true, ..Driver::new(name, meaning) }
     }
 
     /// A driver with a number of its own, which compiled programs know.
     pub const fn numbered(number: u64, name: &'static str, meaning: &'static str) -> Self {
-        Driver { name, number, meaning }
+        Driver { name, number, meaning, is_apart: false }
     }
 
     /// The name of its number in C.

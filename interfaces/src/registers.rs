@@ -244,13 +244,18 @@ pub fn c_header() -> String {
     for (name, offset, meaning) in BLOCK_BUFFER_PLACES {
         define(&format!("BLOCK_BUFFER_{name}"), offset, meaning);
     }
-    let each = drivers.iter().map(|driver| format!("    EACH({}, {})", driver.constant(), driver.name));
+    let linked = drivers.iter().filter(|driver| !driver.is_apart);
+    let each = linked.map(|driver| format!("    EACH({}, {})", driver.constant(), driver.name));
     // As clang-format wants it: what a line goes on from stands in the hundredth column.
     let lines: Vec<String> = std::iter::once("#define EVERY_DRIVER(EACH)".into()).chain(each).collect();
     let lines: Vec<String> = lines.iter().map(|line| format!("{line:<99}")).collect();
     let list = lines.join("\\\n");
-    writeln!(text, "/* Every driver: its number and its name. */\n{}\n", list.trim_end())
-        .expect("text grows");
+    writeln!(
+        text,
+        "/* Every driver that each program has: its number and its name. */\n{}\n",
+        list.trim_end()
+    )
+    .expect("text grows");
     text.push_str(
         "/* What the simulator tells a program about its machine. */\nstruct narthex_information {\n",
     );
@@ -317,8 +322,9 @@ mod tests {
             assert!(header.contains(&format!("#define REGISTER_{name} ")));
         }
         for programming in programming::all() {
-            let Driver { name, .. } = programming.driver;
-            assert!(header.contains(&format!("EACH({}, {name})", programming.driver.constant())));
+            let Driver { name, is_apart, .. } = programming.driver;
+            let listed = format!("EACH({}, {name})", programming.driver.constant());
+            assert_eq!(header.contains(&listed), !is_apart);
         }
         for Fact { name, .. } in information::facts() {
             assert!(header.contains(&format!("uint64_t {name};")));

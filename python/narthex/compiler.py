@@ -20,6 +20,9 @@ from narthex.toolchain import CXX_SUFFIXES, Compiler, Progress, cache_folder, fi
 SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 
 _FLAGS = ("-O2", "-g", "-static")
+_APART = {"sarc": "SARC"}
+"""Drivers that only programs for their interfaces have, by the beginning of the interfaces' names:
+what all programs link decides where the data of all of them lie."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
@@ -36,13 +39,15 @@ def compile_program(
     output: str | Path,
     *,
     extra_flags: Sequence[str] = (),
+    interface: str = "",
     compiler: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Compile C and C++ sources with the messaging library to the ELF file `output`.
 
     The language follows each file's suffix. `extra_flags` are passed on to the
-    compiler, after its usual ones. The file appears whole or not at all.
+    compiler, after its usual ones. The program runs over every interface but
+    SARC, or over SARC alone if that is the `interface`. The file appears whole or not at all.
 
     >>> from pathlib import Path
     >>> import narthex
@@ -55,7 +60,7 @@ def compile_program(
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     _check_sources(paths)
     chosen = find_compiler(compiler)
-    library = _library(chosen, progress)
+    library = _linked(chosen, driver_apart(interface), progress)
     _announce(progress, chosen, f"compiling {', '.join(path.name for path in paths)}")
     return _link(chosen, paths, Path(output), library, extra_flags, progress)
 
@@ -146,18 +151,33 @@ def program_names() -> list[str]:
     return sorted(_programs())
 
 
+def driver_apart(interface: str) -> str | None:
+    """Return the driver that only programs for this interface have, if it takes one."""
+    name = interface.casefold()
+    return next((driver for start, driver in _APART.items() if name.startswith(start)), None)
+
+
 def program_path(
-    name: str, *, compiler: str | None = None, progress: Progress | None = None
+    name: str,
+    *,
+    interface: str = "",
+    compiler: str | None = None,
+    progress: Progress | None = None,
 ) -> Path:
-    """Return the ELF file of a program that comes with Narthex, compiled if need be."""
+    """Return the ELF file of a program that comes with Narthex, compiled if need be.
+
+    It is the one for `interface`, where that has a driver apart.
+    """
     programs = _programs()
     if name not in programs:
         raise unknown("program", name, programs)
     chosen = find_compiler(compiler)
     inputs = [*programs[name], *_headers()]
-    output = cache_folder() / "programs" / _key(chosen, [*inputs, *_library_sources()]) / name
+    driver = driver_apart(interface)
+    key = _key(chosen, [*inputs, *_library_sources()])
+    output = cache_folder() / "programs" / key / (driver or "") / name
     if not output.exists():
-        library = _library(chosen, progress)
+        library = _linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
         _make_folder(output.parent)
         _link(chosen, programs[name], output, library, ())
@@ -199,7 +219,7 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc")
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
@@ -234,11 +254,30 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
     return archive
 
 
+def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -> list[Path]:
+    """Return what a program is linked with: the library, before it a driver apart, if it takes one.
+
+    That is drivers.c with this driver alone, which stands in for the archive's own.
+    """
+    archive = _library(compiler, progress)
+    if driver is None:
+        return [archive]
+    drivers = archive.parent / f"drivers_{driver}.o"
+    if not drivers.exists():
+        only = f"-DONLY_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
+        with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+            unfinished = Path(scratch) / drivers.name
+            source = ["-c", "messaging/drivers.c", "-o", str(unfinished)]
+            run([*compiler.c, *_FLAGS, *_includes(), only, *source], GUEST)
+            unfinished.replace(drivers)
+    return [drivers, archive]
+
+
 def _link(
     compiler: Compiler,
     sources: Sequence[Path],
     output: Path,
-    library: Path,
+    library: Sequence[Path],
     extra_flags: Sequence[str],
     progress: Progress | None = None,
 ) -> Path:
@@ -256,7 +295,7 @@ def _link(
         unfinished = Path(scratch) / "program"
         names = [_relative(source) if shipped else str(source) for source in sources]
         command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
-        command += [str(library.absolute()), "-lm", "-o", str(unfinished)]
+        command += [*(str(each.absolute()) for each in library), "-lm", "-o", str(unfinished)]
         run(command, GUEST if shipped else None, progress)
         if marker:
             marker.touch()

@@ -140,7 +140,8 @@ def explain(
     }
     if given := firmware_request(request["machine"], request["set"], firmware):
         request["firmware"] = given
-    return Explanation(json.loads(_native.explain(json.dumps(request), guest.elf(), observer)))
+    elf = guest.elf(interface=request["interface"])
+    return Explanation(json.loads(_native.explain(json.dumps(request), elf, observer)))
 
 
 def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:

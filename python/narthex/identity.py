@@ -31,7 +31,7 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     """Return the name of a run on a resolved machine."""
     parts = {
         "program": request["program"],
-        "elf": _program_digest(program.elf()),
+        "elf": _program_digest(program.elf(interface=request["interface"])),
         "args": request["args"],
         "interface": request["interface"].casefold(),
         "machine": machine["machine"],

@@ -78,7 +78,7 @@ def read_file(file: Path) -> list[Job]:
 
 
 def request(
-    program: Program | None, jobs: Jobs, progress: Progress | None = None
+    program: Program | None, jobs: Jobs, progress: Progress | None = None, interface: str = ""
 ) -> tuple[Program, dict[str, Any]]:
     """Describe a run's jobs, as the simulator reads them; the first one's program is returned.
 
@@ -92,17 +92,17 @@ def request(
         first, *known = known
         program = find(first.program)
         described = {"args": first.arguments, "job_nodes": first.nodes or ALL_NODES}
-    further = [_described(job, progress) for job in known]
+    further = [_described(job, interface, progress) for job in known]
     return program, described | ({"jobs": further} if further else {})
 
 
-def _described(job: Job, progress: Progress | None) -> dict[str, Any]:
+def _described(job: Job, interface: str, progress: Progress | None) -> dict[str, Any]:
     program = find(job.program)
     return {
         "program": program.name,
         "args": job.arguments,
         "nodes": job.nodes,
-        "elf": program.elf(progress).hex(),
+        "elf": program.elf(progress, interface).hex(),
     }
 
 

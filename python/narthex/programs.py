@@ -9,7 +9,7 @@ Narthex; `./word` is always a file.
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from narthex import _native, arguments, assets, compiler, files, toolchain
@@ -24,14 +24,20 @@ class Program:
     """A program that can be run."""
 
     name: str
-    _make: Callable[[toolchain.Progress | None], bytes]
-    _elf: bytes | None = None
+    _make: Callable[[toolchain.Progress | None, str], bytes]
+    """Makes it for an interface."""
+    _elves: dict[str | None, bytes] = field(default_factory=dict)
 
-    def elf(self, progress: toolchain.Progress | None = None) -> bytes:
-        """Return the ELF file's bytes; sources are compiled the first time."""
-        if self._elf is None:
-            self._elf = self._make(progress)
-        return self._elf
+    def elf(self, progress: toolchain.Progress | None = None, interface: str = "") -> bytes:
+        """Return the ELF file's bytes; sources are compiled the first time.
+
+        Few interfaces have drivers that not every program has (`compiler.driver_apart`): for
+        them it is another file.
+        """
+        driver = compiler.driver_apart(interface)
+        if driver not in self._elves:
+            self._elves[driver] = self._make(progress, interface)
+        return self._elves[driver]
 
 
 def shipped() -> list[str]:
@@ -49,7 +55,7 @@ def find(program: "str | arguments.Path | Program") -> Program:
     path = Path(program)
     if program.casefold() in known:
         name = known[program.casefold()]
-        return Program(name, lambda progress: _read(compiler.program_path(name, progress=progress)))
+        return Program(name, lambda progress, interface: _shipped(name, interface, progress))
     if os.path.isdir(path):
         raise NarthexError(f"program '{program}' is a folder; name a file in it")
     if not os.path.exists(path):
@@ -57,8 +63,8 @@ def find(program: "str | arguments.Path | Program") -> Program:
             raise NarthexError(f"program '{program}' does not exist")
         raise unknown("program", program, shipped())
     if path.suffix in compiler.SOURCE_SUFFIXES:
-        return Program(path.stem, lambda progress: _compiled(path, progress))
-    return Program(path.name, lambda _progress: _checked(path))
+        return Program(path.stem, lambda progress, interface: _compiled(path, interface, progress))
+    return Program(path.name, lambda _progress, _interface: _checked(path))
 
 
 def _read(file: Path) -> bytes:
@@ -72,11 +78,16 @@ def _checked(file: Path) -> bytes:
     return elf
 
 
-def _compiled(source: Path, progress: toolchain.Progress | None) -> bytes:
+def _shipped(name: str, interface: str, progress: toolchain.Progress | None) -> bytes:
+    return _read(compiler.program_path(name, interface=interface, progress=progress))
+
+
+def _compiled(source: Path, interface: str, progress: toolchain.Progress | None) -> bytes:
     """Compile the user's own source; the ELF file lives as long as the run."""
     with tempfile.TemporaryDirectory() as scratch:
         output = Path(scratch) / source.stem
-        return _read(compiler.compile_program([source], output, progress=progress))
+        made = compiler.compile_program([source], output, interface=interface, progress=progress)
+        return _read(made)
 
 
 def summary(name: str) -> str:

@@ -98,7 +98,8 @@ def run(
     Raises `NarthexError` when the program fails, makes no progress, or
     something is wrong with the arguments.
     """
-    guest, described = jobs_request(None if program is None else find(program), jobs)
+    first = None if program is None else find(program)
+    guest, described = jobs_request(first, jobs, interface=arguments.text("interface", interface))
     wanted = request(
         guest,
         args,
@@ -228,5 +229,7 @@ def simulate(
     """
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, loss)
-    text = _native.run(json.dumps(wanted), program.elf(), *listeners, timeline)
+    text = _native.run(
+        json.dumps(wanted), program.elf(interface=wanted["interface"]), *listeners, timeline
+    )
     return Result(json.loads(text))

@@ -20,7 +20,7 @@ def host_compiler() -> list[str]:
 
 def build(sources: Sequence[Path], output: Path) -> Path:
     """Compile sources with the library to a program of the host; warnings are errors."""
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc")
     library = [source for folder in folders for source in GUEST.glob(f"{folder}/*.c")]
     # Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
     words = ["-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]

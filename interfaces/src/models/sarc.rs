@@ -63,7 +63,7 @@ pub static MODEL: Model = Model {
     examples: &[NAME, RETURNING],
     read,
     programming: &Programming {
-        driver: Driver::new("sarc", "SARC's single-reader queues and RDMA."),
+        driver: Driver::apart("sarc", "SARC's single-reader queues and RDMA."),
         registers: &[],
         constants: CONSTANTS,
         facts: &[],

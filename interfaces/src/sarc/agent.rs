@@ -65,7 +65,7 @@ impl Sarc {
         system: &mut dyn OperatingSystem,
     ) -> Result<i64, CallError> {
         let &DeviceCall { process, request, argument } = call;
-        if !(request::ALLOCATE..=request::DRAM_ALLOCATE).contains(&request) {
+        if !(request::ALLOCATE..=request::QUERY).contains(&request) {
             return Err(CallError::UnknownRequest);
         }
         let mut bytes = [0; request::WORDS * 8];
@@ -89,7 +89,8 @@ impl Sarc {
             }
             request::SWAP_OUT => self.swap_out(owner(0), &words, system)?,
             request::SWAP_IN => self.swap_in(owner(request::SHARED), &words, system)?,
-            _ => self.allocate_dram(owner(words[1]), &mut words)?,
+            request::DRAM_ALLOCATE => self.allocate_dram(owner(words[1]), &mut words)?,
+            _ => self.query(own, &mut words)?,
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         system.write(argument, &bytes)?;
@@ -214,6 +215,15 @@ impl Sarc {
             );
         }
         self.take_swap_time(lines, system);
+        Ok(())
+    }
+
+    /// What a line of any tile is, for those who may use it.
+    fn query(&self, process: narthex_fabrics::Rank, words: &mut Words) -> Result<(), CallError> {
+        let (tile, line, _) = self.place(words[0], 1)?;
+        let lines = &self.state.tiles[usize::from(tile)].lines;
+        let is_its = lines.state(line).owner.is_some_and(|owner| owner.lets(process));
+        words[1] = if is_its { lines.state_word(line, 0) } else { 0 };
         Ok(())
     }
 

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use super::agent::Agent;
 use super::config::Config;
 use super::events::{Effect, Found, Problem, Reader};
-use super::jobs::Engine;
+use super::jobs;
 use super::lines::Lines;
 use super::messages::{Body, Cause, Message, Origin, PacketKind, Payload};
 use super::registers::{CHIP_BYTES, DRAM, DRAM_CHIP_BYTES, LINE_BYTES, REGISTERS, SPACE, WINDOW, register};
 use super::space::{Space, Spot, split};
 use crate::address_names::AddressName;
-use crate::description::{self, DeviceDescription, DeviceSeat};
+use crate::description::{self, DeviceDescription, DeviceSeat, Engine};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
@@ -65,7 +65,7 @@ narthex_kernel::statistics! {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Tile {
     pub lines: Lines,
-    pub engine: Engine,
+    pub engine: jobs::Engine,
     /// Packets of remote stores that have not arrived.
     pub stores_under_way: u32,
 }
@@ -94,6 +94,10 @@ impl UnderWay {
         self.messages[number as usize].take().expect("a packet is under way")
     }
 
+    fn get(&self, number: u32) -> &Message {
+        self.messages[number as usize].as_ref().expect("a packet is under way")
+    }
+
     fn count(&self) -> usize {
         self.messages.len() - self.free.len()
     }
@@ -103,7 +107,7 @@ impl UnderWay {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct State {
     pub tiles: Vec<Tile>,
-    pub controllers: Vec<Engine>,
+    pub controllers: Vec<jobs::Engine>,
     pub under_way: UnderWay,
     /// Packets to other chips for which the network has no room.
     pub leaving: VecDeque<Message>,
@@ -134,7 +138,7 @@ impl Sarc {
     pub fn new(build: Build) -> Self {
         let Build { config, chip, .. } = &build;
         let (l2_bytes, _) = chip.second_level.expect("checked with the parameters");
-        let tile = Tile { lines: Lines::new(l2_bytes), engine: Engine::default(), stores_under_way: 0 };
+        let tile = Tile { lines: Lines::new(l2_bytes), engine: jobs::Engine::default(), stores_under_way: 0 };
         let space = Space {
             tiles: chip.tiles,
             l2_bytes,
@@ -143,7 +147,7 @@ impl Sarc {
         };
         let state = State {
             tiles: vec![tile; chip.tiles.into()],
-            controllers: vec![Engine::default(); chip.controllers.into()],
+            controllers: vec![jobs::Engine::default(); chip.controllers.into()],
             under_way: UnderWay::default(),
             leaving: VecDeque::new(),
             locks: vec![false; config.locks as usize],
@@ -163,7 +167,7 @@ impl Sarc {
     }
 
     /// The engine at an end.
-    pub(super) fn engine(&mut self, at: End) -> &mut Engine {
+    pub(super) fn engine(&mut self, at: End) -> &mut jobs::Engine {
         match at {
             End::Tile(tile) => &mut self.state.tiles[usize::from(tile)].engine,
             End::Controller(own) => &mut self.state.controllers[usize::from(own)],
@@ -485,7 +489,7 @@ impl DeviceDescription for Sarc {
             Spot::Line(_, tile, offset) => {
                 let line = (offset / LINE_BYTES) as usize;
                 let role = self.state.tiles[usize::from(tile)].lines.state(line).role.name();
-                (format!("scratchpad of tile {tile}"), Some(format!("line {line}, a {role}")))
+                (format!("{role} of tile {tile}"), Some(format!("line {line}")))
             }
             Spot::State(_, tile, line, _) => (format!("state of tile {tile}"), Some(format!("line {line}"))),
             Spot::Register(offset) => (format!("register {offset:#x} of the tile"), None),
@@ -495,8 +499,17 @@ impl DeviceDescription for Sarc {
         Some(AddressName { name, part })
     }
 
-    fn hash_state(&self, _seat: usize, mut hasher: &mut dyn Hasher) {
-        self.state.hash(&mut hasher);
+    fn packet_name(&self, content: u32) -> &'static str {
+        self.state.under_way.get(content).body.kind().as_str()
+    }
+
+    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
+        let jobs = self.state.tiles[seat].engine.jobs();
+        Some(Engine { doing: (jobs > 0).then_some("sends packets"), messages: jobs as u64 })
+    }
+
+    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
+        self.state.tiles[seat].hash(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

@@ -210,6 +210,8 @@ pub mod request {
     pub const SWAP_IN: u64 = 4;
     /// Allocates non-cacheable DRAM.
     pub const DRAM_ALLOCATE: u64 = 5;
+    /// Tells what a line is.
+    pub const QUERY: u64 = 6;
     /// All processes of the job may use it.
     pub const SHARED: u64 = 1;
     /// Bytes of a line that was swapped out: its own, and its state.
@@ -322,6 +324,11 @@ pub const CONSTANTS: &[Constant] = &[
         "SARC_DRAM_ALLOCATE",
         request::DRAM_ALLOCATE,
         "ioctl: bytes, SARC_SHARED or 0 -> address, a multiple of 4096.",
+    ),
+    (
+        "SARC_QUERY",
+        request::QUERY,
+        "ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For lines of other tiles, whose states cannot be loaded.",
     ),
     ("SARC_SHARED", request::SHARED, "All processes of the job may use it."),
     ("SARC_SWAPPED_LINE_BYTES", request::SWAPPED_LINE_BYTES, "Bytes of a line that was swapped out."),

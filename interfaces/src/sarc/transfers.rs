@@ -315,7 +315,7 @@ impl Sarc {
     /// The next packet of a copy, whose rest goes to the end of the list.
     fn next_packet(&mut self, at: End, copying: Copying) -> Message {
         let Copying { origin, from, to, acknowledge, left } = copying;
-        let (bytes, body) = if self.end_of(from) == Some(at) {
+        let (bytes, body) = if self.end_of(from) == Some(at) && self.is_memory(from) {
             let bytes = copying.next_bytes();
             let bytes = self.read_payload(from, bytes);
             (bytes.as_slice().len() as u32, Body::Write { to, acknowledge, bytes, cause: Cause::Transfer })
@@ -330,6 +330,14 @@ impl Sarc {
             self.engine(at).push(Job::Copy(rest));
         }
         Message { origin, body }
+    }
+
+    /// Whether an address has bytes, and not what a line does with a read.
+    fn is_memory(&self, address: u64) -> bool {
+        match self.space.at(address) {
+            Some(Spot::Line(_, tile, offset)) => self.is_scratchpad(tile, offset),
+            _ => true,
+        }
     }
 
     /// Up to so many bytes at an address of the chip, which end with its controller's part.

@@ -6,6 +6,7 @@
 
 use narthex_kernel::{Archive, Archived, Damage};
 
+use super::processor::State;
 use super::{Node, NodeProcessor, Process};
 
 impl Archived for Node {
@@ -37,6 +38,8 @@ impl Archived for Node {
             probe: _,
             executes_wait_loops: _,
             sleepers: _,
+            may_watch_bus: _,
+            callers,
             skipped_instructions: _,
             reached: _,
             operating_system: _,
@@ -50,7 +53,8 @@ impl Archived for Node {
         let is_asleep = |unit: &NodeProcessor| unit.waiting.is_asleep();
         assert!(!processors.iter().any(is_asleep), "a node rests before it is archived");
         events.archive(archive)?;
-        archive.each(processors)?;
+        archive.each(&mut *processors)?;
+        *callers = processors.iter().filter(|unit| unit.state == State::Calling).count();
         archive.each(processes)?;
         archive.each(interconnects)?;
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;

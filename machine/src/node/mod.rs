@@ -172,7 +172,11 @@ pub struct Node {
     /// Wait loops are executed too.
     executes_wait_loops: bool,
     /// How many of its processors sleep in wait loops.
-    sleepers: usize,
+    sleepers: waiting::Sleepers,
+    /// Whether a processor may be watched whose turn takes the bus.
+    may_watch_bus: bool,
+    /// How many of its threads call the system.
+    callers: usize,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
     /// Everything before has happened, but for turns that can be computed.
@@ -257,7 +261,9 @@ impl Node {
             progress: 0,
             progressed_at: Time::ZERO,
             executes_wait_loops: false,
-            sleepers: 0,
+            sleepers: waiting::Sleepers::NONE,
+            may_watch_bus: false,
+            callers: 0,
             skipped_instructions: 0,
             reached: Time::ZERO,
             instant: endless::Instant::default(),
@@ -293,7 +299,12 @@ impl Node {
     }
 
     /// The first processor whose thread calls the system, and when.
+    #[inline]
     fn next_call(&self) -> Option<(Time, usize)> {
+        if self.callers == 0 { None } else { self.first_caller() }
+    }
+
+    fn first_caller(&self) -> Option<(Time, usize)> {
         let calling = self.processors.iter().enumerate().filter(|(_, unit)| unit.state == State::Calling);
         calling.map(|(index, unit)| (unit.processor.now(), index)).min()
     }
@@ -400,6 +411,7 @@ impl Node {
     fn call_system(&mut self, index: usize) {
         let unit = &mut self.processors[index];
         unit.state = State::Calling;
+        self.callers += 1;
         if let Some(lookahead) = self.tiles_lookahead {
             let now = unit.processor.now();
             unit.processor.pass_until(now + lookahead);

@@ -246,6 +246,31 @@ impl Node {
         own.sent += 1;
         let envelope = Envelope { arrival, source: MESSAGES, sequence, destination: 0, payload: content };
         events.receive(envelope, |content| Event::Packet(device, to, content));
+        if self.probe.is_attached() {
+            self.show_packet(now, device, (packet, sequence), (places, false));
+            self.show_packet(arrival, device, (packet, sequence), (places, true));
+        }
+    }
+
+    /// Tells the probe of a packet of a device.
+    #[cold]
+    fn show_packet(
+        &mut self,
+        at: Time,
+        device: u8,
+        (packet, number): (Packet, u64),
+        (places, is_there): ((u16, u16), bool),
+    ) {
+        let End::Tile(tile) = packet.from else { return };
+        let device = usize::from(device);
+        let first = self.first_seats[device];
+        let to = if let End::Tile(tile) = packet.to { Some(first + usize::from(tile)) } else { None };
+        let (seat, bytes) = (first + usize::from(tile), packet.data_bytes);
+        let name = self.devices[device].packet_name(packet.content);
+        self.probe.report(at, || {
+            let places = [places.0, places.1];
+            probe::Event::Packet(probe::Packet { number, seat, to, name, places, bytes, is_there })
+        });
     }
 
     /// A packet of a device has come to its end.

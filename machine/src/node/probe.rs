@@ -9,6 +9,7 @@
 //!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
 //!   directory:     Message                       a message leaves its place, or is at the other
+//!   tiles:         Packet                        a packet of a tile's interface leaves it, or is at its end
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
 //!   device:        Timer                         a seat acts by itself
 //! ```
@@ -105,6 +106,25 @@ pub struct Message {
     pub is_there: bool,
 }
 
+/// A packet between the tiles of a device: it leaves, or is at its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Its number on the network on chip.
+    pub number: u64,
+    /// The seat that it leaves.
+    pub seat: usize,
+    /// The seat to which it goes; none if that is not in a tile.
+    pub to: Option<usize>,
+    /// What it is.
+    pub name: &'static str,
+    /// The places on the network on chip from which and to which it goes.
+    pub places: [u16; 2],
+    /// Bytes that it carries behind the network's header.
+    pub bytes: u16,
+    /// It is at its end.
+    pub is_there: bool,
+}
+
 /// Begin and end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
@@ -145,6 +165,8 @@ pub enum Event {
     Released(&'static str),
     /// A message of a directory leaves, or is at its place.
     Message(Message),
+    /// A packet of a tile's interface leaves it, or is at its end.
+    Packet(Packet),
 }
 
 /// What observes a node.

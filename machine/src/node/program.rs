@@ -32,7 +32,8 @@ impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
         let NodeProcessor { processor, process, state, .. } = &mut self.processors[index];
         let (now, process) = (processor.now(), *process);
-        *state = State::Running;
+        let is_caller = std::mem::replace(state, State::Running) == State::Calling;
+        self.callers -= usize::from(is_caller);
         if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
@@ -151,6 +152,7 @@ impl Node {
             self.disturb(now, index);
             let unit = &mut self.processors[index];
             if unit.state != State::Exited {
+                self.callers -= usize::from(unit.state == State::Calling);
                 unit.state = State::Exited;
                 let at = now.max(unit.ledger.booked_until());
                 self.book_as(index, at, (Activity::Exited, Occupation::Execute));

@@ -262,7 +262,8 @@ impl Node {
         // Of a whole device, all processes share what they ask of it, which is at its first
         // seat, and what arrives.
         let [sends, receives] = [interface.sender(process), interface.receiver(process)];
-        let is_shared = sends == receives || sends.is_none();
+        let is_of_tile = |seat: usize| interface.seats()[seat].of_tile.is_some();
+        let is_shared = sends.is_none_or(|seat| Some(seat) == receives && !is_of_tile(seat));
         let sender = if is_shared { Some(0) } else { sends };
         let receiver = receives.or(interface.receiver(0));
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));

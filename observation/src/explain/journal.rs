@@ -76,7 +76,7 @@ impl Probe for Journal {
                 self.records.pop_front();
             }
             self.records.push_back(Record { at, event, touched: [false; 2] });
-        } else if matches!(event, Event::Departure(frame, _) if frame.kind == FrameKind::Packet) {
+        } else if is_packet(&event) {
             self.skip -= 1;
         }
     }
@@ -95,6 +95,15 @@ impl Probe for Journal {
                 self.touch(now, edge, half);
             }
         }
+    }
+}
+
+/// Whether a packet leaves the node, or the first tile of a chip.
+fn is_packet(event: &Event) -> bool {
+    match event {
+        Event::Departure(frame, _) => frame.kind == FrameKind::Packet,
+        Event::Packet(packet) => packet.seat == 0 && packet.name == "write" && !packet.is_there,
+        _ => false,
     }
 }
 

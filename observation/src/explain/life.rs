@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use narthex_fabrics::{FrameKind, FrameSummary, NodeId, Rank};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::probe::{Crossing, Event};
+use narthex_machine::node::probe::{Crossing, Event, Packet};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 use serde_json::{Value, json};
@@ -43,14 +43,27 @@ pub struct NodeHistory {
     pub records: Vec<Record>,
     /// Its processor's time, without gaps.
     pub bookings: Vec<Booking>,
+    /// That processor.
+    pub processor: Agent,
 }
 
 impl NodeHistory {
     /// Takes a node's journal.
     pub fn new(node: &mut Node) -> Self {
         let records = node.detach::<Journal>().map(|journal| journal.into_records()).unwrap_or_default();
-        let bookings = bookings(&records);
-        NodeHistory { records, bookings }
+        let bookings = bookings(&records, 0);
+        NodeHistory { records, bookings, processor: PROCESSOR }
+    }
+
+    /// The histories of two tiles of a chip, as if each were a node: its packets of bytes to the
+    /// other one are those of the network.
+    pub fn of_tiles(chip: &mut Node) -> [Self; 2] {
+        let journal = chip.detach::<Journal>().map(|journal| journal.into_records()).unwrap_or_default();
+        [0, 1].map(|tile| {
+            let records: Vec<Record> = journal.iter().filter_map(|record| seen_from(tile, record)).collect();
+            let bookings = bookings(&records, tile);
+            NodeHistory { records, bookings, processor: Agent::Processor(tile) }
+        })
     }
 
     /// The transactions of an agent, and whether each changed the state of a send
@@ -102,10 +115,34 @@ impl NodeHistory {
     }
 }
 
-fn bookings(records: &[Record]) -> Vec<Booking> {
+/// A record of a chip as a tile has it; none if it concerns others.
+fn seen_from(tile: usize, record: &Record) -> Option<Record> {
+    let event = match record.event {
+        Event::Crossing(crossing) if crossing.agent != Agent::Processor(tile) => return None,
+        Event::Packet(Packet { seat, to: Some(to), name: "write", number, bytes, is_there, .. })
+            if [seat, to] == [tile, 1 - tile] || [seat, to] == [1 - tile, tile] =>
+        {
+            let [source, destination] = [seat, to].map(|tile| Rank(tile as u16));
+            let kind = FrameKind::Packet;
+            let note =
+                FrameSummary { kind, source, destination, sequence: number, payload_bytes: bytes.into() };
+            match is_there {
+                true if to == tile => Event::Arrival(note, true),
+                false if seat == tile => Event::Departure(note, NodeId(to as u16)),
+                _ => return None,
+            }
+        }
+        other => other,
+    };
+    Some(Record { event, ..*record })
+}
+
+fn bookings(records: &[Record], own: usize) -> Vec<Booking> {
     let mut all: Vec<Booking> = Vec::new();
     for record in records {
-        if let Event::Booking { processor: 0, activity, occupation } = record.event {
+        if let Event::Booking { processor, activity, occupation } = record.event
+            && processor == own
+        {
             let before = all.last_mut().map_or(activity, |last| {
                 last.to = record.at;
                 last.activity
@@ -232,7 +269,8 @@ fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Ti
         let of_the_send = crossing.granted < left || crossing.kind == Kind::UncachedStore;
         in_time && of_the_send && touched[SEND_HALF]
     };
-    let last = sender.crossings(PROCESSOR).filter(belongs).map(|(crossing, _)| crossing.released).max();
+    let last =
+        sender.crossings(sender.processor).filter(belongs).map(|(crossing, _)| crossing.released).max();
     last.unwrap_or(left.min(injected))
 }
 

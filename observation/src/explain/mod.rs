@@ -59,7 +59,7 @@ use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
-use narthex_machine::config;
+use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
@@ -129,6 +129,7 @@ pub fn explain(
     }
     let changed =
         config::load(&machine).and_then(|machine| machine.with_settings(&set)).map_err(Failure::usage)?;
+    let nodes = if has_tiles(&changed.config, &interface) { 1 } else { 2 };
     let packets = bytes.div_ceil(changed.config.payload_bytes()).max(1);
     let rounds = (MEASURED_PACKETS / packets).max(FEWEST_ROUNDS);
     let warm_up = (WARM_UP_PACKETS / packets).max(FEWEST_ROUNDS);
@@ -137,7 +138,7 @@ pub fn explain(
         args: [bytes, rounds, warm_up].map(|number| number.to_string()).into(),
         machine,
         interface,
-        nodes: Some(2),
+        nodes: Some(nodes),
         set,
         threads: 1,
         seed,
@@ -170,7 +171,10 @@ pub fn explain_run(
         _ => true,
     })?;
     let since = measured_since(&finished.nodes[0]);
-    let histories = [0, 1].map(|number| NodeHistory::new(&mut finished.nodes[number]));
+    let histories = match &mut finished.nodes[..] {
+        [chip] => NodeHistory::of_tiles(chip),
+        nodes => [0, 1].map(|number| NodeHistory::new(&mut nodes[number])),
+    };
     let mut lives: Vec<Life> = life::lives(&histories, since);
     lives.sort_by_key(|life| (life.latency(), life.sent));
     let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
@@ -179,6 +183,12 @@ pub fn explain_run(
         return Err(Failure::guest(problem));
     };
     Ok(document(request, elf, &finished, &histories, &lives, median))
+}
+
+/// Whether the interface has a part in each tile of a node: its messages go from tile to tile.
+fn has_tiles(machine: &MachineConfig, interface: &str) -> bool {
+    let built = interface.parse().ok().and_then(|interface| machine.build_interface(&interface).ok());
+    built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
 }
 
 /// Keeps a journal on each node, once it has sent `skip` packets.

@@ -6,13 +6,20 @@ use narthex_machine::node::probe::{Crossing, Event, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 
-use super::life::{Life, NodeHistory};
+use super::life::{Life, NodeHistory, PROCESSOR};
 use super::path::Segment;
 
 /// Finds words for addresses.
 pub struct AddressNames<'a> {
     /// Whose addresses.
     pub nodes: &'a [Node],
+}
+
+impl AddressNames<'_> {
+    /// A node by its place among the histories; the tiles of a chip are on one.
+    fn node(&self, place: usize) -> &Node {
+        &self.nodes[place.min(self.nodes.len() - 1)]
+    }
 }
 
 /// Where a transaction's bytes come from or go to, if it moves a block.
@@ -45,8 +52,8 @@ pub fn rows(
     for (node, history) in histories.iter().enumerate() {
         for record in &history.records {
             let row = match &record.event {
-                Event::Crossing(crossing) => transaction(life, node, crossing, segments, words),
-                Event::Refused(refused) => refusal(life, node, refused, segments, words),
+                Event::Crossing(crossing) => transaction(life, (node, history), crossing, segments, words),
+                Event::Refused(refused) => refusal(life, (node, history), refused, segments, words),
                 Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
                 Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
                 _ => None,
@@ -82,7 +89,7 @@ fn landmarks(life: &Life) -> Vec<Row> {
 /// A transaction that overlaps the life.
 fn transaction(
     life: &Life,
-    node: usize,
+    (node, history): (usize, &NodeHistory),
     crossing: &Crossing,
     segments: &[Segment],
     words: &AddressNames<'_>,
@@ -93,16 +100,17 @@ fn transaction(
     let overlap = |segment: &&Segment| {
         crossing.released.min(segment.to).saturating_since(crossing.granted.max(segment.from))
     };
-    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, crossing.agent)));
+    let agent = if crossing.agent == history.processor { PROCESSOR } else { crossing.agent };
+    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, agent)));
     let part =
         own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
-    let place = words.nodes[node].place_of(crossing.address);
+    let place = words.node(node).place_of(crossing.address);
     Some(Row {
         at: crossing.granted,
         node,
         critical: part.is_some(),
         value: json!({
-            "agent": words.nodes[node].name_of_agent(crossing.agent),
+            "agent": words.node(node).name_of_agent(crossing.agent),
             "what": crossing.kind.in_words(&place.to_string()),
             "deed": crossing.kind.in_words(&place.name),
             "kind": crossing.kind.name(),
@@ -120,17 +128,17 @@ fn transaction(
 /// A transaction that overlaps the life and that an agent refuses.
 fn refusal(
     life: &Life,
-    node: usize,
+    (node, history): (usize, &NodeHistory),
     refused: &Refused,
     segments: &[Segment],
     words: &AddressNames<'_>,
 ) -> Option<Row> {
-    let mut row = transaction(life, node, &refused.crossing, segments, words)?;
+    let mut row = transaction(life, (node, history), &refused.crossing, segments, words)?;
     for key in ["what", "deed"] {
         let words = format!(
             "{}, which the {} refuses",
             row.value[key].as_str()?,
-            words.nodes[node].name_of_agent(refused.by)
+            words.node(node).name_of_agent(refused.by)
         );
         row.value[key] = words.into();
     }

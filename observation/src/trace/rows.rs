@@ -1,7 +1,7 @@
 //! The rows of a timeline, and what stands in them.
 
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::probe::{Message, Supplier};
+use narthex_machine::node::probe::{Message, Packet, Supplier};
 use narthex_machine::node::{Agent, AgentNames};
 use narthex_machine::wiring::MEMORY_BUS;
 use narthex_memory::Kind;
@@ -27,6 +27,8 @@ pub enum Track {
     Requester(Agent),
     /// A part of the interface: what its engine is at.
     Part(usize),
+    /// A part of the interface in a tile: the packet that left it last, until it arrives.
+    Packets(usize),
     /// The network port: packets that leave, arrive, are taken.
     Network,
     /// Messages in the queue, FIFO or registers of a part.
@@ -61,6 +63,7 @@ impl Track {
                 KIND + 1 + number.min(97) as i32
             }
             Track::Part(side) => 2 * KIND + side as i32,
+            Track::Packets(side) => 2 * KIND + side as i32 + 1,
             Track::Network => 3 * KIND,
             Track::Messages(side) => 4 * KIND + side as i32,
             Track::Unacknowledged => 5 * KIND,
@@ -78,6 +81,7 @@ impl Track {
                 "Its transactions on the directory; in each, what its latest message is at."
             }
             Track::Part(_) => "What its engine is at; nothing while it has nothing to do.",
+            Track::Packets(_) => "The packet that left it last, on its way over the network on chip.",
             Track::Network => "What becomes of packets; arrows join what becomes of one.",
             Track::Messages(_) => "In its queue, FIFO or registers, as far as it knows.",
             Track::Unacknowledged => {
@@ -95,6 +99,7 @@ impl Track {
             Track::Bus(name) => name.to_owned(),
             Track::Requester(agent) => format!("transactions of {}", agent_name(agent, names)),
             Track::Part(seat) => names.seats[seat].clone(),
+            Track::Packets(seat) => format!("packets of {}", names.seats[seat]),
             Track::Network => "network port".into(),
             Track::Messages(seat) => format!("messages in the {}", names.seats[seat]),
             Track::Unacknowledged => "packets not acknowledged".into(),
@@ -119,6 +124,8 @@ pub enum Label {
     Engine(&'static str),
     /// What a transaction's latest message on a directory is at.
     Message(Message),
+    /// A packet on the network on chip.
+    Packet(Packet),
 }
 
 /// A transaction on a bus.
@@ -166,6 +173,7 @@ impl Label {
             Label::Transaction(transaction) => transaction.kind.name(),
             Label::Kept => "kept for a device",
             Label::Engine(doing) => doing,
+            Label::Packet(packet) => packet.name,
             Label::Message(Message { lane: Lane::Request, is_there: true, .. }) => "at its home",
             Label::Message(Message { lane: Lane::Forward, is_there: true, .. }) => "at a cache that has it",
             Label::Message(Message { lane: Lane::Response, is_there: true, .. }) => "answered",
@@ -182,6 +190,13 @@ impl Label {
                 ("message", Detail::Text((*name).to_owned())),
                 ("from place", Detail::Number((*from).into())),
                 ("to place", Detail::Number((*to).into())),
+            ];
+        }
+        if let Label::Packet(Packet { places: [from, to], bytes, .. }) = self {
+            return vec![
+                ("from place", Detail::Number((*from).into())),
+                ("to place", Detail::Number((*to).into())),
+                ("bytes", Detail::Number((*bytes).into())),
             ];
         }
         let Label::Transaction(transaction) = self else { return Vec::new() };

@@ -67,6 +67,8 @@ pub struct Timeline {
     /// The latest transaction of each agent on a directory, and when it is over, once that is
     /// known.
     asked: BTreeMap<Row, (Label, Time)>,
+    /// The packet that left each tile last.
+    latest: BTreeMap<Row, u64>,
     /// When transactions are over.
     ends: BinaryHeap<Reverse<(Time, Row)>>,
     flights: Flights,
@@ -91,6 +93,7 @@ impl Timeline {
             numbers: BTreeMap::new(),
             held: BTreeSet::new(),
             asked: BTreeMap::new(),
+            latest: BTreeMap::new(),
             ends: BinaryHeap::new(),
             flights,
             transactions: 0,
@@ -133,6 +136,17 @@ impl Timeline {
                 {
                     let stack = vec![asked.clone(), Label::Message(message)];
                     self.aim(row, Goal::Stack(stack));
+                }
+            }
+            Sight::Port(Event::Packet(packet)) => {
+                let row = row(Track::Packets(packet.seat));
+                match packet.is_there {
+                    true if self.latest.get(&row) != Some(&packet.number) => {}
+                    true => self.aim(row, Goal::Stack(Vec::new())),
+                    false => {
+                        self.latest.insert(row, packet.number);
+                        self.aim(row, Goal::Stack(vec![Label::Packet(packet)]));
+                    }
                 }
             }
             Sight::Port(Event::Kept(bus)) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),

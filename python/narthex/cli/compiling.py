@@ -30,6 +30,9 @@ def cc(
         "--firmware",
         help="Compile firmware, for a processor without a system (docs/firmware.md).",
     ),
+    interface: str = typer.Option(
+        "", "--interface", help="The interface, if that has a driver apart: SARC."
+    ),
     output: Path = typer.Option(..., "--output", "-o", help="The program to write."),
     json_file: str | None = JSON_OPTION,
 ) -> None:
@@ -47,13 +50,11 @@ def cc(
     target = JsonTarget(json_file)
     sources = [argument for argument in arguments if not argument.startswith("-")]
     flags = [argument for argument in arguments if argument.startswith("-")]
-    compile_ = compiler.compile_firmware if firmware else compiler.compile_program
-    program = compile_(
-        sources,
-        output,
-        extra_flags=flags,
-        progress=inform,
-    )
+    given = {"extra_flags": flags, "progress": inform}
+    if firmware:
+        program = compiler.compile_firmware(sources, output, **given)
+    else:
+        program = compiler.compile_program(sources, output, interface=interface, **given)
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(
         {

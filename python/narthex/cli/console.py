@@ -293,6 +293,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def compile_program(program: "Program") -> None:
+def compile_program(program: "Program", interface: str = "") -> None:
     """Compile a program before it runs; says so where that is slow."""
-    program.elf(inform)
+    program.elf(inform, interface)

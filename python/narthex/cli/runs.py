@@ -134,8 +134,8 @@ def run(
     if trace:
         check_writable(trace, "--trace")
     listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
-    guest, described = jobs.request(find(program) if program else None, listed, inform)
-    compile_program(guest)
+    guest, described = jobs.request(find(program) if program else None, listed, inform, interface)
+    compile_program(guest, interface)
     wanted = running.request(
         guest,
         args or [],

@@ -58,7 +58,8 @@ class Run:
     @property
     def task(self) -> Task:
         """Return all that another process, maybe on another machine, needs to make it."""
-        return Task(self.request, self.machine["toml"], _packed(self.guest.elf()), simulator())
+        elf = self.guest.elf(interface=self.request["interface"])
+        return Task(self.request, self.machine["toml"], _packed(elf), simulator())
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,18 @@ fn a_read_of_an_empty_queue_is_answered_later_to_its_address() {
 }
 
 #[test]
+fn a_read_of_a_queue_of_the_own_tile_takes_an_item_too() {
+    let mut bench = Bench::new();
+    let queue = queue(&mut bench, 0, MULTIPLE, 1, 2);
+    let (command, there) = (bench.line(0, Role::CommandBuffer), bench.allocate(0, 1));
+    bench.store(0, queue, 7);
+    bench.store_words(0, command, &[operation::READ | 8 << 8, there, 0, queue]);
+    bench.rest();
+    assert_eq!(bench.load(0, there), 7);
+    assert_eq!(bench.load(0, queue + 8), 0, "the item has gone");
+}
+
+#[test]
 fn a_lock_is_a_queue_with_a_token() {
     let mut bench = Bench::new();
     let lock = queue(&mut bench, 0, MULTIPLE, 1, 4);

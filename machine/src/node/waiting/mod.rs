@@ -83,6 +83,42 @@ struct Sleep {
     sums: Vec<u64>,
 }
 
+/// How many processors sleep, so that the others need not be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleepers {
+    count: usize,
+    /// Those whose turns take the bus.
+    on_bus: usize,
+    /// None of them does anything by itself sooner.
+    first: Time,
+}
+
+impl Sleepers {
+    /// None sleeps.
+    pub const NONE: Sleepers = Sleepers { count: 0, on_bus: 0, first: Time::NEVER };
+
+    /// Another one sleeps until this instant.
+    fn fall_asleep(&mut self, until: Time, takes_bus: bool) {
+        self.count += 1;
+        self.on_bus += usize::from(takes_bus);
+        self.first = self.first.min(until);
+    }
+
+    fn wake(&mut self, takes_bus: bool) {
+        self.count -= 1;
+        self.on_bus -= usize::from(takes_bus);
+        if self.count == 0 {
+            *self = Sleepers::NONE;
+        }
+    }
+
+    /// Whether one of them may have to wake when something happens at `next`.
+    #[inline]
+    fn may_be_due(&self, next: Time) -> bool {
+        self.count > 0 && (self.on_bus > 0 || self.first <= next)
+    }
+}
+
 impl Waiting {
     /// Whether the next instructions are watched.
     pub fn is_watching(&self) -> bool {
@@ -146,7 +182,7 @@ impl Node {
     /// does something next, or `until`.
     #[inline]
     pub(super) fn wake_sleepers(&mut self, next: Time, until: Time) {
-        if self.sleepers > 0 {
+        if self.sleepers.may_be_due(next) {
             self.wake_those_due(next, until);
         }
     }
@@ -154,7 +190,9 @@ impl Node {
     /// The same where a processor sleeps.
     #[inline(never)]
     fn wake_those_due(&mut self, next: Time, until: Time) {
-        let Some(due) = self.sleepers_due(next) else { return };
+        let Some(first) = self.first_sleeper() else { return };
+        self.sleepers.first = first;
+        let due = first.min(next);
         let others_run = self.processors.iter().any(|unit| {
             let is_runnable = matches!(unit.state, State::Running | State::Woken | State::Calling);
             is_runnable && !unit.waiting.is_asleep()
@@ -170,12 +208,10 @@ impl Node {
         }
     }
 
-    /// When the first sleeper does something, or something happens; none if none
-    /// sleeps.
-    fn sleepers_due(&self, next: Time) -> Option<Time> {
+    /// When the first sleeper does something by itself; none if none sleeps.
+    fn first_sleeper(&self) -> Option<Time> {
         let wakes_at = |unit: &super::NodeProcessor| unit.waiting.wakes_at(unit.processor.now());
-        let first = self.processors.iter().filter_map(wakes_at).min()?;
-        Some(first.min(next))
+        self.processors.iter().filter_map(wakes_at).min()
     }
 
     /// Another agent's transaction is on the block at an address of the node. If the
@@ -227,8 +263,8 @@ impl Node {
             return;
         }
         let Stage::Asleep(sleep) = std::mem::take(&mut unit.waiting.stage) else { return };
-        self.sleepers -= 1;
-        let Sleep { turn, ledger, sums, .. } = *sleep;
+        let Sleep { turn, ledger, sums, takes_bus, .. } = *sleep;
+        self.sleepers.wake(takes_bus);
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
         unit.processor.repeat(&turn, turns);

@@ -94,6 +94,7 @@ impl Node {
         }
         let watch = Watch { takes_bus, instructions, steps: 0, begun: None };
         unit.waiting.stage = Stage::Watching(Box::new(watch));
+        self.may_watch_bus |= takes_bus;
     }
 
     /// Lets the processor that is watched execute until `until` or until it needs
@@ -205,7 +206,6 @@ impl Node {
                 let mut blocks: Vec<u64> = observation.used().map(block_of).collect();
                 blocks.sort_unstable();
                 blocks.dedup();
-                self.sleepers += 1;
                 Stage::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))
             }
             _ => {
@@ -213,6 +213,9 @@ impl Node {
                 Stage::Executing
             }
         };
+        if let Some(until) = unit.waiting.wakes_at(unit.processor.now()) {
+            self.sleepers.fall_asleep(until, takes_bus);
+        }
     }
 
     /// What a processor does is no turn.
@@ -225,10 +228,13 @@ impl Node {
     }
 
     /// What happens is no part of a turn that takes the bus.
+    #[inline]
     pub(in crate::node) fn stop_watching_buses(&mut self) {
-        for index in 0..self.processors.len() {
-            if self.processors[index].waiting.is_watching_bus() {
-                self.stop_watching(index);
+        if std::mem::take(&mut self.may_watch_bus) {
+            for index in 0..self.processors.len() {
+                if self.processors[index].waiting.is_watching_bus() {
+                    self.stop_watching(index);
+                }
             }
         }
     }
