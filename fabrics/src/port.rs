@@ -360,6 +360,13 @@ impl ProcessPort<'_> {
         self.port.job_of(self.own)
     }
 
+    /// The job of a process of the same node, and its rank in it.
+    pub fn job_on_node(&self, process: u8) -> (Job, Rank) {
+        let rank = self.port.placement.rank(self.port.own, process);
+        let job = self.port.job_of(rank);
+        (job, job.rank_of(rank))
+    }
+
     /// Refuses a rank that no process of the job has.
     ///
     /// # Errors

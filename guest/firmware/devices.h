@@ -231,9 +231,9 @@
 /* Command: it waits until those before it in its queue are complete. */
 #define VOYAGER_COMMAND_ORDERED 0x200ul
 
-/* BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits
- * from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue <<
- * 48 | process << 57. */
+/* BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY, TRANSMIT in one doubleword: SRAM line or
+ * permission << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines
+ * - 1 << 11, or node << 32 | logical queue << 48 | process << 57. */
 #define VOYAGER_COMMAND_SHORT 0x400ul
 
 /* BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line. */
@@ -293,8 +293,15 @@
 #define VOYAGER_COUNT 0x10ul
 
 /* Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the
- * first line its address there and the PACKET fields; from the second one on its data. */
+ * first line its place there and the PACKET fields; from the second one on its data. */
 #define VOYAGER_PACKET 0x11ul
+
+/* Where a packet's place has, behind its address, the sender's logical receive queue plus one that
+ * is told if the receiver refuses it; 0: none. */
+#define VOYAGER_PLACE_TOLD 0x30ul
+
+/* A packet's place: it is the last one of its transfer. */
+#define VOYAGER_PLACE_LAST 0x200000000000000ul
 
 /* PACKET's second doubleword: bytes of data, and here the channel (255: none). */
 #define VOYAGER_PACKET_CHANNEL 0x8ul
@@ -350,6 +357,15 @@
 /* Capture: the bit of an offset in the serviced space proper: process << 12, and the offset in its
  * page. */
 #define VOYAGER_OFFSET_SERVICED 0x200000ul
+
+/* Cachable queues, in a process's part of snooped space: the tail of its send queue, a line. */
+#define VOYAGER_CACHABLE_TAIL 0x0ul
+
+/* Cachable queues: the head of its send queue. */
+#define VOYAGER_CACHABLE_SEND_HEAD 0x20ul
+
+/* Cachable queues: the head of its receive queue. */
+#define VOYAGER_CACHABLE_RECEIVE_HEAD 0x40ul
 
 /* Permission: every access is captured. */
 #define VOYAGER_PERMISSION_NONE 0x0ul

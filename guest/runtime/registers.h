@@ -294,6 +294,9 @@
 /* voyager_kind: queues of both in turn. */
 #define VOYAGER_KIND_HYBRID UINT64_C(0x3)
 
+/* voyager_kind: cachable queues in snooped space; programs cannot open more of them. */
+#define VOYAGER_KIND_CACHABLE UINT64_C(0x4)
+
 /* Added to VOYAGER_KIND_RESIDENT of a transmit queue: its messages have the network's high
  * priority. */
 #define VOYAGER_KIND_URGENT UINT64_C(0x100)
@@ -328,11 +331,14 @@
 /* Status: a message had too many bytes of payload. */
 #define VOYAGER_STATUS_BAD_LENGTH UINT64_C(0x4)
 
+/* Status: the firmware has still to close it. */
+#define VOYAGER_STATUS_CLOSING UINT64_C(0x5)
+
 /* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window,
  * buffer. */
 #define VOYAGER_OPEN UINT64_C(0x1)
 
-/* ioctl: is receive, number k. */
+/* ioctl: is receive, number k. It is closed when its status says so. */
 #define VOYAGER_CLOSE UINT64_C(0x2)
 
 /* ioctl: address, length; block transfers may read and write there. */
@@ -351,6 +357,10 @@
 
 /* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
 #define VOYAGER_QUERY UINT64_C(0x7)
+
+/* The user's byte of a message which tells that a block's receiver has not registered what it goes
+ * to. */
+#define VOYAGER_USER_REFUSED UINT64_C(0xfe)
 
 /* DMA: hardware at both ends. */
 #define VOYAGER_DMA_HARDWARE UINT64_C(0x0)

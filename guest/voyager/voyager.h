@@ -94,7 +94,9 @@ int voyager_deregister(const void *memory, size_t bytes);
 int voyager_set_channel(unsigned channel, size_t packets, unsigned number, uint32_t value);
 
 /* Begins a transfer, in one of the ways VOYAGER_DMA_...; once all of it has left, a message comes
- * to the process's own receive queue `number`, unless that is VOYAGER_NOBODY. */
+ * to the process's own receive queue `number`, unless that is VOYAGER_NOBODY. Where hardware
+ * receives, and the receiver has not registered all that it goes to, a second message comes once
+ * the last packet has been there: its user's byte is VOYAGER_USER_REFUSED. */
 #define VOYAGER_NOBODY (~0u)
 int voyager_transfer(unsigned method, int rank, const void *from, const void *to, size_t bytes,
                      unsigned channel, unsigned number);

@@ -56,6 +56,8 @@ pub struct Layout {
     /// What the information page tells the driver, of the facts that the model
     /// declares.
     pub facts: Vec<(Fact, u64)>,
+    /// Facts of every interface that are others here, by their names.
+    pub overrides: Vec<(&'static str, u64)>,
     /// Kinds of the transactions that this half issues, or that a processor issues
     /// to reach its registers. No other kinds cross a bus because of it, so a
     /// machine's parameters of the others have no effect; every kind for a half
@@ -74,6 +76,7 @@ impl Default for Layout {
             entries: 0,
             regions: Vec::new(),
             facts: Vec::new(),
+            overrides: Vec::new(),
             transactions: Kind::ALL.to_vec(),
         }
     }

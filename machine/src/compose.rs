@@ -539,7 +539,9 @@ impl<'a> Blueprint<'a> {
     /// What the information page tells a process.
     fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
         let Place { nodes, processes } = &self.loaded(place).place;
-        InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
+        let overrides: Vec<(&str, u64)> =
+            layouts.iter().flat_map(|layout| layout.overrides.iter().copied()).collect();
+        let page = InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
             ("node", u64::from(u32::from(place.node.0).saturating_sub(nodes.start))),
             ("nodes", nodes.len() as u64),
             ("process", u64::from(place.process.saturating_sub(processes.start))),
@@ -551,7 +553,8 @@ impl<'a> Blueprint<'a> {
             ("seed", self.seed),
             ("processes", processes.len() as u64),
             ("colours_bytes", self.config.data_cache.colours_bytes()),
-        ])
+        ]);
+        page.with(&overrides)
     }
 
     /// What a process's program is started with.

@@ -39,7 +39,7 @@ use config::Machine;
 pub use narthex_cores::linux::OutputStream;
 pub use network_load::{NetworkRequest, network_load};
 pub use request::{CheckpointRequest, Failure, FirmwareFile, JobRequest, RunRequest};
-pub use run::{Effort, Explanation, Finished, Monitor, Progress, run, run_monitored, simulate};
+pub use run::{Effort, Explanation, Finished, Halt, Monitor, Progress, run, run_monitored, simulate};
 
 /// What there is of a kind: "interfaces" or "machines".
 ///

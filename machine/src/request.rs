@@ -55,6 +55,12 @@ pub struct RunRequest {
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,
+    /// The simulated time ("10ms") at which the run stops, if it has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// This computer's time ("60s") after which it stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<String>,
 }
 
 /// A further job of a run: another program beside the first.

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | `bounds` | how far a run may go |
 //! | `finished` | a run at its end, and its result |
 //! | `progress` | what the caller of a run sees while it goes on |
 //! | `network` | what a network of switches saw |
@@ -10,6 +11,7 @@
 //! | `work` | whether a program without messages computes or turns in place |
 //! | `written` | what programs write |
 
+mod bounds;
 mod finished;
 mod monitor;
 mod network;
@@ -36,15 +38,12 @@ use crate::node::{Ended, Node};
 use crate::partition::simulation;
 use crate::request::{Failure, RunRequest};
 
+use bounds::Bounds;
 pub use finished::{Effort, Finished, SCHEMA_VERSION};
-pub use monitor::{Explanation, Monitor};
+pub use monitor::{Explanation, Halt, Monitor};
 pub use progress::Progress;
 use running::Closed;
 pub use running::Running;
-
-/// The end of simulated time, some hundred days: no sum of instants and times
-/// overflows before it.
-const LAST: Time = Time::from_ps(u64::MAX / 2);
 
 /// Runs a program on a machine. `observer` sees what happens and returns false
 /// to end the run early.
@@ -91,6 +90,7 @@ pub fn simulate(
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<Finished, Failure> {
     let threads = request.threads()?;
+    let bounds = Bounds::of(request)?;
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
@@ -112,14 +112,15 @@ pub fn simulate(
         observer(Progress::Notice(&notice));
     }
     let patience = machine.config.machine.time_without_progress;
-    let limits = Limits { until: LAST, patience, ..Limits::default() };
-    let mut shortage = None;
+    let limits = Limits { until: bounds.until, patience, ..Limits::default() };
+    let (mut shortage, mut is_late) = (None, false);
     let ending = running.run(&limits, keeper.as_mut(), monitor, &mut |progress| {
         if let Progress::Time(_) = progress {
             shortage = host_memory::shortage(host_memory::available())
                 .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
         }
-        shortage.is_none() && observer(progress)
+        is_late |= bounds.is_over();
+        shortage.is_none() && !is_late && observer(progress)
     });
     let windows = running.windows();
     let Closed { mut nodes, switches, end, written } = running.close(&ending, observer);
@@ -138,15 +139,20 @@ pub fn simulate(
     let mut finished = Finished { machine, interface, nodes, switches, effort, end, written };
     match ending {
         Ending::AllFinished => Ok(finished),
-        Ending::Stopped { partition, .. } => Err(failure_of(&finished.nodes[partition])),
+        Ending::Stopped { partition, .. } => {
+            Err(failed(failure_of(&finished.nodes[partition]), finished.document(request, elf)))
+        }
         Ending::NoProgress(_) => {
-            let explanation = monitor.no_progress(end, &mut finished.nodes, &finished.switches);
+            let halt = Halt::NoProgress;
+            let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
             Err(no_progress(finished.document(request, elf), explanation, patience, end))
         }
-        Ending::TimeLimit => {
-            Err(Failure::guest(format!("the run has come to {LAST}, where simulated time ends")))
+        Ending::Interrupted if !is_late => Err(Failure::guest("the run was interrupted")),
+        Ending::TimeLimit | Ending::Interrupted => {
+            let explanation = monitor.explain(Halt::Limit, end, &mut finished.nodes, &finished.switches);
+            let words = bounds.in_words(end, is_late);
+            Err(at_limit(finished.document(request, elf), explanation, words, is_late))
         }
-        Ending::Interrupted => Err(Failure::guest("the run was interrupted")),
     }
 }
 
@@ -207,7 +213,33 @@ fn no_progress(
              stopped at {end}"
         ),
     };
+    document["failure"] = message.as_str().into();
     Failure { exit_code: Failure::NO_PROGRESS, message, document: Some(Box::new(document)) }
+}
+
+/// The failure of a run that may not go on, `in_words`.
+fn at_limit(
+    mut document: Value,
+    explanation: Option<Explanation>,
+    in_words: String,
+    is_late: bool,
+) -> Failure {
+    document["ending"] = if is_late { "timeout" } else { "until" }.into();
+    let mut message = in_words;
+    if let Some(Explanation { text, document: state }) = explanation {
+        document["state"] = state;
+        message = format!("{message}\n{text}");
+    }
+    document["failure"] = message.as_str().into();
+    Failure { exit_code: Failure::GUEST, message, document: Some(Box::new(document)) }
+}
+
+/// The failure of a run that a program ended, with the document of what was before.
+fn failed(failure: Failure, mut document: Value) -> Failure {
+    let ending = if failure.exit_code == Failure::NO_PROGRESS { "no progress" } else { "failed" };
+    document["ending"] = ending.into();
+    document["failure"] = failure.message.as_str().into();
+    Failure { document: Some(Box::new(document)), ..failure }
 }
 
 fn failure_of(node: &Node) -> Failure {

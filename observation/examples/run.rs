@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         job_nodes: None,
         jobs: Vec::new(),
         firmware: firmware(),
+        until: None,
+        timeout: None,
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
             file: file.into(),
             every: std::env::var("EVERY").ok(),

@@ -21,7 +21,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_kernel::Time;
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
-use narthex_machine::{Effort, Explanation, Failure, Monitor, Progress, RunRequest, run_monitored};
+use narthex_machine::{Effort, Explanation, Failure, Halt, Monitor, Progress, RunRequest, run_monitored};
 use serde_json::Value;
 
 use hang::Hang;
@@ -90,12 +90,13 @@ impl Monitor for Observation<'_> {
         }
     }
 
-    fn no_progress(
+    fn explain(
         &mut self,
+        halt: Halt,
         at: Time,
         nodes: &mut [Node],
         switches: &[Switch<Frame>],
     ) -> Option<Explanation> {
-        Some(Hang::of(nodes, switches, at).explanation())
+        Some(Hang::of(nodes, switches, halt, at).explanation())
     }
 }

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from narthex._native import __version__ as __version__
     from narthex.comparison import Comparison, compare
     from narthex.compiler import compile  # noqa: A004
+    from narthex.differences import Difference, diff
     from narthex.explanation import Explanation, explain
     from narthex.fitting import fit_logp
     from narthex.listing import catalogue, parameters
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Difference",
     "Experiments",
     "Explanation",
     "NarthexError",
@@ -56,6 +58,7 @@ __all__ = [
     "catalogue",
     "compare",
     "compile",
+    "diff",
     "experiment",
     "explain",
     "fit_logp",
@@ -69,6 +72,7 @@ __all__ = [
 
 _HOMES = {
     "Comparison": "narthex.comparison",
+    "Difference": "narthex.differences",
     "Experiments": "narthex.validation",
     "Explanation": "narthex.explanation",
     "Outcome": "narthex.validation",
@@ -77,6 +81,7 @@ _HOMES = {
     "catalogue": "narthex.listing",
     "compare": "narthex.comparison",
     "compile": "narthex.compiler",
+    "diff": "narthex.differences",
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
     "fit_logp": "narthex.fitting",

@@ -55,6 +55,12 @@ def names(argument: str, given: str | Iterable[str]) -> list[str]:
     return [text(argument, each) for each in given]
 
 
+def interfaces(given: str | Iterable[str]) -> list[str]:
+    """Return names of interfaces, which may stand in one text with commas between them."""
+    found = names("interfaces", given)
+    return [name.strip() for each in found for name in each.split(",") if name.strip()]
+
+
 def text(argument: str, given: Path) -> str:
     """Return a text, or the name of a file."""
     found = os.fspath(given) if isinstance(given, str | os.PathLike) else None

@@ -33,13 +33,17 @@ class Batch:
         self._finished = FinishedRuns()
         self._stop = Event()
 
+    def goes_on(self) -> bool:
+        """Tell whether no run has failed so far; the others need not go on after that."""
+        return not self._stop.is_set()
+
     def run(self, wanted: dict[str, Any], program: Program) -> tuple[Result, float | None]:
         """Make a run or find it; returns the seconds that it took, if it was not found."""
         start = time.monotonic()
         kept = None if self._fresh else self._finished.find(wanted, program)
         if kept is not None:
             return kept, None
-        result = simulate(wanted, program, lambda _time_ps: not self._stop.is_set())
+        result = simulate(wanted, program, lambda _time_ps: self.goes_on())
         self._finished.keep(wanted, program, result)
         return result, time.monotonic() - start
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from narthex import _native, arguments, notation
 from narthex.arguments import Settings
-from narthex.documents import COMPARISON, Kind, Loaded
+from narthex.batch import Batch
+from narthex.documents import COMPARISON, Kind, Loaded, in_notebook
 from narthex.errors import NarthexError
 from narthex.firmware import Firmware
 from narthex.programs import Program, find
@@ -51,7 +52,8 @@ class Comparison(Loaded):
         """What was run: program, arguments and machine."""
         first = self.results[0].document
         words = " ".join([first["program"], *first["arguments"]])
-        return f"{words} on {first['machine']['machine']['name']}, {len(first['nodes'])} nodes"
+        nodes = notation.counted(len(first["nodes"]), "node")
+        return f"{words} on {first['machine']['machine']['name']}, {nodes}"
 
     def measured(self, result: Result) -> float:
         """Return the value by which a run is ranked."""
@@ -119,9 +121,13 @@ class Comparison(Loaded):
             "runs": [result.document for result in self.results],
         }
 
+    def _repr_html_(self) -> str:
+        return in_notebook(self.title, self.frame)
+
     def __repr__(self) -> str:
         best = self.results[0].interface
-        return f"<narthex.Comparison of {self.title}: {len(self.results)} interfaces, {best} first>"
+        interfaces = notation.counted(len(self.results), "interface")
+        return f"<narthex.Comparison of {self.title}: {interfaces}, {best} first>"
 
 
 def interface_names() -> list[str]:
@@ -173,6 +179,9 @@ def compare(
     firmware: Firmware = (),
     threads: int = 1,
     seed: int | None = None,
+    until: str | None = None,
+    timeout: str | None = None,
+    jobs: int = 1,
     observer: Callable[[str], Observer | None] = lambda _interface: None,
 ) -> Comparison:
     """Run a program on several interfaces and rank them.
@@ -180,20 +189,28 @@ def compare(
     `interfaces` is "all" that the machine can have, or a list of names. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
     simulated time where it reports nothing. Rates (units "per second") rank
-    from the largest, all else from the smallest.
+    from the largest, all else from the smallest. `jobs` runs are made at a time; that
+    changes no result.
 
     >>> import narthex
     >>> found = narthex.compare("roundtrip", 64, 10, interfaces=["NI2w", "CNI32Qm"], nodes=2)
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    chosen = arguments.names("interfaces", interfaces)
+    chosen = arguments.interfaces(interfaces)
     names = interfaces_of(machine, set)[0] if chosen == ["all"] else chosen
     if not names:
         raise NarthexError("compare needs at least one interface")
     guest = find(program)
-    results = [
-        run(
+    guest.elf()  # compiled once, not by each of several at a time
+    batch = Batch(fresh=True)
+
+    def watched(name: str) -> Observer:
+        told = observer(name)
+        return lambda time_ps: batch.goes_on() and (told is None or told(time_ps))
+
+    def make(name: str) -> tuple[Result, None]:
+        made = run(
             guest,
             *args,
             machine=machine,
@@ -203,10 +220,14 @@ def compare(
             firmware=firmware,
             threads=threads,
             seed=seed,
-            observer=observer(name),
+            until=until,
+            timeout=timeout,
+            observer=watched(name),
         )
-        for name in names
-    ]
+        return made, None
+
+    at_a_time = arguments.whole_number("jobs", jobs)
+    results = batch.make_all(make, names, str, at_a_time, lambda _done, _all, _left_s: None)
     return rank(results, by)
 
 

@@ -9,16 +9,20 @@ layout of its kind (`layouts`). A folder is read file by file: what is no result
 there is left out and named, so that one broken file costs no other its place.
 """
 
+import html
 import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from narthex import _native, arguments, files, notation
 from narthex.errors import NarthexError
+
+if TYPE_CHECKING:
+    import polars
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ LARGEST_BYTES = 1 << 30
 """Of a result's file. A run on 4,096 nodes is about 12 MB, besides what its program wrote."""
 
 KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION)
+
+SWEEP = Kind("sweep", "folder", 1, "narthex sweep FILE")
+"""No file, but a folder, which its document names."""
 
 
 class HasDocument(Protocol):
@@ -67,6 +74,24 @@ class Saved:
         file = Path(arguments.text("path", path))
         files.write(file, text(self.document).encode())
         return file
+
+    def report(self: HasDocument, path: arguments.Path) -> Path:
+        """Write the page of this result, which needs no network; returns the file.
+
+        >>> import narthex
+        >>> narthex.run("roundtrip", 8, 4, 1, nodes=2).report("roundtrip.html").name
+        'roundtrip.html'
+        """
+        from narthex import report
+
+        file = Path(arguments.text("path", path))
+        report.write([identify(self.document, str(file))], file)
+        return file
+
+
+def in_notebook(title: str, frame: "polars.DataFrame") -> str:
+    """Return what a notebook shows of a result: its title and a table."""
+    return f"<strong>{html.escape(title)}</strong>{frame._repr_html_()}"
 
 
 class Loaded(Saved):
@@ -116,13 +141,22 @@ def read(places: Iterable[Path]) -> tuple[list[Found], list[str]]:
     found: list[Found] = []
     left_out: list[str] = []
     for place in places:
-        if os.path.isdir(place):
+        if (place / "sweep.json").is_file():
+            found.append(read_sweep(place))
+        elif os.path.isdir(place):
             some, others = _read_folder(place)
             found += some
             left_out += others
         else:
             found.append(read_file(place))
     return found, left_out
+
+
+def read_sweep(folder: Path) -> Found:
+    """Read the folder of a sweep."""
+    from narthex.report.sweeps import document_of
+
+    return Found(SWEEP, document_of(folder), str(folder))
 
 
 def identify(document: object, place: str) -> Found:

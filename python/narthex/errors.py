@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,7 +30,8 @@ class NarthexError(Exception):
         self.exit_code = exit_code
         """What the command line exits with."""
         self.document: dict[str, Any] | None = None if document is None else json.loads(document)
-        """What a run has counted that made no progress, and why it made none: `hang`."""
+        """What a run has counted that did not end well: its `ending`, its `failure` in words,
+        and why it made no progress (`hang`) or how it stood at its limit (`state`)."""
 
 
 LONGEST_SHOWN = 200
@@ -45,6 +47,16 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
+_PLACE = re.compile(r" (in|to|at|here|of)\b")
+"""Where words begin that say of what something is one."""
+
+
+def _split(kind: str) -> tuple[str, str]:
+    """Divide "key in mine.toml" so that a name can stand between: "key", " in mine.toml"."""
+    found = _PLACE.search(kind)
+    return (kind[: found.start()], kind[found.start() :]) if found else (kind, "")
+
+
 NEAREST_SHOWN = 3
 """Names that a message proposes where there are too many to list."""
 
@@ -58,7 +70,8 @@ def unknown(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> 
     by_folded = {known_name.casefold(): known_name for known_name in names}
     most = NEAREST_SHOWN if listed_by else 1
     near = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.5)
-    message = f"there is no {kind} '{name}'"
+    what, place = _split(kind)
+    message = f"there is no {what} '{name}'{place}"
     if near:
         message += f"; did you mean {' or '.join(repr(by_folded[each]) for each in near)}?"
     if listed_by:

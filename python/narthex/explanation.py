@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
-from narthex.documents import EXPLANATION, Kind, Loaded
+from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.programs import Program, find
@@ -98,6 +98,9 @@ class Explanation(Loaded):
         from narthex.report import lives
 
         return plots.standalone(lives.breakdown(self.document), self.title)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.title, self.breakdown)
 
     def __repr__(self) -> str:
         return f"<narthex.Explanation of {self.title}: {self.latency_ps / 1000:.1f} ns>"

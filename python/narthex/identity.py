@@ -39,6 +39,8 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     }
     if firmware := request.get("firmware"):
         parts["firmware"] = {name: digest(each["elf"].encode()) for name, each in firmware.items()}
+    if until := request.get("until"):
+        parts["until"] = until
     if jobs := {key: request[key] for key in ("jobs", "job_nodes") if request.get(key)}:
         parts["jobs"] = digest(json.dumps(jobs, sort_keys=True).encode())
     return digest(json.dumps(parts, sort_keys=True).encode())

@@ -13,6 +13,11 @@ InJson = float | str
 """A number as documents have it."""
 
 
+def counted(count: int, what: str) -> str:
+    """Write how many there are of something: 1 node, 1,024 nodes."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def read(value: InJson) -> float:
     """Return a document's number."""
     return float(value)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
 from narthex import arguments, groups, notation
-from narthex.documents import RUN, Kind, Loaded, needed_whole, read_file
+from narthex.documents import RUN, Kind, Loaded, in_notebook, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Result(Loaded):
         if by not in get_args(LedgerPart):
             raise unknown("way to divide a ledger", str(by), get_args(LedgerPart))
         if region is not None and region not in self.regions:
-            raise unknown(f"region in this run of '{self.program}'", str(region), self.regions)
+            raise unknown("region in this run", str(region), self.regions)
         return plots.standalone(runs.ledger_chart(self.document, by, region), self.title)
 
     def _described(self, statistic: str) -> tuple[str, str]:
@@ -221,6 +221,9 @@ class Result(Loaded):
             for name, value in _leaves(region["statistics"]) if region["process"] == 0 else ():
                 yield {**place, "kind": "statistic", "name": name,
                        "value": float(value), "unit": self._described(name)[0]}  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return in_notebook(f"{self.title}: {self.simulated_us:,.3f} us simulated", self.reports)
 
     def __repr__(self) -> str:
         return (

@@ -28,6 +28,9 @@ Output = Callable[[int, int, str, bytes], object]
 Notice = Callable[[str], object]
 """Called with what happens to a run's checkpoints and timeline, in words."""
 
+NO_TIMELINES = (".html", ".htm", ".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
+"""Endings of files of another kind than a timeline."""
+
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"
 
@@ -46,6 +49,8 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_every: str | None = None,
     resume: bool = False,
+    until: str | None = None,
+    timeout: str | None = None,
     execute_wait_loops: bool = False,
     trace: str | Path | None = None,
     trace_nodes: str | None = None,
@@ -76,6 +81,10 @@ def run(
     killed; without a file's name it is that of `checkpoint_place`. The file is
     deleted when the run has a result (docs/checkpoints.md).
 
+    `until` ("10ms") is the simulated time at which the run stops if it has not ended, and
+    `timeout` ("60s") this computer's time after which it stops; the error then says how
+    every program stands.
+
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
     viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
@@ -103,6 +112,8 @@ def run(
         threads=threads,
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+        until=until,
+        timeout=timeout,
         execute_wait_loops=execute_wait_loops,
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to)
@@ -124,12 +135,15 @@ def request(
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
+    until: str | None = None,
+    timeout: str | None = None,
     execute_wait_loops: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
     settings = arguments.settings(set)
     given = firmware_request(arguments.text("machine", machine), settings, firmware, progress)
+    limits = {"until": _text_or_none("until", until), "timeout": _text_or_none("timeout", timeout)}
     return {
         "program": program.name,
         "args": [arguments.text("an argument of the program", str(each)) for each in args],
@@ -141,6 +155,7 @@ def request(
         "seed": arguments.whole_number_or_none("seed", seed),
         **({"firmware": given} if given else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
+        **{name: time for name, time in limits.items() if time is not None},
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
         **(jobs or {}),
     }
@@ -172,8 +187,15 @@ def trace_request(
         raise NarthexError(
             "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
         )
+    name = arguments.file("trace", file)
+    if Path(name).suffix in NO_TIMELINES:
+        raise NarthexError(
+            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .pftrace, for"
+            " Perfetto, or in .vcd, for a viewer of waveforms; --report FILE.html writes a page",
+            USAGE,
+        )
     return {
-        "file": arguments.file("trace", file),
+        "file": name,
         "nodes": _text_or_none("trace_nodes", nodes),
         "from": _text_or_none("trace_from", begin),
         "to": _text_or_none("trace_to", end),

@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 
+import browser
 import guide
 import pytest
 
+import narthex
 from narthex import documentation
 from narthex.errors import NarthexError
 
@@ -53,6 +55,24 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
         assert not re.search(
             r'<(script|img|iframe)[^>]*src="?https?:|<link[^>]*href="?https?:', text
         )
+    if browser.find():
+        assert "How the machine works" in found_for("bridge", tmp_path)
+
+
+def found_for(word, site):
+    """What the search of the site finds, opened as a file."""
+    types = f"""<script>
+        setTimeout(() => {{
+            const query = document.querySelector("[data-md-component=search-query]");
+            query.focus();
+            query.value = "{word}";
+            query.dispatchEvent(new KeyboardEvent("keyup", {{ bubbles: true }}));
+        }}, 3000);
+    </script></body>"""
+    page = site / "searched.html"
+    page.write_text((site / "index.html").read_text(encoding="utf-8").replace("</body>", types))
+    document, _ = browser.load(page)
+    return document.rpartition("data-md-component=search-result")[2] or document
 
 
 @pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])
@@ -92,3 +112,14 @@ def test_parts_of_other_kinds_are_left_alone():
 def test_a_wrong_opening_line_is_refused(opening, message):
     with pytest.raises(NarthexError, match=message):
         documentation.filled(f"<!-- generated: {opening} -->\n<!-- end -->\n")
+
+
+def test_the_citation_is_of_this_version():
+    told = (documentation.DOCS.parent / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {narthex.__version__}\n" in told
+
+
+def test_every_link_of_the_contributors_page_leads_somewhere():
+    page = documentation.DOCS.parent / "CONTRIBUTING.md"
+    for target, _ in guide.links(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target

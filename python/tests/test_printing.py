@@ -58,7 +58,7 @@ def test_of_thousands_of_regions_some_are_shown_and_the_rest_counted(capsys, mor
     })  # fmt: skip
     shown = capsys.readouterr().out
     assert shown.count("Where the time of region") == MOST_REGIONS
-    assert ("5 more regions are not shown; --json FILE has them all" in shown) == bool(more)
+    assert ("not shown: 5 more regions; --json FILE has them all" in shown) == bool(more)
 
 
 # --- tables on narrow terminals and in pipes ----------------------------------------

@@ -208,6 +208,16 @@ def test_an_unknown_colour_is_no_colour():
         standalone(part, "")
 
 
+def test_a_notebook_shows_results_as_tables_and_one_call_writes_their_page(tmp_path):
+    result = narthex.run("roundtrip", 8, 4, 1, nodes=2)
+    ranking = narthex.compare("roundtrip", 8, 4, 1, interfaces=["NI2w"], nodes=2)
+    life = narthex.explain("NI2w", 8)
+    assert "round-trip latency" in result._repr_html_()
+    assert "NI2w" in ranking._repr_html_()
+    assert "sender" in life._repr_html_()
+    assert "Where the time went" in result.report(tmp_path / "r.html").read_text()
+
+
 # --- sweeps ---------------------------------------------------------------------
 
 SWEEP = {
@@ -242,7 +252,7 @@ def test_a_sweep_is_drawn_over_its_parameters(table):
 
 def test_what_others_decide_is_no_parameter_of_a_picture(table):
     with pytest.raises(
-        NarthexError, match=r"no parameter to draw 'args'.*there are: blocks, bytes"
+        NarthexError, match=r"no parameter 'args' to draw.*there are: blocks, bytes"
     ):
         narthex.plot_sweep(table, x="args")
     without = table.drop("bytes")  # now only the arguments tell
@@ -253,7 +263,7 @@ def test_what_others_decide_is_no_parameter_of_a_picture(table):
 def test_a_frame_that_is_no_sweep_is_not_drawn(table):
     with pytest.raises(NarthexError, match="no table of a sweep"):
         narthex.plot_sweep(pl.DataFrame({"bytes": [1]}))
-    with pytest.raises(NarthexError, match="no report to draw 'bandwidth'"):
+    with pytest.raises(NarthexError, match="no report 'bandwidth' to draw"):
         narthex.plot_sweep(table, y="bandwidth")
     with pytest.raises(NarthexError, match="nothing to draw"):
         narthex.plot_sweep(table.head(1))

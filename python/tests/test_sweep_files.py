@@ -125,7 +125,7 @@ B = P + "bytes = [8]\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('progam = "x"', "there is no key in mine.toml 'progam'; did you mean 'program'"),
+        ('progam = "x"', "there is no key 'progam' in mine.toml; did you mean 'program'"),
         ("args = ''", "'program' is missing"),
         ('program = "roundtrip"\nnodes = "two"', "'nodes' must be a whole number, not 'two'"),
         ('program = "roundtrip"\nnodes = 0', "'nodes' must be from 1 to 4096, not 0"),
@@ -133,8 +133,8 @@ B = P + "bytes = [8]\n"
         ('program = "roundtrip"\nname = "../x"', "'name' must be that of a folder"),
         ('program = "roundtrip"\nparameters = 3', r"\[parameters\] must be a table"),
         ('program = "roundtrip"\nzip = 3', r"must be an array of tables, \[\[zip\]\]"),
-        (WHOLE, "no parameter in mine.toml 'bytes'"),
-        (P + "byts = [8]", "no parameter in mine.toml 'bytes'; did you mean 'byts'"),
+        (WHOLE, "no parameter 'bytes' in mine.toml"),
+        (P + "byts = [8]", "no parameter 'bytes' in mine.toml; did you mean 'byts'"),
         (B + "rounds = [1]", "parameter 'rounds' changes nothing: write {rounds}"),
         (B + "nodes = [2]", "'nodes' is a parameter, and 'nodes = 2' the same in all runs"),
         (B + "[[zip]]\nbytes = [9]", "parameter 'bytes' stands there 2 times"),

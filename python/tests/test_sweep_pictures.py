@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 import narthex
-from narthex import NarthexError
+from narthex import NarthexError, documents
 from narthex.charts import curves, palette
 from narthex.cli import main
+from narthex.report import sweeps
 from narthex.sweeps import plots
 from narthex.sweeps.definition import RUN_KEYS
 from narthex.sweeps.loading import COLUMNS
@@ -118,3 +119,39 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
             assert name in palette.LIGHT
             assert name in palette.DARK
     assert narthex.charts.palette.of_part("activity", "other things") == "var(--other)"
+
+
+# --- pages ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of a sweep of which a run has failed."""
+    what = {"name": "sizes", "program": "roundtrip", "args": "{bytes} 4 1", "nodes": 2}
+    varied = {"bytes": [8, 64, "many"], "interface": ["NI2w", "CNI32Qm"]}
+    path = tmp_path_factory.mktemp("page") / "sizes"
+    narthex.sweep({**what, "parameters": varied}, jobs=1, output=path)
+    return path
+
+
+def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tmp_path):
+    page = tmp_path / "sizes.html"
+    with pytest.raises(SystemExit, match="0"):
+        main(["report", str(folder), "--output", str(page)])
+    text = page.read_text()
+    for words in ("Sweep sizes", "2 failed", "Failed runs", "as a map", "Best by round-trip"):
+        assert words in text, words
+    assert "Time of all processors, by activity" in text
+
+
+def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
+    costs = pl.DataFrame({"a (ns)": [3.0, 1.0, 2.0], "b (MB/s)": [9.0, 5.0, 4.0]})
+    ranked = sweeps._ranked(costs, "a (ns)")
+    assert ranked["a (ns)"].to_list() == [1, 2, 3]
+    assert sweeps._front(ranked, "a (ns)", "b (MB/s)").rows() == [(1, 5), (3, 9)]
+
+
+def test_a_folder_that_is_no_sweeps_is_refused(folder, tmp_path):
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(NarthexError, match="no folder of a sweep with whole results"):
+        documents.read([tmp_path])

@@ -1,17 +1,39 @@
 """StarT-Voyager, end to end: queues of three kinds, their firmware, and block transfers."""
 
+import struct
+
 import pytest
 from test_programs import PROGRAMS
 
 import narthex
+from narthex import compiler
 from narthex.comparison import interface_names, interfaces_of
 
-INTERFACES = ["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"]
+INTERFACES = ["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid", "Voyager-CNI"]
 KINDS = ["resident", "nonresident", "hybrid"]
 SILENT = """
 #include "firmware/firmware.h"
 int main(void) { for (;;) wait_for_interrupt(); }
 """
+
+
+IN_ROM = """
+#include "firmware/firmware.h"
+__attribute__((noinline)) static void work_on_stack(void) { __asm__ volatile("sd ra, -16(sp)"); }
+int main(void) { __asm__ volatile("la sp, main" ::: "memory"); work_on_stack(); for (;;); }
+"""
+FREES_TWICE = """
+#include "firmware/devices.h"
+#include "firmware/firmware.h"
+__attribute__((noinline)) static void free_slot(uint64_t consumer) {
+    uint64_t limits = load_register(VOYAGER_REGISTERS + REGISTER_VOYAGER_LIMITS);
+    uint64_t queue = VOYAGER_QUEUES + (limits >> 16 & 0xffff) * VOYAGER_QUEUE_STATE_BYTES;
+    store_register(queue + REGISTER_VOYAGER_QUEUE_CONSUMER, consumer);
+    load_register(queue + REGISTER_VOYAGER_QUEUE_CONSUMER);
+}
+int main(void) { free_slot(1); for (;;) wait_for_interrupt(); }
+"""
+SNOOPED_OF_16_ENTRIES = {"interfaces.voyager.snooped": "4KiB"}
 
 
 def run(program, *args, interface="Voyager-resident", nodes=2, **asked):
@@ -53,6 +75,32 @@ def test_processes_of_a_node_have_queues_of_their_own(interface):
     run("roundtrip", 64, 20, 5, interface=interface, set={"machine.processors_per_node": 2})
 
 
+def test_a_cachable_queue_that_is_full_holds_its_sender_and_loses_nothing():
+    """Nothing is received while 300 packets are sent to a queue of 16, in both directions."""
+    steps = "on 0 repeat 300 send ^1 84 end repeat 40 receive ^1 end"
+    steps += " on 1 pause 400000 repeat 300 receive ^1 end repeat 40 send ^1 4 end"
+    result = run("exchange", *steps.split(), interface="Voyager-CNI", set=SNOOPED_OF_16_ENTRIES)
+    counts = [node["statistics"] for node in result.document["nodes"]]
+    assert counts[1]["voyager_packets_missed"] >= 300
+    assert counts[1]["voyager_packets_held"] > 0
+    assert counts[0]["voyager_accesses_retried"] > 0
+
+
+def test_cachable_queues_that_pass_by_each_other_keep_all_messages():
+    run("messages", interface="Voyager-CNI", nodes=2, set=SNOOPED_OF_16_ENTRIES)
+
+
+def test_cachable_queues_are_refused_where_they_cannot_be_kept():
+    for key, value, problem in [
+        ("interfaces.voyager.snooped", "0B", "no room for two cachable queues"),
+        ("interfaces.voyager.command_words", 16, "too few for the cachable queues"),
+        ("interfaces.voyager.agent_commands", 1, "too few for the cachable queues"),
+        ("messages.packet", "128B", "is a slot of 96 bytes"),
+    ]:
+        with pytest.raises(narthex.NarthexError, match=problem):
+            run("hello", interface="Voyager-CNI", set={key: value})
+
+
 @pytest.mark.parametrize("method", ["hardware", "firmware", "firmware-sends"])
 def test_blocks_arrive_in_each_way(method):
     assert run("voyager-block-transfer", method, 4096, 4, 1).value("bandwidth") > 1
@@ -90,8 +138,11 @@ def test_results_are_the_same_on_two_threads():
 def test_firmware_that_never_answers_is_explained(tmp_path):
     source = tmp_path / "silent.c"
     source.write_text(SILENT)
-    with pytest.raises(narthex.NarthexError, match="firmware"):
+    with pytest.raises(narthex.NarthexError, match="firmware on processor 1: waits") as caught:
         run("hello", interface="Voyager-nonresident", firmware={"voyager": source})
+    told = "commands of the kernel agent that the firmware has not taken: "
+    assert told in str(caught.value)
+    assert caught.value.exit_code == 3
 
 
 def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_messages(tmp_path):
@@ -100,3 +151,46 @@ def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_messages(tmp_path):
         run(*asked, checkpoint=place, observer=lambda _time_ps: False)
     resumed = run(*asked, checkpoint=place, resume=True)
     assert resumed.document == run(*asked).document
+
+
+def test_firmware_that_writes_to_a_stack_in_rom_is_told_its_function(tmp_path):
+    source = tmp_path / "rom.c"
+    source.write_text(IN_ROM)
+    with pytest.raises(narthex.NarthexError, match="read and execute only") as caught:
+        run("hello", firmware={"voyager": source})
+    assert "firmware on processor 1" in str(caught.value)
+    assert "work_on_stack" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_firmware_whose_stack_was_linked_into_rom_is_refused(tmp_path):
+    elf = bytearray(compiler.firmware_path("voyager").read_bytes())
+    place, size, count = (*struct.unpack_from("<Q", elf, 32), *struct.unpack_from("<HH", elf, 54))
+    for header in range(place, place + count * size, size):
+        flags = struct.unpack_from("<I", elf, header + 4)[0]
+        struct.pack_into("<I", elf, header + 4, flags & ~2)
+    file = tmp_path / "rom.elf"
+    file.write_bytes(elf)
+    with pytest.raises(narthex.NarthexError, match=r"firmware_stack_top.*read-only") as caught:
+        run("hello", firmware={"voyager": file})
+    assert caught.value.exit_code == 2
+
+
+def test_firmware_without_an_entry_is_refused(tmp_path):
+    elf = bytearray(compiler.firmware_path("voyager").read_bytes())
+    struct.pack_into("<Q", elf, 24, 0)
+    file = tmp_path / "nowhere.elf"
+    file.write_bytes(elf)
+    with pytest.raises(narthex.NarthexError, match="entry point 0x0 lies in no") as caught:
+        run("hello", firmware={"voyager": file})
+    assert caught.value.exit_code == 2
+
+
+def test_firmware_that_frees_what_is_not_in_use_is_told_its_place(tmp_path):
+    source = tmp_path / "twice.c"
+    source.write_text(FREES_TWICE)
+    with pytest.raises(narthex.NarthexError, match="freed before") as caught:
+        run("hello", firmware={"voyager": source})
+    assert "firmware on processor 1" in str(caught.value)
+    assert "free_slot" in str(caught.value)
+    assert caught.value.exit_code == 1

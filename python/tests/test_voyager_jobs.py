@@ -31,7 +31,7 @@ int main(int count, char **values) {
     volatile uint64_t *serviced = (volatile uint64_t *)machine->voyager_serviced;
     for (unsigned word = 0; word < 512; word += 5)
         serviced[word] = word % 2 ? ~0ul : word;
-    narthex_check(serviced[0] == ~0ul, "something is there");
+    narthex_check(serviced[511] == ~0ul, "something is there");
     return 0;
 }
 """
@@ -100,6 +100,16 @@ int main(int count, char **values) {
 """
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Write the programs, each of which is compiled once."""
+    folder = tmp_path_factory.mktemp("sources")
+    texts = {"wild": WILD, "reader": READER, "priorities": PRIORITIES}
+    for name, text in texts.items():
+        (folder / f"{name}.c").write_text(text)
+    return {name: folder / f"{name}.c" for name in texts}
+
+
 def run(program=None, *args, interface="Voyager-resident", nodes=2, **asked):
     return narthex.run(program, *args, machine="voyager", interface=interface, nodes=nodes, **asked)
 
@@ -127,10 +137,8 @@ def test_a_process_that_is_away_finds_its_messages_while_another_job_uses_the_in
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_wild_values_of_a_job_stop_its_own_queues_alone(tmp_path, number):
-    source = tmp_path / "wild.c"
-    source.write_text(WILD)
-    jobs = ["em3d 64 8", f"{source} {number}"]
+def test_wild_values_of_a_job_stop_its_own_queues_alone(sources, number):
+    jobs = ["em3d 64 8", f"{sources['wild']} {number}"]
     together = run(jobs=jobs, interface=INTERFACES[number - 1], set=TWO)
     refused = [
         node["statistics"]["voyager_messages_refused"] for node in together.document["nodes"]
@@ -139,10 +147,8 @@ def test_wild_values_of_a_job_stop_its_own_queues_alone(tmp_path, number):
 
 
 @pytest.mark.parametrize("process", [0, 1])
-def test_a_job_cannot_read_the_queues_of_another(tmp_path, process):
-    source = tmp_path / "reader.c"
-    source.write_text(READER)
-    jobs = ["voyager resident", f"{source} {0x2000000 if process == 0 else -0x2000000}"]
+def test_a_job_cannot_read_the_queues_of_another(sources, process):
+    jobs = ["voyager resident", f"{sources['reader']} {0x2000000 if process == 0 else -0x2000000}"]
     with pytest.raises(
         narthex.NarthexError, match=rf"process {process} .*no memory is mapped there"
     ) as caught:
@@ -151,10 +157,8 @@ def test_a_job_cannot_read_the_queues_of_another(tmp_path, process):
 
 
 @pytest.mark.parametrize("urgent", [0, 0x100])
-def test_an_urgent_message_passes_a_stalled_stream_and_another_one_does_not(tmp_path, urgent):
-    source = tmp_path / "priorities.c"
-    source.write_text(PRIORITIES)
-    result = run(source, urgent)
+def test_an_urgent_message_passes_a_stalled_stream_and_another_one_does_not(sources, urgent):
+    result = run(sources["priorities"], urgent)
     assert result.value("letter") == (1 if urgent else 0)
 
 

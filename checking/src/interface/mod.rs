@@ -221,6 +221,8 @@ impl Checked<'_> {
             jobs: Vec::new(),
             firmware: Default::default(),
             checkpoint: None,
+            until: None,
+            timeout: None,
         }
     }
 

@@ -149,6 +149,13 @@ impl Program {
         inside.then_some((symbol.name.as_str(), offset))
     }
 
+    /// The address that the file gives a name, of whatever it is. Reads its symbols each time;
+    /// meant for checks before a run.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        let elf = ElfFile64::<LittleEndian>::parse(&*self.file).ok()?;
+        elf.symbol_by_name(name).map(|symbol| symbol.address())
+    }
+
     /// The line of source that was compiled to the instruction at `address`.
     /// Reads the file's debug information each time; meant for messages.
     pub fn source_line(&self, address: u64) -> Option<SourceLine> {

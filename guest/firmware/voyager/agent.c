@@ -3,6 +3,7 @@
 #include "firmware/voyager/agent.h"
 
 #include "firmware/voyager/block.h"
+#include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
@@ -32,14 +33,26 @@ static void show_open(uint64_t shadow) {
     show(shadow, VOYAGER_POINTER_STATUS, VOYAGER_STATUS_OPEN);
 }
 
-static void open_transmit(uint64_t logical, uint64_t process, bool is_hybrid, uint16_t slots,
-                          uint64_t base) {
+/* Fields of OPEN. */
+
+static enum keeping keeping_of(const uint64_t *words) {
+    uint64_t kind = words[0] >> 16 & 0xff;
+    return kind == VOYAGER_KIND_HYBRID     ? HYBRID
+           : kind == VOYAGER_KIND_CACHABLE ? CACHABLE
+                                           : IN_MEMORY;
+}
+
+static uint16_t slots_of(const uint64_t *words) {
+    return words[0] >> 32 & 0xffff;
+}
+
+static void open_transmit(uint64_t logical, uint64_t process, const uint64_t *words) {
     struct transmit_queue *queue = &transmit_queues[logical];
     *queue = (struct transmit_queue){
-        .base = base,
-        .is_hybrid = is_hybrid,
+        .base = words[1],
+        .keeping = (uint8_t)keeping_of(words),
         .shadow = shadow_of(false, logical),
-        .slots = slots,
+        .slots = slots_of(words),
         .state = OPEN,
         .waits = queue->waits,
         .process = process,
@@ -47,19 +60,22 @@ static void open_transmit(uint64_t logical, uint64_t process, bool is_hybrid, ui
             (const uint64_t *)(node.table + process * node.table_entries * sizeof(uint64_t)),
     };
     show_open(queue->shadow);
+    if (queue->keeping == CACHABLE)
+        open_cachable_send(queue, words[2]);
 }
 
-static void open_receive(uint64_t logical, uint64_t process, bool is_hybrid, uint16_t slots,
-                         uint64_t base) {
+static void open_receive(uint64_t logical, uint64_t process, const uint64_t *words) {
     struct receive_queue *queue = &receive_queues[logical];
-    queue->base = base;
-    queue->is_hybrid = is_hybrid;
+    queue->base = words[1];
+    queue->keeping = (uint8_t)keeping_of(words);
     queue->process = process;
     queue->shadow = shadow_of(true, logical);
     queue->producer = queue->shown = queue->consumer = 0;
-    queue->slots = slots;
+    queue->slots = slots_of(words);
     queue->state = OPEN;
     show_open(queue->shadow);
+    if (queue->keeping == CACHABLE)
+        open_cachable_receive(queue, words[2]);
     receive_parked(queue);
 }
 
@@ -96,15 +112,11 @@ void carry_out(uint64_t first) {
     for (unsigned each = 0; each < AGENT_WORDS - 1; each++)
         words[each] = nic_load(REGISTER_VOYAGER_AGENT);
     uint64_t process = first >> 32, logical = words[0] >> 8 & 0xff;
-    bool is_receive = words[0] & 1, is_hybrid = (words[0] >> 16 & 0xff) == VOYAGER_KIND_HYBRID;
-    uint16_t slots = words[0] >> 32 & 0xffff;
+    bool is_receive = words[0] & 1;
     switch ((uint32_t)first) {
     case VOYAGER_OPEN:
-        if (is_receive)
-            open_receive(logical, process, is_hybrid, slots, words[1]);
-        else
-            open_transmit(logical, process, is_hybrid, slots, words[1]);
-        return;
+        return is_receive ? open_receive(logical, process, words)
+                          : open_transmit(logical, process, words);
     case VOYAGER_CLOSE:
         return close(is_receive, logical);
     case VOYAGER_DMA:

@@ -13,13 +13,14 @@
 
 enum {
     TRANSFERS = 16,
-    PLACES = 4, /* three commands each; two more for what follows a transfer */
+    PLACES =
+        STAGING_PLACES_OF_BLOCKS, /* three commands each; two more for what follows a transfer */
     PACKET_BYTES = VOYAGER_BLOCK_PACKET_BYTES,
     AGGREGATED = 2 /* packets */
 };
 
 struct control_line {
-    uint64_t address;
+    uint64_t place;  /* address, and what VOYAGER_PLACE names */
     uint64_t packet; /* bytes, channel << 8, to firmware << 16 */
 };
 
@@ -40,7 +41,10 @@ void block_start(void) {
 bool enqueue_transfer(const struct transfer *transfer) {
     if (transfers.next - transfers.first == TRANSFERS)
         return false;
-    transfers.all[transfers.next++ % TRANSFERS] = *transfer;
+    struct transfer *own = &transfers.all[transfers.next++ % TRANSFERS];
+    *own = *transfer;
+    if (own->told != VOYAGER_NOTHING)
+        own->remote |= (own->told + 1) << VOYAGER_PLACE_TOLD;
     return true;
 }
 
@@ -49,7 +53,7 @@ bool enqueue_transfer(const struct transfer *transfer) {
 static inline void write_control_line(uint64_t sram, const struct transfer *transfer,
                                       uint64_t bytes) {
     volatile struct control_line *line = (volatile struct control_line *)(VOYAGER_SRAM + sram);
-    line->address = transfer->remote;
+    line->place = transfer->remote | (bytes == transfer->bytes ? VOYAGER_PLACE_LAST : 0);
     line->packet = bytes | transfer->channel << 8 | (uint64_t)transfer->to_firmware << 16;
     flush_block(line);
 }
@@ -92,7 +96,8 @@ void free_block_places(const struct operation *operation) {
 
 void receive_block_packet(uint64_t header, uint64_t slot) {
     uint64_t bytes = header >> 16 & 0x7f, channel = header >> 24 & 0xff;
-    uint64_t process = header >> 32 & 0xff, address = sram_load(slot + LINE_BYTES - DOUBLEWORD);
+    uint64_t process = header >> 32 & 0xff, place = sram_load(slot + LINE_BYTES - DOUBLEWORD);
+    uint64_t address = place & ((1ul << VOYAGER_PLACE_TOLD) - 1);
     uint64_t lines = (bytes + LINE_BYTES - 1) / LINE_BYTES, last = bytes % LINE_BYTES;
     issue_long(FOR_RECEIVE,
                VOYAGER_BUS_WRITE | lines << 24 | (slot + LINE_BYTES) << 32 | last << 52);

@@ -10,7 +10,7 @@ struct transfer {
     bool to_firmware; /* else hardware receives */
     uint16_t node;
     uint8_t process;        /* at that node */
-    uint64_t local, remote; /* addresses: of this node's memory, and of the remote process */
+    uint64_t local, remote; /* addresses: of this node's memory, and a packet's place there */
     uint64_t bytes;
     uint64_t channel; /* that counts there; NO_CHANNEL for none */
     uint64_t told;    /* a logical receive queue of this node; VOYAGER_NOTHING for none */

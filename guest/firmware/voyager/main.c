@@ -2,6 +2,8 @@
  * resident what the hardware does for those that are (Section 4).
  *
  *     poll ──┬─ capture: a program stored a pointer ──► transmit.c, receive.c
+ *            │           or loads serviced space ────────► serviced.c
+ *            │           or waits for a cachable pointer ► cachable_queues.c
  *            ├─ completion of a command ── resume ────► their second phases
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
@@ -12,9 +14,11 @@
  * interface are off the chip, a bus transaction each, so what a handler needs of them is little. */
 #include "firmware/voyager/agent.h"
 #include "firmware/voyager/block.h"
+#include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
+#include "firmware/voyager/serviced.h"
 #include "firmware/voyager/transmit.h"
 
 struct suspended suspended[COMMAND_QUEUES];
@@ -27,8 +31,17 @@ static inline void complete(uint64_t completion) {
     case TRANSLATE_AND_LAUNCH:
         translate_and_launch(operation);
         break;
+    case LAUNCH_ENTRY:
+        launch_entry(operation);
+        break;
     case FREE_BUFFER:
         free_buffer(operation);
+        break;
+    case FREE_ENTRY:
+        free_entry(operation);
+        break;
+    case POINTER_IS_READ:
+        pointer_is_read(operation);
         break;
     case FREE_OTHER:
         free_other(operation);
@@ -64,21 +77,25 @@ void finish_operations(void) {
         }
 }
 
-/* A program has accessed serviced space, in which nothing is: a load gets all ones. */
-static void answer_with_nothing(uint64_t capture, uint64_t offset) {
-    if (capture >> 56 == VOYAGER_CAPTURED_STORE)
-        return;
-    nic_store(REGISTER_VOYAGER_APPROVE_ADDRESS, offset);
-    nic_store(REGISTER_VOYAGER_APPROVE_VALUE, VOYAGER_NOTHING);
+/* What is not a store to a pointer window. A store to serviced space means nothing, and one that
+ * waits is let go. */
+static void take_other(uint64_t kind, uint64_t offset) {
+    switch (kind) {
+    case VOYAGER_CAPTURED_LOAD:
+        return take_serviced_load(offset);
+    case VOYAGER_CAPTURED_WAITING_STORE:
+        return approve(offset, 0);
+    case VOYAGER_CAPTURED_SNOOPED_WRITE:
+        return pointer_captured(offset);
+    }
 }
 
-/* A program has stored to a pointer window. */
-static inline void take_pointer(uint64_t capture) {
+/* A program has stored to a pointer window, or waits for the firmware. */
+static inline void take_capture(uint64_t capture) {
+    enum { KIND_SHIFT = 56 };
     uint64_t offset = capture >> 32 & 0xffffff;
-    if (offset & VOYAGER_OFFSET_SERVICED) {
-        answer_with_nothing(capture, offset);
-        return;
-    }
+    if (capture >> KIND_SHIFT != VOYAGER_CAPTURED_STORE || offset & VOYAGER_OFFSET_SERVICED)
+        return take_other(capture >> KIND_SHIFT, offset);
     uint64_t logical = offset >> VOYAGER_OFFSET_QUEUE & 0xff;
     uint64_t word = offset & ((1ul << VOYAGER_OFFSET_QUEUE) - 1);
     if (offset & VOYAGER_OFFSET_RECEIVE)
@@ -90,7 +107,7 @@ static inline void take_pointer(uint64_t capture) {
 void take_captures(void) {
     uint64_t capture;
     while ((capture = nic_load(REGISTER_VOYAGER_CAPTURE)) != VOYAGER_NOTHING)
-        take_pointer(capture);
+        take_capture(capture);
 }
 
 static inline void serve(uint64_t source, uint64_t entry) {
@@ -100,7 +117,7 @@ static inline void serve(uint64_t source, uint64_t entry) {
         complete(entry);
         break;
     case VOYAGER_SOURCE_CAPTURE:
-        take_pointer(entry);
+        take_capture(entry);
         break;
     case VOYAGER_SOURCE_AGENT:
         carry_out(entry);
@@ -120,6 +137,8 @@ int main(void) {
     receive_start();
     block_start();
     lending_start();
+    cachable_start();
+    serviced_start();
     ENTER(ACTIVITY_POLL);
     for (;;) {
         uint64_t event = nic_load(REGISTER_VOYAGER_POLL);

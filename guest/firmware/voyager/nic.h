@@ -10,6 +10,9 @@
 
 enum { DOUBLEWORD = sizeof(uint64_t), LINE_BYTES = 32 };
 
+/* Where a header has the bytes of its payload. */
+enum { HEADER_BYTES_SHIFT = 16 };
+
 /* The bit of a header that firmware's own packets have. */
 enum { HEADER_OF_FIRMWARE = 1 << 23 };
 
@@ -34,6 +37,8 @@ static inline void sram_store(uint64_t address, uint64_t value) {
 
 /* Room in the firmware's part of SRAM bank A, for slots that are on their way. */
 enum { STAGING_PLACES = 8, STAGING_FOR_PARKED = STAGING_PLACES, STAGING_FOR_BLOCKS };
+enum { STAGING_PLACES_OF_BLOCKS = 4 };
+enum { STAGING_FOR_POINTERS = STAGING_FOR_BLOCKS + STAGING_PLACES_OF_BLOCKS };
 
 static inline uint64_t staging_room(void) {
     return nic_load(REGISTER_VOYAGER_FREE_A) & UINT32_MAX;

@@ -9,6 +9,11 @@ enum { QUEUES = 256 };
 
 struct place;
 
+/* Where a queue's slots are, and how its pointers come to the firmware: a queue of the node's
+ * memory by its pointer window; a hybrid one of SRAM by that, too; a cachable one of the node's
+ * memory by cachable_queues.h. */
+enum keeping { IN_MEMORY, HYBRID, CACHABLE };
+
 /* A queue that its program has misused is stopped until it is closed. */
 enum state { CLOSED, OPEN, STOPPED };
 
@@ -17,13 +22,13 @@ enum residency { NOT_RESIDENT, ENTERING, RESIDENT, LEAVING };
 
 /* Messages up to `fetched` have been looked at, those up to `producer` are to be sent. */
 struct transmit_queue {
-    uint64_t base;   /* of its slots: in the node's memory; in SRAM, if it is hybrid */
+    uint64_t base;   /* of its slots */
     uint64_t shadow; /* where its pointers are in SRAM, for its program to see */
     uint16_t producer, fetched, consumer;
     uint16_t slots;
-    uint8_t state; /* enum state */
-    bool waits;    /* for its turn */
-    bool is_hybrid;
+    uint8_t state;     /* enum state */
+    bool waits;        /* for its turn */
+    uint8_t keeping;   /* enum keeping */
     uint8_t residency; /* enum residency */
     bool has_late;
     uint32_t late;       /* a pointer that was captured while the queue was leaving */
@@ -39,9 +44,10 @@ struct receive_queue {
     uint16_t slots;
     uint8_t state;
     bool waits; /* for its turn to be given a parked message */
-    bool is_hybrid;
+    uint8_t keeping;
     uint8_t residency;
     bool has_late;
+    bool is_awaited; /* by a load of serviced space */
     uint32_t late;
     struct place *place;
     uint64_t process;

@@ -11,8 +11,10 @@
 #include "firmware/voyager/receive.h"
 
 #include "firmware/voyager/block.h"
+#include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/parking.h"
+#include "firmware/voyager/serviced.h"
 
 struct receive_queue receive_queues[QUEUES];
 
@@ -35,6 +37,7 @@ static struct {
     uint64_t held;                /* of the packet that waits */
     struct receive_queue *holder; /* its queue; NULL if none waits */
     uint16_t limit;               /* of packets that are brought at a time */
+    uint32_t room;                /* doublewords of the command queue for that */
 } arrivals;
 
 /* The holder of a packet that waits for room in the command queue. */
@@ -52,13 +55,18 @@ void receive_start(void) {
     uint64_t physical = nic_load(REGISTER_VOYAGER_LIMITS) >> 16 & 0xffff;
     arrivals.slots = nic_load(REGISTER_VOYAGER_MISS) & UINT32_MAX;
     arrivals.mask = (uint32_t)nic_load(REGISTER_VOYAGER_MISS_SLOTS) - 1;
-    arrivals.limit =
-        (uint16_t)((command_room(FOR_RECEIVE) - LENDING_COMMANDS) / BRINGING_COMMANDS - 1);
+    arrivals.room = (uint32_t)command_room(FOR_RECEIVE);
+    keep_commands(LENDING_COMMANDS);
     parked.staging = staging_room() + STAGING_FOR_PARKED * VOYAGER_SLOT_BYTES;
     parking_start();
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
     arrivals.consumer =
         VOYAGER_QUEUES + physical * VOYAGER_QUEUE_STATE_BYTES + REGISTER_VOYAGER_QUEUE_CONSUMER;
+}
+
+void keep_commands(uint32_t doublewords) {
+    arrivals.room -= doublewords;
+    arrivals.limit = (uint16_t)(arrivals.room / BRINGING_COMMANDS - 1);
 }
 
 /* Phase 1 */
@@ -67,23 +75,42 @@ static inline uint64_t lines_of(uint64_t header) {
     return ((header >> 16 & 0x7f) + sizeof(uint32_t) + LINE_BYTES - 1) / LINE_BYTES;
 }
 
-/* The consumer of a queue that is about to be resident may be with the hardware. */
+/* The consumer of a queue that is about to be resident may be with the hardware. That of a cachable
+ * one is known only as it was when the queue seemed full. */
 static inline bool is_full(struct receive_queue *queue) {
     if ((uint16_t)(queue->producer - queue->consumer) < queue->slots)
         return false;
+    if (queue->keeping == CACHABLE)
+        look_at_pointer(queue->process, true);
     if (queue->residency != ENTERING)
         return true;
     queue->consumer = (uint16_t)physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONSUMER);
     return (uint16_t)(queue->producer - queue->consumer) == queue->slots;
 }
 
+/* Has a packet written to an entry of a cachable queue, its first line last: that one tells the
+ * program that the entry is valid. */
+static void issue_entry_writes(const struct receive_queue *queue, uint64_t packet, uint64_t entry,
+                               uint64_t lines) {
+    uint64_t header = sram_load(packet) - ((DOUBLEWORD - sizeof(uint32_t)) << HEADER_BYTES_SHIFT);
+    header = header << 1 >> 1 | sense(queue->producer, queue->slots) << 63;
+    sram_store(packet, header);
+    while (--lines > 0)
+        issue(FOR_RECEIVE, VOYAGER_BUS_WRITE, 1, packet + lines * LINE_BYTES,
+              entry / LINE_BYTES + lines);
+    issue(FOR_RECEIVE, VOYAGER_BUS_WRITE | AWAITED, 1, packet, entry / LINE_BYTES);
+}
+
 /* Has a packet brought to its queue, which has room. */
 static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t header) {
-    uint64_t slot = slot_address(queue->base, queue->producer++, queue->slots);
-    if (queue->is_hybrid)
+    uint64_t slot = slot_address(queue->base, queue->producer, queue->slots);
+    if (queue->keeping == IN_MEMORY)
+        issue_bus_writes(packet, slot, lines_of(header));
+    else if (queue->keeping == HYBRID)
         issue_copy(FOR_RECEIVE, packet, slot, lines_of(header));
     else
-        issue_bus_writes(packet, slot, lines_of(header));
+        issue_entry_writes(queue, packet, slot, lines_of(header));
+    queue->producer += 1;
 }
 
 /* Leaves a packet where it is, and those behind it, until something changes in its queue. */
@@ -118,7 +145,8 @@ void demultiplex(uint64_t header) {
     } else if (queue->state == OPEN && queue->parked == 0 && !is_full(queue)) {
         bring(queue, packet, header);
         arrivals.seen += 1;
-        suspend(FOR_RECEIVE, (struct operation){FREE_BUFFER, arrivals.seen, queue});
+        uint32_t phase = queue->keeping == CACHABLE ? FREE_ENTRY : FREE_BUFFER;
+        suspend(FOR_RECEIVE, (struct operation){phase, arrivals.seen, queue});
     } else {
         put_aside(queue, packet, header);
     }
@@ -142,6 +170,8 @@ static inline void show_next(struct receive_queue *queue) {
     show(queue->shadow, VOYAGER_POINTER_PRODUCER, queue->shown);
     if (queue->residency == ENTERING)
         set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_PRODUCER, queue->shown);
+    if (queue->is_awaited)
+        answer_load(queue);
 }
 
 static inline void free_up_to(uint32_t seen) {
@@ -163,8 +193,17 @@ void free_buffer(const struct operation *operation) {
     struct receive_queue *queue = operation->queue;
     show_next(queue);
     free_up_to(operation->place);
-    if (queue->is_hybrid)
+    if (queue->keeping == HYBRID)
         consider_receive(queue);
+    LEAVE();
+}
+
+/* The program of a cachable queue sees by the entry itself that it is there. */
+void free_entry(const struct operation *operation) {
+    ENTER(ACTIVITY_FREE_BUFFER);
+    struct receive_queue *queue = operation->queue;
+    queue->shown += 1;
+    free_up_to(operation->place);
     LEAVE();
 }
 
@@ -242,4 +281,5 @@ void stop_receiving(struct receive_queue *queue, uint64_t status) {
     show(queue->shadow, VOYAGER_POINTER_STATUS, status);
     empty(queue);
     look_again(queue);
+    answer_load(queue);
 }

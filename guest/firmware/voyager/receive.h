@@ -13,6 +13,12 @@ void demultiplex(uint64_t header);
 /* Phase 2: it is in its queue. */
 void free_buffer(const struct operation *operation);
 
+/* The same of a cachable queue. */
+void free_entry(const struct operation *operation);
+
+/* Keeps doublewords of the command queue for other commands than those that bring packets. */
+void keep_commands(uint32_t doublewords);
+
 /* Buffers of packets that are in no queue are free in their turn. */
 void free_other(const struct operation *operation);
 

@@ -8,7 +8,10 @@
 /* What is to be done next. */
 enum phase {
     TRANSLATE_AND_LAUNCH,
+    LAUNCH_ENTRY,
     FREE_BUFFER,
+    FREE_ENTRY,
+    POINTER_IS_READ,
     FREE_OTHER,
     SHOW_PARKED,
     FREE_PLACES,

@@ -9,6 +9,7 @@
  * stands for room of four commands in that queue as well, and one allocation serves both. */
 #include "firmware/voyager/transmit.h"
 
+#include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/lending.h"
 
 struct transmit_queue transmit_queues[QUEUES];
@@ -21,7 +22,8 @@ static struct {
     uint32_t taken, freed; /* they wrap together */
 } staging;
 
-static uint32_t destinations; /* that a process has */
+static uint32_t destinations;      /* that a process has */
+static uint32_t queues_of_process; /* a virtual destination is a rank times this, and a queue */
 
 /* The queues that wait for their turn. */
 static struct {
@@ -33,6 +35,7 @@ void transmit_start(void) {
     uint64_t room = command_room(FOR_TRANSMIT);
     staging.address = staging_room();
     destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
+    queues_of_process = nic_load(REGISTER_VOYAGER_LIMITS) >> 48;
     staging.places = STAGING_PLACES;
     while (staging.places * COMMANDS_OF_A_PLACE > room / 2)
         staging.places /= 2;
@@ -53,11 +56,12 @@ static inline void take_turn(struct transmit_queue *queue) {
 static inline void marshal(struct transmit_queue *queue) {
     uint32_t place = staging.taken++;
     uint64_t slot = slot_address(queue->base, queue->fetched++, queue->slots);
-    if (queue->is_hybrid)
+    if (queue->keeping == HYBRID)
         issue_copy(FOR_TRANSMIT, slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
     else
         issue_bus_reads(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
-    suspend(FOR_TRANSMIT, (struct operation){TRANSLATE_AND_LAUNCH, place, queue});
+    uint32_t phase = queue->keeping == CACHABLE ? LAUNCH_ENTRY : TRANSLATE_AND_LAUNCH;
+    suspend(FOR_TRANSMIT, (struct operation){phase, place, queue});
 }
 
 /* Has messages fetched, as long as there is room for them. */
@@ -115,8 +119,7 @@ void send_up_to(struct transmit_queue *queue, uint64_t word, uint32_t producer) 
 /* Phase 2 */
 
 /* Where a message with this header goes, or nothing that is valid. */
-static inline uint64_t translate(const struct transmit_queue *queue, uint32_t header) {
-    uint32_t destination = header & 0xffff;
+static inline uint64_t translate(const struct transmit_queue *queue, uint32_t destination) {
     return destination < destinations ? queue->translations[destination] : 0;
 }
 
@@ -124,26 +127,54 @@ static inline uint32_t payload_bytes(uint32_t header) {
     return header >> 16 & 0x7f;
 }
 
+/* Whether a message may be sent; its queue is stopped if it errs. */
+static inline bool may_launch(struct transmit_queue *queue, uint64_t translation, size_t bytes) {
+    if (queue->state != OPEN)
+        return false; /* it was stopped meanwhile */
+    if (!(translation & VOYAGER_TRANSLATION_VALID))
+        stop_sending(queue, VOYAGER_STATUS_BAD_DESTINATION);
+    else if (bytes > VOYAGER_PAYLOAD_LIMIT)
+        stop_sending(queue, VOYAGER_STATUS_BAD_LENGTH);
+    return queue->state == OPEN;
+}
+
 void translate_and_launch(const struct operation *operation) {
     ENTER(ACTIVITY_LAUNCH);
     struct transmit_queue *queue = operation->queue;
     uint64_t place = place_address(operation->place);
     uint32_t header = (uint32_t)sram_load(place);
-    uint64_t translation = translate(queue, header);
-    if (queue->state != OPEN)
-        ; /* it was stopped meanwhile */
-    else if (!(translation & VOYAGER_TRANSLATION_VALID))
-        stop_sending(queue, VOYAGER_STATUS_BAD_DESTINATION);
-    else if (payload_bytes(header) > VOYAGER_PAYLOAD_LIMIT)
-        stop_sending(queue, VOYAGER_STATUS_BAD_LENGTH);
-    else {
+    uint64_t translation = translate(queue, header & 0xffff);
+    if (may_launch(queue, translation, payload_bytes(header))) {
         issue_transmit(place, translation, queue->process);
         queue->consumer += 1;
         show(queue->shadow, VOYAGER_POINTER_CONSUMER, queue->consumer);
     }
     staging.freed += 1;
-    if (queue->is_hybrid)
+    if (queue->keeping == HYBRID)
         consider_transmit(queue);
+    marshal_waiting();
+    LEAVE();
+}
+
+/* An entry's first doubleword is the messaging library's header (messaging/packet.h): it names a
+ * rank, and counts the payload behind it. The upper half of it is payload to a slot. The program
+ * reads its queue's head only when the queue seems full, so a quarter of it is freed at a time. */
+void launch_entry(const struct operation *operation) {
+    ENTER(ACTIVITY_LAUNCH);
+    struct transmit_queue *queue = operation->queue;
+    uint64_t place = place_address(operation->place);
+    uint64_t header = sram_load(place) + ((DOUBLEWORD - sizeof(uint32_t)) << HEADER_BYTES_SHIFT);
+    uint64_t translation = translate(queue, (header & 0xffff) * queues_of_process);
+    if (may_launch(queue, translation, header >> HEADER_BYTES_SHIFT & 0xff)) {
+        sram_store(place, header);
+        issue_transmit(place, translation, queue->process);
+        queue->consumer += 1;
+        if (queue->consumer % (queue->slots / 4) == 0)
+            show_send_head(queue);
+    }
+    staging.freed += 1;
+    if (queue->fetched == queue->producer && queue->state == OPEN)
+        look_at_pointer(queue->process, false);
     marshal_waiting();
     LEAVE();
 }

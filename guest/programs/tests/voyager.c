@@ -97,6 +97,35 @@ static void expect_nothing_arrived(void) {
 
 /* What works */
 
+/* A load of serviced space waits for a message of a queue that firmware keeps in memory, while the
+ * firmware brings it over the same bus; for others it is answered at once. */
+static uint64_t load_serviced(unsigned number) {
+    return ((volatile uint64_t *)(uintptr_t)narthex_information()->voyager_serviced)[number];
+}
+
+static void test_serviced_loads(void) {
+    enum { NOT_OPEN = 5, NO_QUEUE = 511, ROUNDS = 3 };
+    expect(load_serviced(NOT_OPEN), UINT64_MAX, "what a load for a closed queue gets");
+    expect(load_serviced(NO_QUEUE), UINT64_MAX, "what a load for no queue gets");
+    if (kind != VOYAGER_KIND_NONRESIDENT) {
+        expect(load_serviced(CULPRIT), UINT64_MAX, "what a load for another queue gets");
+        return;
+    }
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        uint64_t start = narthex_cycles(), there = (uint16_t)(receive.own + 1);
+        if (own == 0) {
+            narthex_pause(WAIT_CYCLES);
+            send_key(round, 40);
+        } else {
+            expect(load_serviced(CULPRIT), there, "the producer that a load waits for");
+            narthex_check(narthex_cycles() - start > WAIT_CYCLES, "the load did not wait");
+            expect(load_serviced(CULPRIT), there, "the producer of a queue that has a message");
+            receive_key(round, 40);
+        }
+        narthex_barrier();
+    }
+}
+
 static void test_sizes(void) {
     for (size_t bytes = 0; bytes <= VOYAGER_PAYLOAD_LIMIT; bytes += sizeof(word)) {
         send_key(bytes + 1, bytes);
@@ -355,6 +384,7 @@ static const struct {
     {"sizes", test_sizes},
     {"full", test_full_queues_keep_all},
     {"absent", test_messages_wait_for_their_process},
+    {"serviced", test_serviced_loads},
     {"again", test_a_queue_is_opened_again},
     {"destinations", test_wrong_destinations},
     {"lengths", test_wrong_lengths},

@@ -27,7 +27,9 @@
 //! | `Voyager-nonresident` | the firmware's, in host memory (Section 4) |
 //! | `Voyager-hybrid` | in SRAM; the firmware lends physical queues to those in use (Section 6: "message queue caching") |
 //!
-//! A program may open queues of all kinds on each of them. Beside basic messages there are
+//! | `Voyager-CNI` | cachable, in snooped space of main memory, whose lines the firmware is told of (Section 4.1: "fancier message passing interfaces, such as CNI") |
+//!
+//! A program may open queues of the first three kinds on each of them. Beside basic messages there are
 //! block transfers, by the block bus operation unit and the block transmit unit at the sender
 //! and the remote command queue and channel counters at the receiver (Section 3).
 //!
@@ -45,7 +47,7 @@ use crate::name::{HalfName, Reading};
 use crate::programming::{Driver, Programming};
 use crate::voyager::config::Config;
 use crate::voyager::layout::Layout;
-use crate::voyager::registers::{CONSTANTS, FACTS, QueueKind, SHADOW_BYTES};
+use crate::voyager::registers::{CONSTANTS, FACTS, QueueKind, SHADOW_BYTES, SLOT_BYTES};
 use crate::voyager::{Build, Voyager};
 
 /// Why it is on a memory bus only.
@@ -54,7 +56,7 @@ const ON_THE_MEMORY_BUS: &str = "\"the NIC connects directly to the cache-cohere
 
 /// What the names are, for those who are near one.
 const NAMES: &str =
-    "an interface of StarT-Voyager is Voyager-resident, Voyager-nonresident or Voyager-hybrid";
+    "an interface of StarT-Voyager is Voyager-resident, Voyager-nonresident, Voyager-hybrid or Voyager-CNI";
 
 fn read(text: &str) -> Reading {
     let named = QueueKind::ALL.iter().find(|(_, name)| name.eq_ignore_ascii_case(text));
@@ -85,8 +87,47 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
     let layout = Layout::new(&config, node.processes)?;
     let (kind, _) =
         QueueKind::ALL.into_iter().find(|&(_, form)| form == name.form).expect("it has read the name");
+    if kind == QueueKind::Cachable {
+        check_cachable(&config, &layout, node)?;
+    }
     config.check_library(kind, node.processes, layout.buffer_bytes)?;
     Ok(Box::new(Voyager::new(Build { kind, config, layout, block_bytes: node.block_bytes })))
+}
+
+/// Doublewords of the receiving command queue that the firmware keeps for cachable queues: for a
+/// look at a pointer, and for each process two permissions and a head; beside them it needs those
+/// of lending and of three packets.
+const fn words_of_cachable(processes: u8) -> u32 {
+    3 + 3 * processes as u32 + 4 + 3 * 4
+}
+
+/// Refuses what cachable queues cannot be kept with. The machine's other interfaces can be used.
+fn check_cachable(config: &Config, layout: &Layout, node: &Surroundings<'_>) -> Result<(), Problem> {
+    let refuse = |problem: String| Err(Problem::of_name(problem));
+    let processes = node.processes;
+    if node.packet_bytes != SLOT_BYTES {
+        let bytes = node.packet_bytes;
+        return refuse(format!(
+            "an entry of its cachable queues is a slot of {SLOT_BYTES} bytes, and messages.packet is {bytes} bytes"
+        ));
+    }
+    if layout.cachable_slots() < 4 {
+        return refuse(format!(
+            "interfaces.voyager.snooped: {} has no room for two cachable queues of 4 entries",
+            config.snooped
+        ));
+    }
+    let counts = [
+        ("command_words", config.command_words, words_of_cachable(processes)),
+        ("agent_commands", config.agent_commands, 2 * u32::from(processes)),
+    ];
+    match counts.into_iter().find(|(_, stated, needed)| stated < needed) {
+        None => Ok(()),
+        Some((key, stated, needed)) => refuse(format!(
+            "interfaces.voyager.{key}: {stated} are too few for the cachable queues of {processes} processes: \
+             {needed} are needed"
+        )),
+    }
 }
 
 /// StarT-Voyager's network interface.
@@ -95,7 +136,7 @@ pub static MODEL: Model = Model {
     family: "Voyager",
     summary: "StarT-Voyager: message queues of hardware, of firmware on a service processor, and of both in turn; \
               block transfers",
-    examples: &["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"],
+    examples: &["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid", "Voyager-CNI"],
     read,
     programming: &Programming {
         driver: Driver::new("voyager", "StarT-Voyager's message queues."),

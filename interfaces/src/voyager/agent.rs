@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use narthex_fabrics::{Header, Rank};
+use narthex_fabrics::{Header, Job, Rank};
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,8 @@ use super::device::Voyager;
 use super::layout::{Direction, ENTRY_BYTES};
 use super::queues::Queue;
 use super::registers::{
-    KIND_URGENT, NOTHING, QUEUE_CLOSED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
+    KIND_URGENT, NOTHING, POINTER_STATUS, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES,
+    method, request,
 };
 use super::transmit::ENTRY_VALID;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -41,6 +42,8 @@ struct Opened {
     physical: Option<usize>,
     /// It was opened before its program asks for it.
     is_prepared: bool,
+    /// The firmware has been told to close it.
+    is_closing: bool,
 }
 
 /// The kernel agent of a node.
@@ -108,7 +111,7 @@ impl Agent {
     /// The parts of SRAM of a process that its queues have.
     fn used_sram(&self, first: usize, end: usize) -> Vec<(u64, u64)> {
         let all = self.opened.iter().flat_map(|queues| &queues[first..end]).flatten();
-        let own = all.filter(|opened| opened.kind != QueueKind::NonResident);
+        let own = all.filter(|opened| matches!(opened.kind, QueueKind::Resident | QueueKind::Hybrid));
         let mut used: Vec<(u64, u64)> = own.map(|opened| (opened.buffer, opened.bytes)).collect();
         used.sort_unstable();
         used
@@ -136,10 +139,13 @@ impl Voyager {
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
-        self.fill_translation(context, process);
+        let own = context.network.own();
+        let job = context.network.job();
+        self.fill_translation(process, job, job.rank_of(own));
+        self.end_closing(process, system)?;
         match request {
             request::OPEN => self.open(process, &mut words, system)?,
-            request::CLOSE => self.close(process, &words, system)?,
+            request::CLOSE => self.close(process, &words)?,
             request::DMA_REGISTER => self.register(process, &words, system)?,
             request::DMA_DEREGISTER => self.deregister(process, &words, system)?,
             request::DMA => self.transfer(context, process, &words)?,
@@ -152,28 +158,39 @@ impl Voyager {
     }
 
     /// A process's translation table gets all ranks of its job, each with its receive queues.
-    fn fill_translation(&mut self, context: &Context<'_>, process: u8) {
+    fn fill_translation(&mut self, process: u8, job: Job, rank: Rank) {
         let own = &mut self.state.agent.ranks[usize::from(process)];
         if own.is_some() {
             return;
         }
-        let job = context.network.job();
-        *own = Some(job.rank_of(context.network.own()).0);
+        *own = Some(rank.0);
         let layout = &self.build.layout;
         let queues = u64::from(layout.queues);
         let destinations = (u64::from(job.ranks) * queues).min(layout.destinations);
         for destination in 0..destinations {
             let rank = Rank((destination / queues) as u16);
-            let Some((node, there)) = self.place_of(context, rank) else { continue };
+            let Some((node, there)) = self.place_of(job, rank) else { continue };
             let logical = layout.logical(there, (destination % queues) as u8);
             let entry = ENTRY_VALID | u64::from(node) | u64::from(logical) << 16;
             self.state.sram.set_word(layout.translation(process) + destination * ENTRY_BYTES, entry);
         }
     }
 
-    /// The node of a rank of the calling process's job, and which of its processes it is.
-    fn place_of(&self, context: &Context<'_>, rank: Rank) -> Option<(u16, u8)> {
-        let Rank(process) = context.network.job().process(rank)?;
+    /// Where queues are there before their programs ask for anything, so are the translation
+    /// tables: a launcher of jobs fills them.
+    pub(super) fn fill_prepared_translations(&mut self, context: &Context<'_>) {
+        if self.build.kind != QueueKind::Cachable {
+            return;
+        }
+        for process in 0..self.build.layout.processes {
+            let (job, rank) = context.network.job_on_node(process);
+            self.fill_translation(process, job, rank);
+        }
+    }
+
+    /// The node of a rank of a job, and which of its processes it is.
+    fn place_of(&self, job: Job, rank: Rank) -> Option<(u16, u8)> {
+        let Rank(process) = job.process(rank)?;
         let processes = u16::from(self.build.layout.processes);
         Some((process / processes, (process % processes) as u8))
     }
@@ -254,6 +271,7 @@ impl Voyager {
                 let at = self.allocate(process, bytes)?;
                 (at, Some(self.take_physical(direction, logical, at, slots as u16)?))
             }
+            QueueKind::Cachable => return Err(CallError::Invalid),
         };
         let shadow = self.build.layout.shadow(direction, logical);
         for (word, value) in [0, 0, QUEUE_CLOSED].into_iter().enumerate() {
@@ -264,8 +282,14 @@ impl Voyager {
             self.state.agent.command(process, request::OPEN, &[about, at]);
         }
         let is_pinned = kind == QueueKind::NonResident;
-        let opened =
-            Opened { kind, buffer: if is_pinned { buffer } else { at }, bytes, physical, is_prepared: false };
+        let opened = Opened {
+            kind,
+            buffer: if is_pinned { buffer } else { at },
+            bytes,
+            physical,
+            is_prepared: false,
+            is_closing: false,
+        };
         self.state.agent.opened[direction as usize][usize::from(logical)] = Some(opened);
         Ok(at)
     }
@@ -274,9 +298,38 @@ impl Voyager {
     /// the process has asked for it, as if a launcher of jobs had opened it: others may have
     /// started already and send to it.
     pub(super) fn prepare(&mut self) {
-        if self.build.kind != QueueKind::Resident {
-            return;
+        match self.build.kind {
+            QueueKind::Resident => self.prepare_resident(),
+            QueueKind::Cachable => self.prepare_cachable(),
+            QueueKind::NonResident | QueueKind::Hybrid => {}
         }
+    }
+
+    /// Cachable queues need no call at all: the firmware learns of them as if they were opened.
+    fn prepare_cachable(&mut self) {
+        let slots = self.build.layout.cachable_slots();
+        for process in 0..self.build.layout.processes {
+            let logical = self.build.layout.logical(process, 0);
+            for direction in Direction::BOTH {
+                let kind = QueueKind::Cachable;
+                let about = direction as u64 | u64::from(logical) << 8 | kind.number() << 16 | slots << 32;
+                let buffer = self.build.layout.cachable_queue(direction, process);
+                let snooped = self.build.layout.snooped(process).start;
+                self.state.agent.command(process, request::OPEN, &[about, buffer, snooped]);
+                let opened = Opened {
+                    kind,
+                    buffer,
+                    bytes: slots * SLOT_BYTES,
+                    physical: None,
+                    is_prepared: true,
+                    is_closing: false,
+                };
+                self.state.agent.opened[direction as usize][usize::from(logical)] = Some(opened);
+            }
+        }
+    }
+
+    fn prepare_resident(&mut self) {
         let slots = self.build.config.slots;
         for process in 0..self.build.layout.processes {
             let logical = self.build.layout.logical(process, 0);
@@ -291,6 +344,7 @@ impl Voyager {
                 bytes,
                 physical: Some(physical),
                 is_prepared: true,
+                is_closing: false,
             };
             self.state.agent.opened[Direction::Receive as usize][usize::from(logical)] = Some(opened);
         }
@@ -359,29 +413,49 @@ impl Voyager {
         Ok(physical)
     }
 
-    /// A queue is closed at once; the firmware is told of one that is its work.
-    fn close(
-        &mut self,
-        process: u8,
-        words: &Words,
-        system: &mut dyn OperatingSystem,
-    ) -> Result<(), CallError> {
+    /// Closes a queue. One that is the firmware's work is closed when the firmware says so by its
+    /// status: until then commands for its buffer may be under way, and its pages stay pinned.
+    fn close(&mut self, process: u8, words: &Words) -> Result<(), CallError> {
         let (direction, logical) = self.named(process, words[0], words[1])?;
-        self.check_room()?;
-        let place = usize::from(logical);
-        let opened = self.state.agent.opened[direction as usize][place].take().ok_or(CallError::Absent)?;
-        match opened.physical {
-            Some(physical) => self.state.queues.leave(direction, physical),
-            None => {
-                let about = words[0] | u64::from(logical) << 8;
-                self.state.agent.command(process, request::CLOSE, &[about]);
+        let status = self.build.layout.shadow(direction, logical) + POINTER_STATUS;
+        let own = &mut self.state.agent.opened[direction as usize][usize::from(logical)];
+        match *own {
+            None | Some(Opened { is_closing: true, .. }) => Err(CallError::Absent),
+            Some(Opened { kind: QueueKind::Cachable, .. }) => Err(CallError::Invalid),
+            Some(Opened { physical: Some(physical), .. }) => {
+                *own = None;
+                self.state.queues.leave(direction, physical);
+                self.state.sram.set_word(status, QUEUE_CLOSED);
+                Ok(())
+            }
+            Some(opened) => {
+                self.check_room()?;
+                let closing = Opened { is_closing: true, ..opened };
+                self.state.agent.opened[direction as usize][usize::from(logical)] = Some(closing);
+                self.state.agent.command(process, request::CLOSE, &[words[0] | u64::from(logical) << 8]);
+                self.state.sram.set_word(status, QUEUE_CLOSING);
+                Ok(())
             }
         }
-        self.state.sram.set_word(self.build.layout.shadow(direction, logical) + 16, QUEUE_CLOSED);
-        match opened.kind {
-            QueueKind::NonResident => system.unpin(opened.buffer, opened.bytes),
-            QueueKind::Resident | QueueKind::Hybrid => Ok(()),
+    }
+
+    /// Queues of a process that the firmware has closed are gone, and their pages unpinned.
+    fn end_closing(&mut self, process: u8, system: &mut dyn OperatingSystem) -> Result<(), CallError> {
+        let Voyager { build, state, .. } = self;
+        let queues = usize::from(build.layout.queues);
+        for direction in Direction::BOTH {
+            for logical in usize::from(process) * queues..(usize::from(process) + 1) * queues {
+                let own = &mut state.agent.opened[direction as usize][logical];
+                let status = build.layout.shadow(direction, logical as u8) + POINTER_STATUS;
+                let is_closed = |own: &mut Opened| own.is_closing && state.sram.word(status) == QUEUE_CLOSED;
+                if let Some(Opened { kind: QueueKind::NonResident, buffer, bytes, .. }) =
+                    own.take_if(is_closed)
+                {
+                    system.unpin(buffer, bytes)?;
+                }
+            }
         }
+        Ok(())
     }
 
     fn register(
@@ -423,7 +497,8 @@ impl Voyager {
 
     fn transfer(&mut self, context: &mut Context<'_>, process: u8, words: &Words) -> Result<(), CallError> {
         let [method, rank, from, to, bytes, channel, own, _] = *words;
-        let place = u16::try_from(rank).ok().and_then(|rank| self.place_of(context, Rank(rank)));
+        let place =
+            u16::try_from(rank).ok().and_then(|rank| self.place_of(context.network.job(), Rank(rank)));
         let (node, there) = place.ok_or(CallError::Invalid)?;
         let each = u64::from(self.channels_of_process());
         let ends = |address: u64| address.checked_add(bytes).is_some_and(|end| end < 1 << 48);
@@ -461,6 +536,7 @@ impl Voyager {
             channel,
             is_chained: true,
             acknowledge,
+            told: acknowledge.and_then(|acknowledge| acknowledge.queue),
         };
         self.command_transfer(HostAddress { address: from, process: Some(process) }, to, bytes);
         context.network.count_message(Header::BYTES as u64 + bytes);

@@ -12,8 +12,9 @@
 //! what the process has not registered. A channel counter may count before it is set: it is at
 //! zero when all packets that it was set for have come, from however many senders.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use narthex_memory::main_memory::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
@@ -21,19 +22,33 @@ use serde::{Deserialize, Serialize};
 use super::bus_unit::{self, Job, Moves};
 use super::commands::{Acknowledge, BlockTransmit, HostAddress, Issuer};
 use super::device::Voyager;
+use super::receive::REFUSAL;
 use super::registers::{BLOCK_PACKET_BYTES, NOTHING, fault};
 use super::transmit::Outgoing;
-use super::wire::{ADDRESS_BYTES, Label};
+use super::wire::{ADDRESS_BYTES, Label, Place};
 use crate::half::Context;
 
 /// The channel of packets that none counts.
 pub const NO_CHANNEL: u8 = 255;
 
+/// Whence a packet of a block transfer is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The first process of the node that sends.
+    pub sender: Rank,
+    /// Whose memory it goes to.
+    pub process: u8,
+    /// The sender's logical receive queue that is told if it may not go there.
+    pub told: Option<u8>,
+    /// It is the last one of its transfer.
+    pub is_last: bool,
+}
+
 /// A packet of a block transfer that has arrived.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RemoteWrite {
-    /// Whose memory it goes to.
-    pub process: u8,
+    /// Whence it is.
+    pub from: Origin,
     /// The channel that counts it.
     pub channel: u8,
     /// The process's address.
@@ -92,6 +107,10 @@ pub struct BlockUnits {
     transmitting: Option<Transmitting>,
     /// Packets that wait for the bus unit.
     pub remote: VecDeque<RemoteWrite>,
+    /// That of the packet which the bus unit writes.
+    writing: Option<Origin>,
+    /// Senders of transfers of which a packet was refused, and their queues.
+    refused: BTreeSet<(Rank, u8)>,
     channels: Vec<Channel>,
     acknowledgements: VecDeque<u64>,
     /// Frames of pages that processes have registered, and how often.
@@ -106,6 +125,8 @@ impl BlockUnits {
             read_failed: false,
             transmitting: None,
             remote: VecDeque::new(),
+            writing: None,
+            refused: BTreeSet::new(),
             channels: vec![Channel::default(); channels as usize],
             acknowledgements: VecDeque::new(),
             pages: vec![BTreeMap::new(); processes.into()],
@@ -210,6 +231,16 @@ impl BlockUnits {
         Some(frame + address % PAGE_BYTES)
     }
 
+    /// A packet was written, or refused: its origin, if a refused transfer ends with it.
+    fn end_write(&mut self, is_refused: bool) -> Option<(Origin, u8)> {
+        let from = self.writing.take()?;
+        let told = from.told?;
+        if is_refused {
+            self.refused.insert((from.sender, told));
+        }
+        (from.is_last && self.refused.remove(&(from.sender, told))).then_some((from, told))
+    }
+
     /// What the block transmit unit is at.
     pub fn doing(&self) -> Option<&'static str> {
         self.transmitting.as_ref().map(|own| match own.stage {
@@ -235,10 +266,11 @@ impl Voyager {
         if !state.bus.is_free(bus_unit::REMOTE) {
             return false;
         }
-        let Some(RemoteWrite { process, channel, address, data }) = state.blocks.remote.pop_front() else {
+        let Some(RemoteWrite { from, channel, address, data }) = state.blocks.remote.pop_front() else {
             return false;
         };
-        let host = HostAddress { address, process: Some(process) };
+        state.blocks.writing = Some(from);
+        let host = HostAddress { address, process: Some(from.process) };
         let bytes = data.len() as u64;
         let job = Job { issuer: None, moves: Moves::Data, host, bytes, done: 0, data, channel };
         state.bus.give(bus_unit::REMOTE, job);
@@ -250,6 +282,11 @@ impl Voyager {
         if let Some(issuer) = job.issuer {
             self.state.commands.complete(issuer, failure);
         }
+        if place == bus_unit::REMOTE
+            && let Some((from, told)) = self.state.blocks.end_write(failure.is_some())
+        {
+            self.refuse_transfer(from, told);
+        }
         match place {
             bus_unit::BLOCK_READ => self.state.blocks.end_read(failure.is_some()),
             bus_unit::REMOTE if failure.is_some() => self.statistics.remote_refused.increment(),
@@ -260,6 +297,20 @@ impl Voyager {
             }
             _ => {}
         }
+    }
+
+    /// The sender of a block is told that its receiver has not registered what it goes to: a
+    /// message to the queue that was to be told of its end.
+    fn refuse_transfer(&mut self, from: Origin, told: u8) {
+        let payload = (fault::ADDRESS as u32).to_le_bytes().to_vec();
+        let label = Label {
+            bytes: payload.len() as u8,
+            user: REFUSAL,
+            queue: told,
+            source: self.state.agent.rank_of(from.process),
+            ..Label::default()
+        };
+        self.state.transmit.tell(Outgoing { rank: from.sender, is_urgent: false, label, payload });
     }
 
     /// Lets the block transmit unit go on; whether it did.
@@ -319,9 +370,11 @@ impl Voyager {
     }
 
     fn block_packet(&self, context: &Context<'_>, own: &Transmitting) -> Outgoing {
-        let BlockTransmit { sram, node, process, address, channel, .. } = own.command;
+        let BlockTransmit { sram, node, process, address, channel, told, acknowledge, .. } = own.command;
         let bytes = own.next_bytes();
-        let mut payload = (address + own.sent).to_le_bytes().to_vec();
+        let is_last = acknowledge.is_some() && own.sent + bytes == own.command.bytes;
+        let place = Place { address: address + own.sent, told, is_last };
+        let mut payload = place.bits().to_le_bytes().to_vec();
         payload.extend(self.state.sram.bytes(sram + own.sent, bytes));
         let label =
             Label { is_command: true, bytes: bytes as u8, user: channel, queue: process, ..Label::default() };

@@ -105,6 +105,9 @@ pub struct BlockTransmit {
     pub is_chained: bool,
     /// Who is told when all packets have left, beside the completion queue.
     pub acknowledge: Option<Acknowledge>,
+    /// The receive queue that is told if its receiver refuses the transfer of which this is a
+    /// part.
+    pub told: Option<u8>,
 }
 
 /// A command.
@@ -127,7 +130,12 @@ impl Command {
     /// Doublewords of a command that begins with this one.
     fn words(first: u64) -> usize {
         match first & 0xff {
-            number::BUS_READ | number::BUS_WRITE | number::COPY | number::TRANSMIT
+            number::BUS_READ
+            | number::BUS_WRITE
+            | number::BUS_FLUSH
+            | number::PERMISSION
+            | number::COPY
+            | number::TRANSMIT
                 if first & COMMAND_SHORT != 0 =>
             {
                 1
@@ -151,6 +159,10 @@ impl Command {
         match first & 0xff {
             number::BUS_READ => Some(Operation::BusRead { host, sram, bytes: LINE_BYTES }),
             number::BUS_WRITE => Some(Operation::BusWrite { host, sram, bytes: LINE_BYTES }),
+            number::BUS_FLUSH => Some(Operation::BusFlush { host, bytes: LINE_BYTES }),
+            number::PERMISSION => {
+                Some(Operation::Permission { permission: first >> 17 & 3, lines: 1, host: host.address })
+            }
             number::COPY => {
                 Some(Operation::Copy { from: sram, to: (first >> 32 & 0x7fff) * LINE_BYTES, bytes })
             }
@@ -228,6 +240,7 @@ impl Command {
                 channel: field(first, 52, 8) as u8,
                 is_chained: first & COMMAND_CHAINED != 0,
                 acknowledge: None,
+                told: None,
             }),
             number::PACKET => Operation::Packet {
                 sram: field(first, 17, 15) * LINE_BYTES,

@@ -11,6 +11,7 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::interconnects::Refusal;
@@ -27,23 +28,29 @@ use super::ports::Latches;
 use super::queues::{MISS, Queue, QueueFile};
 use super::receive::ReceiveUnit;
 use super::registers::{
-    MOST_QUEUES, MOST_SRAM, POINTER_STATUS, QUEUE_CLOSED, QueueKind, SOURCES, VOYAGER_MAP, VOYAGER_REGISTERS,
-    VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, fact, fault,
+    CACHABLE_RECEIVE_HEAD, CACHABLE_SEND_HEAD, CACHABLE_TAIL, MOST_QUEUES, MOST_SRAM, POINTER_STATUS,
+    QUEUE_CLOSED, QueueKind, SOURCES, VOYAGER_MAP, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED,
+    fact, fault,
 };
 use super::space::Space;
 use super::sram::Sram;
 use super::transmit::TransmitUnit;
 use crate::address_names::AddressName;
+use crate::cachable_queue;
 use crate::description::{self, DeviceDescription, DeviceSeat, Engine};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::queue::QueueState;
+use crate::registers::FIRST_POINTER;
 
 /// The seat on the bus of the application processors.
 pub const HOST: usize = 0;
 /// The seat on the bus of the service processor.
 pub const SERVICE: usize = 1;
+
+/// The driver stores the tail pointer to announce a message.
+const ANNOUNCES_TAIL: u64 = 1;
 
 /// What a voyager device is built for.
 #[derive(Clone, Debug)]
@@ -316,6 +323,7 @@ impl DeviceDescription for Voyager {
     fn layouts(&self, process: u8) -> Vec<description::Layout> {
         let Build { kind, config, layout, .. } = &self.build;
         let snooped = layout.snooped(process);
+        let is_cachable = *kind == QueueKind::Cachable;
         let values = [
             ("voyager_kind", kind.number()),
             ("voyager_queues", layout.queues.into()),
@@ -333,7 +341,7 @@ impl DeviceDescription for Voyager {
                 .filter(|part| !part.is_empty())
                 .collect(),
             windows: windows.chain([layout.uncached_buffers(process), layout.serviced(process)]).collect(),
-            ..description::Layout::default()
+            ..if is_cachable { self.cachable_layout(process) } else { description::Layout::default() }
         }]
     }
 
@@ -382,7 +390,10 @@ impl DeviceDescription for Voyager {
         }
         let miss = queues.queue(Direction::Receive, MISS);
         let state = QueueState::of("miss queue", miss.used().into(), Some(miss.slots.into()));
-        let notes = [commands.describe(), self.full_queues()];
+        let commands_of_agent = self.state.agent.waiting();
+        let waits =
+            format!("commands of the kernel agent that the firmware has not taken: {commands_of_agent}");
+        let notes = [commands.describe(), self.full_queues(), (commands_of_agent > 0).then_some(waits)];
         let note: Vec<String> = notes.into_iter().flatten().collect();
         state.with_note(note.join("; ")).held_for(self.state.transmit.held_for())
     }
@@ -398,6 +409,32 @@ impl DeviceDescription for Voyager {
 }
 
 impl Voyager {
+    /// What the driver of cachable queues has to know: where they are in snooped space, and that
+    /// a packet is a slot, which has one doubleword of the library's header.
+    fn cachable_layout(&self, process: u8) -> description::Layout {
+        let layout = &self.build.layout;
+        let start = layout.snooped(process).start;
+        let [tail, send_head, receive_head] =
+            [CACHABLE_TAIL, CACHABLE_SEND_HEAD, CACHABLE_RECEIVE_HEAD].map(|offset| start + offset);
+        let driver = cachable_queue::PROGRAMMING.driver.number;
+        description::Layout {
+            initial_words: [tail, send_head, receive_head].map(|pointer| (pointer, FIRST_POINTER)).to_vec(),
+            entries: layout.cachable_slots(),
+            overrides: vec![
+                ("send_driver", driver),
+                ("receive_driver", driver),
+                ("send_queue", layout.cachable_queue(Direction::Transmit, process)),
+                ("receive_queue", layout.cachable_queue(Direction::Receive, process)),
+                ("send_tail", tail),
+                ("send_head", send_head),
+                ("receive_head", receive_head),
+                ("header_bytes", Header::BYTES as u64),
+                (cachable_queue::ANNOUNCEMENT.name, ANNOUNCES_TAIL),
+            ],
+            ..description::Layout::default()
+        }
+    }
+
     /// The receive queue for which a packet waits in the network, in words.
     fn full_queues(&self) -> Option<String> {
         if !self.state.receive.is_held() {

@@ -12,8 +12,8 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use super::agent::TRANSFER_BYTES;
 use super::config::Config;
 use super::registers::{
-    BANK_B, BUFFERS, RECEIVE_WINDOWS, SERVICED, SHADOW_BYTES, SLOT_BYTES, SNOOPED, TRANSMIT_WINDOWS,
-    UNCACHED_BUFFERS,
+    BANK_B, BUFFERS, CACHABLE_ENTRIES, RECEIVE_WINDOWS, SERVICED, SHADOW_BYTES, SLOT_BYTES, SNOOPED,
+    TRANSMIT_WINDOWS, UNCACHED_BUFFERS,
 };
 use crate::models::Problem;
 use crate::registers::{Addresses, PROCESS_STRIDE};
@@ -207,6 +207,19 @@ impl Layout {
     pub fn snooped(&self, process: u8) -> Range<u64> {
         let start = part(process) + SNOOPED;
         start..start + self.snooped
+    }
+
+    /// Entries of a process's cachable queues, a power of two: as many as its snooped space
+    /// has room for twice. 0 if there is none.
+    pub fn cachable_slots(&self) -> u64 {
+        let most = self.snooped.saturating_sub(CACHABLE_ENTRIES) / 2 / SLOT_BYTES;
+        most.checked_ilog2().map_or(0, |bits| 1 << bits)
+    }
+
+    /// Where a process's cachable queue of a direction begins.
+    pub fn cachable_queue(&self, direction: Direction, process: u8) -> u64 {
+        let bytes = self.cachable_slots() * SLOT_BYTES;
+        self.snooped(process).start + CACHABLE_ENTRIES + direction as u64 * bytes
     }
 
     /// What is at an address of the host's bus.

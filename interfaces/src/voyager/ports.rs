@@ -235,6 +235,9 @@ impl Voyager {
                 Err(format!("an access of {size} bytes to the register at {address:#x}; registers have 8"))
             }
             Behind::Register(offset) if is_load => {
+                if offset == register::TRANSLATION {
+                    self.fill_prepared_translations(context);
+                }
                 self.load_register(context, offset).map(|value| response.value = value)
             }
             Behind::Register(offset) => self.store_register(offset, value),
@@ -250,12 +253,35 @@ impl Voyager {
                     .ok_or_else(|| format!("a queue's state has no word to load at offset {offset:#x}"))
             }
             Behind::Queue(direction, physical, offset) => {
+                self.check_freed(direction, physical, offset, value)?;
                 match self.state.queues.set_word(direction, physical, offset, value) {
                     true => self.check_queue(direction, physical),
                     false => Err(format!("a queue's state has no word to store at offset {offset:#x}")),
                 }
             }
             Behind::Map(..) => Err("a store to the map, which MAP_SET and QUEUE_OUT change".into()),
+        }
+    }
+
+    /// Refuses to free slots of the firmware's receive queue that are not in use: they were
+    /// freed before.
+    fn check_freed(
+        &self,
+        direction: Direction,
+        physical: usize,
+        offset: u64,
+        value: u64,
+    ) -> Result<(), String> {
+        let queue = self.state.queues.queue(direction, physical);
+        let is_freed = direction == Direction::Receive && queue.is_enabled && offset == register::CONSUMER;
+        let (used, freed) = (queue.used(), (value as u16).wrapping_sub(queue.consumer));
+        match is_freed && freed > used {
+            false => Ok(()),
+            true => Err(format!(
+                "a store of {value} to the consumer of physical receive queue {physical}, which is {} with {used} \
+                 slots in use: it frees slots that are not in use, or were freed before",
+                queue.consumer
+            )),
         }
     }
 

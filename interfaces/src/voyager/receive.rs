@@ -11,17 +11,21 @@
 
 use std::collections::VecDeque;
 
+use narthex_fabrics::Rank;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::RemoteWrite;
+use super::blocks::{Origin, RemoteWrite};
 use super::commands::Acknowledge;
 use super::device::Voyager;
 use super::layout::Direction;
 use super::queues::{MISS, Target};
 use super::registers::{SLOT_BYTES, SLOT_HEADER_BYTES};
-use super::wire::{ADDRESS_BYTES, Label};
+use super::wire::{ADDRESS_BYTES, Label, Place};
 use crate::half::Context;
+
+/// The user's byte of a message that says why a block transfer has failed.
+pub const REFUSAL: u8 = 254;
 
 /// The user's byte of an acknowledgement.
 pub const ACKNOWLEDGEMENT: u8 = 255;
@@ -145,6 +149,7 @@ impl Voyager {
             self.statistics.held.add(u64::from(!was_held));
             return !was_held;
         }
+        let sender = context.network.front().map(|packet| packet.source);
         let payload = self.take_payload(context);
         let bytes = SLOT_HEADER_BYTES + payload.len() as u64;
         let queue = match target {
@@ -153,7 +158,7 @@ impl Voyager {
                 Some(queue)
             }
             _ if label.is_command => {
-                self.take_command(label, payload);
+                self.take_command(label, sender.expect("a command comes from the network"), payload);
                 None
             }
             _ => {
@@ -190,12 +195,13 @@ impl Voyager {
     }
 
     /// A remote command goes to its queue.
-    fn take_command(&mut self, label: Label, payload: Vec<u8>) {
-        let (address, data) = payload.split_at(ADDRESS_BYTES as usize);
+    fn take_command(&mut self, label: Label, sender: Rank, payload: Vec<u8>) {
+        let (place, data) = payload.split_at(ADDRESS_BYTES as usize);
+        let place = Place::of(u64::from_le_bytes(place.try_into().expect("eight bytes")));
         self.state.blocks.remote.push_back(RemoteWrite {
-            process: label.queue,
+            from: Origin { sender, process: label.queue, told: place.told, is_last: place.is_last },
             channel: label.user,
-            address: u64::from_le_bytes(address.try_into().expect("eight bytes")),
+            address: place.address,
             data: data.to_vec(),
         });
     }

@@ -12,6 +12,8 @@
 //! The link is slower than the SRAM, so a packet is handed over when its header is known, and
 //! its bytes follow at the SRAM's rate.
 
+use std::collections::VecDeque;
+
 use narthex_fabrics::{Header, Rank};
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -84,6 +86,7 @@ impl Outgoing {
 enum From {
     Queue(usize),
     Command(Direct),
+    Refusal,
 }
 
 /// What the unit is at.
@@ -103,6 +106,8 @@ pub struct TransmitUnit {
     held: [Option<(From, Outgoing)>; 2],
     /// Slots that firmware sends, by command queue.
     direct: [Option<Direct>; 2],
+    /// What senders of blocks are told.
+    refusals: VecDeque<Outgoing>,
     /// The queue that was served last.
     last: usize,
     /// A command queue was served last.
@@ -112,7 +117,14 @@ pub struct TransmitUnit {
 impl TransmitUnit {
     /// An idle unit.
     pub fn new() -> Self {
-        TransmitUnit { work: None, held: [None, None], direct: [None; 2], last: 0, had_command: false }
+        TransmitUnit {
+            work: None,
+            held: [None, None],
+            direct: [None; 2],
+            refusals: VecDeque::new(),
+            last: 0,
+            had_command: false,
+        }
     }
 
     /// Whether a command queue may name a slot.
@@ -123,6 +135,11 @@ impl TransmitUnit {
     /// A command queue names a slot.
     pub fn send(&mut self, direct: Direct) {
         self.direct[direct.issuer.queue] = Some(direct);
+    }
+
+    /// A sender of blocks is told something.
+    pub fn tell(&mut self, outgoing: Outgoing) {
+        self.refusals.push_back(outgoing);
     }
 
     /// For whom the network holds its packet back.
@@ -149,11 +166,14 @@ impl Default for TransmitUnit {
 impl State {
     /// What the transmit unit serves next: urgent queues, then commands and other queues in turn.
     fn next_to_send(&mut self) -> Option<From> {
-        let TransmitUnit { held: [urgent, other], direct: commands, last, had_command, .. } =
+        let TransmitUnit { held: [urgent, other], direct: commands, refusals, last, had_command, .. } =
             &mut self.transmit;
         let first = self.queues.next_to_transmit(*last, true).filter(|_| urgent.is_none());
         if first.is_none() && other.is_some() {
             return None;
+        }
+        if first.is_none() && !refusals.is_empty() {
+            return Some(From::Refusal);
         }
         let queue = first.or_else(|| self.queues.next_to_transmit(*last, false));
         let command = commands.iter().position(Option::is_some).filter(|_| first.is_none());
@@ -202,6 +222,7 @@ impl Voyager {
                 match from {
                     From::Queue(queue) => self.state.queues.transmitted(queue),
                     From::Command(direct) => self.state.commands.complete(direct.issuer, None),
+                    From::Refusal => {}
                 }
                 true
             }
@@ -256,6 +277,7 @@ impl Voyager {
                 self.statistics.refused.increment();
                 None
             }
+            From::Refusal => self.state.transmit.refusals.pop_front(),
             From::Command(direct) if direct.is_block => self.read_packet(context, direct),
             From::Command(direct) => {
                 let Direct { issuer, sram: slot, queue, node, process, .. } = direct;

@@ -10,13 +10,46 @@
 //! | 40 | 0 | 1 |
 //! | 48 to 63 | rank that sends, in its job | |
 //!
-//! The payload of a remote command is the address, eight bytes, and the data.
+//! The payload of a remote command is a [`Place`], eight bytes, and the data.
 
 use narthex_fabrics::Header;
 use serde::{Deserialize, Serialize};
 
 /// Bytes in front of the data of a remote command.
 pub const ADDRESS_BYTES: u64 = 8;
+
+/// Where the data of a block transfer's packet go, and who is told if they may not go there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The receiving process's address.
+    pub address: u64,
+    /// The logical receive queue of the sender that is told.
+    pub told: Option<u8>,
+    /// It is the last packet of its transfer.
+    pub is_last: bool,
+}
+
+impl Place {
+    /// Where the queue, plus one, stands above an address.
+    const TOLD: u32 = 48;
+    const LAST: u32 = 57;
+
+    /// As packets carry it: the address in bits 0 to 47, the queue that is told plus one in bits
+    /// 48 to 56, in bit 57 whether it is the last one.
+    pub fn bits(self) -> u64 {
+        let told = self.told.map_or(0, |queue| u64::from(queue) + 1);
+        self.address | told << Self::TOLD | u64::from(self.is_last) << Self::LAST
+    }
+
+    /// What these bits say.
+    pub fn of(bits: u64) -> Self {
+        Place {
+            address: bits & ((1 << Self::TOLD) - 1),
+            told: (bits >> Self::TOLD & 0x1ff).checked_sub(1).map(|queue| queue as u8),
+            is_last: bits >> Self::LAST & 1 != 0,
+        }
+    }
+}
 
 /// A packet's header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -73,6 +106,17 @@ mod tests {
     use narthex_fabrics::Rank;
 
     use super::*;
+
+    #[test]
+    fn a_place_comes_as_it_went() {
+        for told in [None, Some(0), Some(255)] {
+            for is_last in [false, true] {
+                let place = Place { address: 0xffff_ffff_fff0, told, is_last };
+                assert_eq!(Place::of(place.bits()), place);
+            }
+        }
+        assert_eq!(Place::of(0x1234), Place { address: 0x1234, told: None, is_last: false });
+    }
 
     #[test]
     fn a_label_comes_as_it_went() {

@@ -135,6 +135,7 @@ impl Blueprint<'_> {
         program: &Program,
         registers: &[Range<u64>],
     ) -> Result<(), String> {
+        check_stack(program)?;
         let file = program.name();
         let shares = part.on == self.config.node.host().1.on;
         let of_programs = 0..u64::from(self.config.processes_per_node()) * Translation::SPACE_BYTES;
@@ -191,4 +192,26 @@ impl Blueprint<'_> {
         }
         Ok(lines)
     }
+}
+
+/// The end of the stack of firmware that `narthex cc --firmware` has linked.
+const STACK_TOP: &str = "firmware_stack_top";
+
+/// Refuses firmware that says where its stack is, if it cannot be written there.
+fn check_stack(program: &Program) -> Result<(), String> {
+    let Some(top) = program.address_of(STACK_TOP) else { return Ok(()) };
+    let last = top.wrapping_sub(1);
+    let holding = program.segments().iter().find(|segment| segment.contains(last));
+    let problem = match holding {
+        Some(segment) if segment.protection.write => return Ok(()),
+        Some(segment) => {
+            format!("in its segment from {:#x} to {:#x}, which is read-only", segment.address, segment.end())
+        }
+        None => "in none of its segments".to_owned(),
+    };
+    Err(format!(
+        "'{}' has its stack end at {top:#x} ({STACK_TOP}), {problem}: put it behind the data, where \
+         guest/firmware/firmware.ld has it",
+        program.name()
+    ))
 }

@@ -150,8 +150,9 @@ pub struct Messages {
 /// have room for more.
 const MOST_PROCESSORS: u32 = 128;
 
-/// The smallest header: the first doubleword holds who, what and how much.
-const SMALLEST_HEADER_BYTES: u64 = 8;
+/// The headers that the messaging library knows: the first doubleword holds who, what and how
+/// much; isca96 has four bytes more.
+const HEADER_BYTES: [u64; 2] = [8, 12];
 
 /// The largest payload: the header counts it in eight bits.
 const LARGEST_PAYLOAD_BYTES: u64 = 255;
@@ -398,8 +399,8 @@ impl MachineConfig {
             let message = format!("{packet} is not a multiple of the block of {block} ({key})");
             problems.push(broken("messages.packet", message));
         }
-        if header.as_u64() < SMALLEST_HEADER_BYTES || header.as_u64() % 4 != 0 {
-            let message = format!("{header} is not a multiple of 4B from {SMALLEST_HEADER_BYTES}B up");
+        if !HEADER_BYTES.contains(&header.as_u64()) {
+            let message = format!("{header} is no header that the messaging library knows: 8B or 12B");
             problems.push(broken("messages.header", message));
         }
         if header >= packet {

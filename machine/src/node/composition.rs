@@ -116,8 +116,10 @@ impl Composition for Node {
     #[inline]
     fn comes_next(&self, now: Time) -> bool {
         let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
+        let is_watched = || self.processors.iter().any(|unit| unit.waiting.is_watching_bus());
+        let may_be_watched = self.may_watch_bus && is_watched();
         !self.probe.is_attached()
-            && !(self.may_watch_bus && self.processors.iter().any(|unit| unit.waiting.is_watching_bus()))
+            && !may_be_watched
             && self.events.next_time().is_none_or(|next| next > now)
             && !self.processors.iter().any(is_woken)
     }

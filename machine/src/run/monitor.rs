@@ -36,10 +36,11 @@ pub trait Monitor {
     /// its user should know.
     fn end(&mut self, _end: Time, _nodes: &mut [Node], _report: &mut dyn FnMut(Progress<'_>) -> bool) {}
 
-    /// Why the nodes and the switches between them, which rest at the instant `at`, make
-    /// no progress.
-    fn no_progress(
+    /// How the nodes and the switches between them stand, which rest at the instant `at`
+    /// and have not ended.
+    fn explain(
         &mut self,
+        _halt: Halt,
         _at: Time,
         _nodes: &mut [Node],
         _switches: &[Switch<Frame>],
@@ -50,10 +51,19 @@ pub trait Monitor {
 
 impl Monitor for () {}
 
-/// Why a run makes no progress.
+/// Why a run was stopped before its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// It makes no progress.
+    NoProgress,
+    /// It may not go on any longer.
+    Limit,
+}
+
+/// How a run stands that was stopped before its end.
 pub struct Explanation {
     /// For people.
     pub text: String,
-    /// For tools: the entry `hang` of the run's document.
+    /// For tools: the entry `hang` of the run's document, or `state` at a limit.
     pub document: Value,
 }

@@ -131,14 +131,14 @@ impl Running {
     pub(super) fn close(self, ending: &Ending, observer: &mut dyn FnMut(Progress<'_>) -> bool) -> Closed {
         let Running { simulation, mut written } = self;
         let stopped_at = simulation.now();
-        let is_stuck = matches!(ending, Ending::NoProgress(_));
+        let is_halted = !matches!(ending, Ending::AllFinished | Ending::Stopped { .. });
         let (mut nodes, switches) = apart(simulation.into_partitions());
-        if is_stuck {
+        if is_halted {
             nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
         }
         written.collect(nodes.iter_mut(), observer);
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
-        let end = if is_stuck { stopped_at } else { latest() };
+        let end = if is_halted { stopped_at } else { latest() };
         nodes.iter_mut().for_each(|node| node.close(end));
         Closed { nodes, switches, end, written }
     }

@@ -38,6 +38,7 @@ mod shapes;
 mod threads;
 mod timing;
 mod traffic;
+mod voyager;
 mod wait_loops;
 mod without_caches;
 mod without_effect;

@@ -180,6 +180,8 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         jobs: Vec::new(),
         firmware: Default::default(),
         checkpoint: None,
+        until: None,
+        timeout: None,
     }
 }
 

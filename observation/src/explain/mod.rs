@@ -61,7 +61,7 @@ use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::Node;
-use narthex_machine::run::{Explanation, Finished, Monitor, Progress, SCHEMA_VERSION, simulate};
+use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
 use narthex_machine::{Failure, FirmwareFile, RunRequest};
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,8 @@ pub fn explain(
         jobs: Vec::new(),
         firmware,
         checkpoint: None,
+        until: None,
+        timeout: None,
     };
     let mut document = explain_run(&run, elf, warm_up * packets, observer)?;
     document["bytes"] = json!(bytes);
@@ -200,13 +202,14 @@ impl Monitor for Journals {
         Ok(())
     }
 
-    fn no_progress(
+    fn explain(
         &mut self,
+        halt: Halt,
         at: Time,
         nodes: &mut [Node],
         switches: &[Switch<Frame>],
     ) -> Option<Explanation> {
-        Some(Hang::of(nodes, switches, at).explanation())
+        Some(Hang::of(nodes, switches, halt, at).explanation())
     }
 }
 

@@ -27,16 +27,17 @@ mod waits;
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, Rank};
 use narthex_kernel::Time;
-use narthex_machine::Explanation;
 use narthex_machine::node::Node;
 use narthex_machine::node::stuck::{HeldFrame, StuckNode, StuckProcess, StuckThread, UnderWay};
+use narthex_machine::{Explanation, Halt};
 use serde_json::{Value, json};
 
 use chains::Chains;
 use waits::Wait;
 
-/// A run that makes no progress.
+/// A run that makes no progress, or may not go on.
 pub struct Hang {
+    halt: Halt,
     /// When it was stopped.
     at: Time,
     /// When something got further last.
@@ -67,9 +68,8 @@ impl Kind {
 }
 
 impl Hang {
-    /// Why these nodes and the switches between them, which rest at the instant `at`,
-    /// make no progress.
-    pub fn of(nodes: &mut [Node], switches: &[Switch<Frame>], at: Time) -> Self {
+    /// How these nodes and the switches between them stand, which rest at the instant `at`.
+    pub fn of(nodes: &mut [Node], switches: &[Switch<Frame>], halt: Halt, at: Time) -> Self {
         let mut nodes: Vec<StuckNode> = nodes.iter_mut().map(Node::stuck).collect();
         // What is in switches has come further, and tells more, than what has not left.
         let before_links: Vec<Vec<HeldFrame>> =
@@ -88,7 +88,7 @@ impl Hang {
         let waits = waits::of(&nodes);
         let chains = Chains::of(&waits);
         let since = nodes.iter().map(|node| node.progressed_at).max().unwrap_or(Time::ZERO);
-        Hang { at, since, nodes, waits, chains }
+        Hang { halt, at, since, nodes, waits, chains }
     }
 
     fn kind(&self) -> Kind {
@@ -115,16 +115,19 @@ impl Hang {
     /// The explanation for tools; docs/hangs.md says what each field means.
     pub fn to_json(&self) -> Value {
         let names = |chain: &Vec<Rank>| chain.iter().map(|rank| rank.0).collect::<Vec<_>>();
-        json!({
-            "kind": self.kind().as_str(),
-            "summary": self.summary(),
+        let mut document = json!({
             "at_ps": self.at.as_ps(),
             "since_ps": self.since.as_ps(),
             "circle": self.chains.circle.as_ref().map(names),
             "chains": self.chains.others.iter().map(names).collect::<Vec<_>>(),
             "waits": self.waits.iter().zip(self.processes()).map(|(wait, process)| self.wait_json(wait, process)).collect::<Vec<_>>(),
             "nodes": self.nodes.iter().enumerate().map(node_json).collect::<Vec<_>>(),
-        })
+        });
+        if self.halt == Halt::NoProgress {
+            document["kind"] = self.kind().as_str().into();
+            document["summary"] = self.summary().into();
+        }
+        document
     }
 
     fn wait_json(&self, wait: &Wait, process: &StuckProcess) -> Value {

@@ -10,6 +10,8 @@ use narthex_machine::node::stuck::{
     Call, HeldFrame, StuckFirmware, StuckNode, StuckProcess, StuckThread, StuckTransaction,
 };
 
+use narthex_machine::Halt;
+
 use super::waits::{Wait, What};
 use super::{Hang, Kind};
 
@@ -98,6 +100,7 @@ impl Hang {
             (What::Message, _) => writeln!(f, "  {place} waits for a message")?,
             (What::Memory, _) => writeln!(f, "  {place} waits for an answer to its memory access")?,
             (What::Thread, _) => writeln!(f, "  {place} waits for one of its threads to wake another")?,
+            (What::Own, _) if self.halt == Halt::Limit => writeln!(f, "  {place} executes its program")?,
             (What::Own, _) => writeln!(f, "  {place} waits for nothing that the machine knows")?,
             (What::Ended, Some((at, code))) => {
                 writeln!(f, "  {place} has ended with exit code {code} at {at}")?
@@ -179,12 +182,21 @@ impl Hang {
 
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "no progress: {}", self.summary())?;
-        writeln!(
-            f,
-            "  no message has arrived and no program has called the system since {}; stopped at {}",
-            self.since, self.at
-        )?;
+        let since = self.since;
+        match self.halt {
+            Halt::NoProgress => {
+                writeln!(f, "no progress: {}", self.summary())?;
+                writeln!(
+                    f,
+                    "  no message has arrived and no program has called the system since {since}; \
+                     stopped at {}",
+                    self.at
+                )?;
+            }
+            Halt::Limit => {
+                writeln!(f, "  the last message or call of the system was at {since}")?;
+            }
+        }
         writeln!(f, "who waits for whom:")?;
         for chain in self.chains.circle.iter().chain(&self.chains.others) {
             writeln!(f, "  {}", self.path(chain))?;

@@ -12,7 +12,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
-use narthex_machine::{Failure, RunRequest, config};
+use narthex_machine::{Failure, Halt, RunRequest, config};
 use narthex_memory::interconnects::Refusal;
 use narthex_memory::{Kind, Response, Transaction};
 use narthex_observation::hang::Hang;
@@ -371,7 +371,7 @@ fn refused_for_ever(settings: &[&str]) -> Result<Vec<Node>, String> {
 #[test]
 fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_named() {
     let mut nodes = refused_for_ever(&["bus.retry_cycles=3"]).expect("it is wired");
-    let text = Hang::of(&mut nodes, &[], Time::from_ps(20_000_000)).explanation();
+    let text = Hang::of(&mut nodes, &[], Halt::NoProgress, Time::from_ps(20_000_000)).explanation();
     assert_says(
         &text.text,
         &[

@@ -126,7 +126,7 @@ def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (Non
     import altair as alt
 
     names = [row["row"] for row in rows]
-    plain = alt.Axis(domain=False, ticks=False)
+    plain = alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap=True)
     values = [row["value"] for row in rows]
     shade = alt.Scale(domain=[min(0, *values), max(values, default=0) or 1], range=[0.04, 1.0])
     chart = (

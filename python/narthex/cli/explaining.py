@@ -1,5 +1,6 @@
 """`narthex explain`: one message's life."""
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,7 +18,8 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.runs import FIRMWARE, MACHINE, SEED
+from narthex.cli.options import FIRMWARE, MACHINE, SEED
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say
 
 COLOURS = {
@@ -43,6 +45,7 @@ def register(app: typer.Typer) -> None:
             "narthex explain CNI32Qm --bytes 64",
             "narthex explain NI2w --bytes 8 --machine isca96",
             "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
+            "narthex explain CNI32Qm --bytes 256 --report life.html",
         ),
     )(explain)
 
@@ -57,12 +60,13 @@ def explain(
     firmware: list[str] = FIRMWARE,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Show one message's life, transaction by transaction, and the parts of its latency."""
     from narthex import explanation
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     guest = find(explanation.PROGRAM)
     compile_program(guest)
     warn_of_idle(machine, set_, [interface])
@@ -80,6 +84,7 @@ def explain(
     document = found.document
     finish(
         lambda: target.write(document),
+        lambda: page.write_document(document),
         lambda: None if target.to_stdout else show(document),
     )
 

@@ -19,7 +19,7 @@ from narthex.cli.console import (
     print_table,
     warn,
 )
-from narthex.cli.terminal import say
+from narthex.cli.terminal import inform, say
 from narthex.errors import USAGE, NarthexError
 
 machine = typer.Typer(
@@ -46,6 +46,7 @@ def register(app: typer.Typer) -> None:
         "narthex machine show hpca98",
         "narthex machine show hpca98 --sources",
         "narthex machine show mine.toml --set bus.clock=125MHz --json",
+        "narthex machine show voyager --diagram voyager.svg",
     )
 )
 def show(
@@ -53,17 +54,26 @@ def show(
     sources: bool = typer.Option(
         False, "--sources", help="Where each value comes from: stated in the paper, or assumed."
     ),
+    diagram: Path | None = typer.Option(
+        None, "--diagram", metavar="FILE.svg", help="Draw a node of it, as a picture."
+    ),
     set_: list[str] = SET_OPTION,
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Show a machine with everything resolved."""
     from narthex import _native
+    from narthex.charts import diagram as drawing
     from narthex.configuration.differences import split_source, value
 
     target = JsonTarget(json_file)
+    if diagram:
+        _check_diagram(diagram)
     found = json.loads(_native.machine_show(name, set_, sources))
     _write(target, found)
-    if target.to_stdout:
+    if diagram:
+        files.write(diagram, drawing.svg(found["machine"]).encode())
+        inform(f"the picture is in '{diagram}'")
+    if target.to_stdout or diagram:
         return
     if sources:
         rows = [
@@ -74,6 +84,13 @@ def show(
         print_table(found["name"], columns, rows, has_prose=True)
     else:
         say(found["toml"])
+
+
+def _check_diagram(file: Path) -> None:
+    """Refuse a file that cannot hold the picture."""
+    if file.suffix != ".svg":
+        raise NarthexError(f"'{file}' is no picture: its name must end in .svg")
+    check_writable(file, "--diagram")
 
 
 @machine.command(

@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
             "narthex report result.json",
             "narthex report results/experiments.json --output experiments.html --open",
             "narthex report results --output all.html",
+            "narthex report results/queue-size --output queue-size.html",
             "narthex experiment hpca98/roundtrip --report roundtrip.html",
         ),
     )(report)
@@ -34,7 +35,8 @@ def report(
     results: list[Path] = typer.Argument(
         ...,
         metavar="RESULTS...",
-        help="Files that --json of run, compare, experiment or explain wrote, or folders of them.",
+        help="Files that --json of run, compare, experiment or explain wrote, folders of them, or"
+        " a sweep's folder.",
     ),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="The page; if not given, the first of RESULTS with .html."

@@ -3,7 +3,7 @@
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
@@ -18,11 +18,33 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
-    machine_file,
     print_table,
     split_names,
     warn_of_idle,
     within,
+)
+from narthex.cli.options import (
+    ARGUMENTS,
+    CHECKPOINT,
+    CHECKPOINT_EVERY,
+    EXECUTE_WAIT_LOOPS,
+    FIRMWARE,
+    JOB,
+    JOBS,
+    MACHINE,
+    NODES,
+    PROGRAM,
+    PROGRAM_HELP,
+    RESUME,
+    SEED,
+    THREADS,
+    TIMEOUT,
+    TRACE,
+    TRACE_FROM,
+    TRACE_NODES,
+    TRACE_TO,
+    UNTIL,
+    WHERE,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError
@@ -39,88 +61,6 @@ MOST_REGIONS = 20
 LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
 """Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
 
-PROGRAM_HELP = "A program that comes with Narthex, an ELF file, or a C or C++ file."
-PROGRAM = typer.Argument(..., help=PROGRAM_HELP, autocompletion=completion.programs)
-ARGUMENTS = typer.Argument(
-    None, metavar="ARGS", help="The program's arguments; those that begin with - behind a --."
-)
-MACHINE = typer.Option(
-    "hpca98",
-    "--machine",
-    "-m",
-    help="A preset, or a machine's TOML file.",
-    autocompletion=completion.machines,
-    callback=machine_file,
-)
-NODES = typer.Option(
-    None, "--nodes", "-n", **within("nodes"), help="Nodes, instead of the machine's number."
-)
-THREADS = typer.Option(
-    1,
-    "--threads",
-    **within("threads"),
-    help="Host threads that a run may use, as far as there are processors and nodes and as "
-    "they pay. They never change a result.",
-)
-WHERE = (
-    "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "
-    "where the machine has that."
-)
-CHECKPOINT = typer.Option(
-    None,
-    "--checkpoint",
-    metavar="FILE",
-    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given.",
-)
-CHECKPOINT_EVERY = typer.Option(
-    None,
-    "--checkpoint-every",
-    metavar="TIME",
-    help="Keep the state so often, in time of this computer (30s; at least 100ms).",
-)
-RESUME = typer.Option(
-    False,
-    "--resume",
-    help="Go on from the checkpoint, if there is one; start at the beginning if not.",
-)
-SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
-FIRMWARE = typer.Option(
-    [],
-    "--firmware",
-    metavar="[NAME=]FILE",
-    help="Firmware (an ELF or a C file) for the processors that run NAME, instead of what comes "
-    "with Narthex; NAME may be left out where the machine has one. May be repeated.",
-)
-JOB = typer.Option(
-    [],
-    "--job",
-    metavar="'PROGRAM ARGS [@ NODES]'",
-    help="A program that runs beside the others, with one process on each of its nodes (0-7; "
-    "all if none are named). May be repeated; PROGRAM, if given, is the first job.",
-)
-JOBS = typer.Option(None, "--jobs", metavar="FILE", help="A TOML file of jobs: [[job]] tables.")
-EXECUTE_WAIT_LOOPS = typer.Option(
-    False,
-    "--execute-wait-loops",
-    help="Execute the turns of wait loops, which are computed otherwise: slower, the same result.",
-)
-TRACE = typer.Option(
-    None,
-    "--trace",
-    metavar="FILE",
-    help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
-    "for a viewer of waveforms; compressed if .gz follows.",
-)
-TRACE_NODES = typer.Option(
-    None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
-)
-TRACE_FROM = typer.Option(
-    None, "--trace-from", metavar="TIME", help="Begin the timeline at this simulated time (10us)."
-)
-TRACE_TO = typer.Option(
-    None, "--trace-to", metavar="TIME", help="End the timeline at this simulated time (20us)."
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
@@ -131,6 +71,7 @@ def register(app: typer.Typer) -> None:
             "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
             "narthex run em3d --nodes 4 --report em3d.html",
             "narthex run ./program --interface NI2w -- -v 3",
+            "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
@@ -174,6 +115,8 @@ def run(
     checkpoint: str | None = CHECKPOINT,
     checkpoint_every: str | None = CHECKPOINT_EVERY,
     resume: bool = RESUME,
+    until: str | None = UNTIL,
+    timeout: str | None = TIMEOUT,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
     trace: Path | None = TRACE,
     trace_nodes: str | None = TRACE_NODES,
@@ -205,6 +148,8 @@ def run(
         progress=inform,
         threads=threads,
         seed=seed,
+        until=until,
+        timeout=timeout,
         execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
@@ -241,8 +186,7 @@ def _simulate(
                 trace=timeline,
             ).document
     except NarthexError as error:
-        found = error.document
-        finish(printer.finish, lambda: target.write(found) if found else None, problem=error)
+        _keep_what_was(error, printer, target, page)
     finish(
         printer.finish,
         lambda: target.write(document),
@@ -250,6 +194,17 @@ def _simulate(
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
+
+
+def _keep_what_was(
+    error: NarthexError, printer: "Printer", target: JsonTarget, page: ReportTarget
+) -> NoReturn:
+    """Write what there is of a run that has no result; then raise the error."""
+    steps = [printer.finish]
+    if (document := error.document) is not None:
+        steps += [lambda: target.write(document), lambda: page.write_document(document)]
+    finish(*steps, problem=error)
+    raise error
 
 
 class Printer:
@@ -333,15 +288,16 @@ def show(document: dict[str, Any]) -> None:
         shares = ledger_shares(document, region_ledger_rows(document, name), most)
         _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
     if len(names) > MOST_REGIONS:
-        say(f"{len(names) - MOST_REGIONS} more regions are not shown; --json FILE has them all")
+        more = notation.counted(len(names) - MOST_REGIONS, "more region")
+        say(f"not shown: {more}; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
     ran = jobs.words(document) if "jobs" in document else document["program"]
     say(
-        f"{ran} on {document['interface']}, {len(document['nodes'])} nodes:"
-        f" {time_us:,.3f} us simulated, {retired:,} instructions"
+        f"{ran} on {document['interface']}, {notation.counted(len(document['nodes']), 'node')}:"
+        f" {time_us:,.3f} us simulated, {notation.counted(retired, 'instruction')}"
     )
 
 
@@ -378,6 +334,9 @@ def compare(
     firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
+    until: str | None = UNTIL,
+    timeout: str | None = TIMEOUT,
+    jobs: int = typer.Option(1, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
 ) -> None:
@@ -407,6 +366,9 @@ def compare(
             firmware=firmware,
             threads=threads,
             seed=seed,
+            until=until,
+            timeout=timeout,
+            jobs=jobs,
             observer=lambda name: (
                 lambda time_ps: waiting.update(f"{name}, {time_ps / 1e9:.3f} ms simulated")
             ),

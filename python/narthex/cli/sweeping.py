@@ -18,6 +18,7 @@ from narthex.cli.console import (
     warn,
     within,
 )
+from narthex.cli.options import TIMEOUT, UNTIL
 from narthex.cli.terminal import inform, say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 
@@ -79,6 +80,8 @@ def sweep(
         False, "--restart", help="Move the folder of results aside, and begin anew."
     ),
     retry_failed: bool = typer.Option(False, "--retry-failed", help="Repeat runs that failed."),
+    until: str | None = UNTIL,
+    timeout: str | None = TIMEOUT,
     keep_documents: bool = typer.Option(
         False, "--keep-documents", help="Keep all that each run returned, as compressed JSON."
     ),
@@ -108,7 +111,7 @@ def sweep(
     from narthex.sweeps import execution, plots
 
     target = JsonTarget(json_file)
-    planned = execution.planned_of(file, compile_program)
+    planned = execution.planned_of(file, compile_program, until=until, timeout=timeout)
     plots.check(planned, x, color, is_drawn=plot is not None)
     warn(warnings.of_requests(run.request for run in planned.runs))
     _check_plot(plot)
@@ -121,7 +124,7 @@ def sweep(
         lambda: target.write(_document(planned, rows=table.to_dicts())),
         lambda: None if target.to_stdout else _show(planned, table, folder),
         lambda: plots.write(table, planned.definition, plot, x, color) if plot else None,
-        lambda: _tell_failures(table),
+        lambda: _tell_failures(table, folder),
     )
     raise typer.Exit(_exit_code(table))
 
@@ -199,6 +202,9 @@ def _words(progress: "Progress") -> str:
 
 def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
     """Show what would be run."""
+    from narthex.sweeps.planning import try_interfaces
+
+    try_interfaces(planned)
     runs = [{"key": run.key, "name": run.name, "request": run.request} for run in planned.runs]
     target.write(_document(planned, runs=runs))
     if target.to_stdout:
@@ -213,7 +219,7 @@ def _list(planned: "Plan", target: JsonTarget, slurm: bool) -> None:
         planned.definition.title or planned.definition.name, columns, rows, ["run", "nodes"]
     )
     _print_rest(len(planned.runs))
-    say(f"{len(planned.runs)} runs")
+    say(notation.counted(len(planned.runs), "run"))
     if slurm and planned.definition.slurm:
         from narthex.sweeps.cluster import slurm_jobs
 
@@ -240,7 +246,8 @@ def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:
     numbers = [name for name in columns if table[name].dtype.is_numeric()]
     print_table(planned.definition.title or planned.definition.name, columns, rows, numbers)
     _print_rest(table.height)
-    say(f"{table.height} runs in '{folder}': results.parquet, runs/, measurements/")
+    runs = notation.counted(table.height, "run")
+    say(f"{runs} in '{folder}': results.parquet, runs/, measurements/")
 
 
 def _print_rest(rows: int) -> None:
@@ -260,10 +267,13 @@ def _exit_code(table: "polars.DataFrame") -> int:
     return (failed["exit_code"][0] or GUEST_FAILED) if failed.height else 0
 
 
-def _tell_failures(table: "polars.DataFrame") -> None:
-    """Tell which runs failed."""
+def _tell_failures(table: "polars.DataFrame", folder: Path) -> None:
+    """Tell which runs failed, a line each, and where the whole of a longer error is."""
+    from narthex.sweeps.folder import errors_file
+
     failed = table.filter(status="failed")
-    for name, error in failed.select("name", "error").head(MOST_ROWS).rows():
-        tell(f"{name}: {error}")
+    for key, name, error in failed.select("key", "name", "error").head(MOST_ROWS).rows():
+        first, _, more = error.partition("\n")
+        tell(f"{name}: {first}{f' ({errors_file(folder, key)} has all)' if more else ''}")
     if failed.height > MOST_ROWS:
         tell(f"and {failed.height - MOST_ROWS} more failed")

@@ -13,6 +13,11 @@ from narthex.results import ledger_rows, region_ledger_rows
 MAIN = "main"
 """The region that is compared, where the program has it."""
 
+NO_MAIN = (
+    "; the program has no region 'main' (narthex_region_begin), so the time in which it starts,"
+    " prepares and ends counts as well"
+)
+
 
 def section(document: dict[str, Any]) -> Section:
     """Describe a comparison and each of its runs, without their machine."""
@@ -97,10 +102,11 @@ def ledgers(document: dict[str, Any]) -> Chart:
     ]
     region = MAIN if _has_main(document["runs"][0]) else "the whole run"
     title = f"Time of all processors in {region}, by activity"
+    covered = "" if region == MAIN else NO_MAIN
     return Chart(
         title,
         "Bars of time, one for each interface, stacked by activity of the processors; the table"
-        " has the shares",
+        f" has the shares{covered}",
         drawings.ledger(drawn, "interface", "activity"),
         Table(f"{title}, percent", columns("interface", *parts, numbers=parts), cells, True),
     )

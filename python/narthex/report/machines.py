@@ -1,12 +1,19 @@
 """The section of machines: every parameter, and where its value comes from."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from narthex.report.parts import Mark, Paragraph, Section, Table, columns
+from narthex import _native
+from narthex.charts import diagram
+from narthex.report.parts import Mark, Paragraph, Picture, Section, Table, columns
 
 SOURCES = ("stated", "assumed")
+LISTED = 4
+"""Changes of a preset that its description names."""
+
 CHOSEN = "chosen"
 """The source of a value that a user's file or `--set` gave without one."""
 
@@ -22,12 +29,35 @@ class Used:
     name: str
     description: str
     parameters: Parameters
+    picture: Picture
 
 
 def used(user: str, machine: dict[str, Any]) -> Used:
     """Take from a resolved machine what is shown of it."""
-    description = str(machine["machine"].get("description", ""))
-    return Used(user, name(machine), description, dict(_parameters(machine)))
+    found = dict(parameters(machine))
+    return Used(user, name(machine), _description(machine, found), found, _picture(machine))
+
+
+def _description(machine: dict[str, Any], found: Parameters) -> str:
+    """Say what a machine is: in a preset's words only where nothing of it was changed."""
+    own = str(machine["machine"].get("description", ""))
+    changed = [f"{key} = {value}" for key, (value, kind, _) in found.items() if kind == CHOSEN]
+    if own not in _presets() or not changed:
+        return own
+    more = f" and {len(changed) - LISTED} more" if changed[LISTED:] else ""
+    return f"{_presets()[own]}, with {', '.join(changed[:LISTED])}{more}"
+
+
+@cache
+def _presets() -> dict[str, str]:
+    """Return the presets' names by their descriptions."""
+    machines = json.loads(_native.list("machines"))
+    return {str(each["summary"]): str(each["name"]) for each in machines}
+
+
+def _picture(machine: dict[str, Any]) -> Picture:
+    """Draw a node."""
+    return Picture(f"A node of {name(machine)}", diagram.svg(machine))
 
 
 def section(machines: list[Used]) -> Section:
@@ -64,6 +94,7 @@ def _whole(machine: Used) -> list[Any]:
     caption = f"Parameters of {machine.name} and their sources"
     return [
         Paragraph(f"{told} {', '.join(counts)}."),
+        machine.picture,
         _table(caption, machine.parameters, is_folded=True),
     ]
 
@@ -77,7 +108,7 @@ def _table(caption: str, parameters: Parameters, is_folded: bool) -> Table:
     return Table(caption, names, list(rows), is_folded)
 
 
-def _parameters(
+def parameters(
     tree: dict[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Yield each key with its value, kind of source, and its text."""
@@ -91,7 +122,7 @@ def _parameters(
             kind = next((kind for kind in SOURCES if kind in value), CHOSEN)
             yield path, (_text(value["value"]), kind, str(value.get(kind, "")))
         else:
-            yield from _parameters(value, f"{path}.")
+            yield from parameters(value, f"{path}.")
 
 
 def _text(value: object) -> str:

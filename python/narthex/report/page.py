@@ -8,9 +8,9 @@ from typing import Any
 
 from narthex import _native, files
 from narthex.charts import library, palette
-from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, Found, needed_whole
+from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, SWEEP, Found, needed_whole
 from narthex.errors import NarthexError
-from narthex.report import again, comparisons, experiments, lives, machines, runs
+from narthex.report import again, comparisons, experiments, lives, machines, runs, sweeps
 from narthex.report.parts import Chart, Mark, Paragraph, Section
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -56,6 +56,8 @@ def rendered(title: str, sections: Sequence[Section]) -> str:
 def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
     """Return what a document has to show, and note the machines that it used."""
     document = found.document
+    if found.kind == SWEEP:
+        return [sweeps.section(found)]
     if found.kind == EXPERIMENTS:
         summaries = document["summaries"]
         used += [machines.used(each["experiment"], each["machine"]) for each in summaries]
@@ -63,7 +65,8 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
     used.append(machines.used(found.place, _machine_of(found)))
     if found.kind == RUN:
         section = runs.section(document)
-        section.sections.append(_life(document))
+        if not runs.has_failed(document):
+            section.sections.append(_life(document))
         return [section]
     if found.kind == COMPARISON:
         section = comparisons.section(document)
@@ -94,6 +97,8 @@ def _title(found: Sequence[Found]) -> str:
     match found[0].kind:
         case kind if kind == RUN:
             return f"{document['program']} on {document['interface']}"
+        case kind if kind == SWEEP:
+            return f"Sweep {Path(document['folder']).name}"
         case kind if kind == COMPARISON:
             return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
         case kind if kind == EXPLANATION:

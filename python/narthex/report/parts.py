@@ -95,6 +95,15 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A drawing of our own, whose texts are escaped where it is made (`charts.diagram`)."""
+
+    caption: str
+    svg: str
+    kind: str = "picture"
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading and what stands under it."""
 

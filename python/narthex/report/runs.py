@@ -8,7 +8,17 @@ from typing import Any, get_args
 from narthex import groups, jobs, notation
 from narthex.charts import drawings, looks
 from narthex.report import networks
-from narthex.report.parts import Chart, Facts, Section, Table, Verbatim, columns, number, percent
+from narthex.report.parts import (
+    Chart,
+    Facts,
+    Mark,
+    Section,
+    Table,
+    Verbatim,
+    columns,
+    number,
+    percent,
+)
 from narthex.results import (
     LARGEST_NODES,
     PS_PER_US,
@@ -38,6 +48,8 @@ def section(document: Document) -> Section:
     """Describe a run, without its machine."""
     program = jobs.words(document)
     parts: list[Any] = [facts(document)]
+    if has_failed(document):
+        parts.insert(0, Verbatim("How the run ended", document.get("failure", document["ending"])))
     if document["reports"]:
         parts.append(reports(document))
     regions = _longest_first(document)
@@ -78,6 +90,11 @@ def _further(document: Document, names: list[str]) -> Table:
     return Table("Further regions, by time", titles, rows, is_folded=True)
 
 
+def has_failed(document: Document) -> bool:
+    """Tell whether a run ended before its program did."""
+    return bool(document["ending"] != "finished")
+
+
 def facts(document: Document) -> Facts:
     """Return what a run was, in short."""
     processors = [each for node in document["nodes"] for each in node["processors"]]
@@ -89,6 +106,7 @@ def facts(document: Document) -> Facts:
             ("Interface", document["interface"]),
             ("Machine", document["machine"]["machine"]["name"]),
             ("Nodes", number(len(document["nodes"]))),
+            *([("Ending", Mark(document["ending"], "bad"))] if has_failed(document) else []),
             ("Simulated time", f"{number(document['simulated_ps'] / PS_PER_US, 3)} us"),
             ("Instructions", number(retired)),
             ("Messages", number(sent)),

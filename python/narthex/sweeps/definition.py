@@ -137,6 +137,10 @@ class Definition:
     """Differences from the machine, as `--set` takes them."""
     firmware: list[str] = field(default_factory=list)
     """Files for the machine's firmware, as `--firmware` takes them, from where the sweep's is."""
+    until: str | None = None
+    """The simulated time at which a run stops that has not ended; it has failed then."""
+    timeout: str | None = None
+    """This computer's time after which a run stops; it has failed then."""
     threads: int = 1
     """Of the host, for one run."""
     parameters: list[Axis] = field(default_factory=list)
@@ -154,8 +158,8 @@ class Definition:
     def decisive(self) -> dict[str, Any]:
         """What decides which runs there are: not how they are called, or where they are made."""
         every = asdict(self)
-        left_out = {"name", "title", "threads", "slurm", "parameters", "zip"}
-        left_out |= set() if self.firmware else {"firmware"}
+        left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
+        left_out |= {key for key in ("firmware", "until") if not every[key]}
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]

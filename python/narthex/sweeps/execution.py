@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -71,6 +71,8 @@ def sweep(
     restart: bool = False,
     retry_failed: bool = False,
     keep_documents: bool = False,
+    until: str | None = None,
+    timeout: str | None = None,
     progress: Callable[[Progress], object] = lambda _progress: None,
     note: Note = print,
 ) -> "polars.DataFrame":
@@ -83,7 +85,8 @@ def sweep(
     results are in the folder `output`, `results/NAME` if not given. Runs that are there
     are not made again, unless they failed and `retry_failed`; with `restart` the
     folder is moved aside first. `keep_documents` keeps all that each run
-    returned. A run that fails has its error in the table, and stops no other.
+    returned. A run that has not ended by the simulated time `until`, or in this computer's
+    time `timeout`, has failed. A run that fails has its error in the table, and stops no other.
 
     >>> import narthex
     >>> table = narthex.sweep(
@@ -103,7 +106,7 @@ def sweep(
     Raises `NarthexError` when the sweep, the folder or the cluster is not right.
     """
     jobs = arguments.whole_number_or_none("jobs", jobs)
-    planned = what if isinstance(what, Plan) else planned_of(what)
+    planned = what if isinstance(what, Plan) else planned_of(what, until=until, timeout=timeout)
     path = Path("results") / planned.definition.name
     if output is not None:
         path = Path(arguments.file("output", output))
@@ -126,15 +129,27 @@ def sweep(
 
 
 def planned_of(
-    what: str | Path | dict[str, Any], compile_program: Callable[[Program], object] = Program.elf
+    what: str | Path | dict[str, Any],
+    compile_program: Callable[[Program], object] = Program.elf,
+    *,
+    until: str | None = None,
+    timeout: str | None = None,
 ) -> Plan:
-    """Return the runs of a sweep's file, or of what one would hold."""
+    """Return the runs of a sweep's file, or of what one would hold.
+
+    `until` and `timeout` take the place of the file's where they are given.
+    """
     if isinstance(what, dict):
         file = Path("sweep")
         strict.check(what, str(file))
-        return plan(parse(what, file), file, compile_program)
-    file = Path(arguments.text("a sweep", what))
-    return plan(load(file), file, compile_program)
+        definition = parse(what, file)
+    else:
+        file = Path(arguments.text("a sweep", what))
+        definition = load(file)
+    limited = replace(
+        definition, until=until or definition.until, timeout=timeout or definition.timeout
+    )
+    return plan(limited, file, compile_program)
 
 
 def cores() -> int:

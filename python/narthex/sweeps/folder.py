@@ -5,6 +5,7 @@
       runs/KEY.parquet            one row: the run is finished once this is here
       measurements/KEY.parquet    written before it
       documents/KEY.json.gz       all of a run's result, if asked for
+      errors/KEY.txt              what a run that failed said, where that is more than a line
       results.parquet             runs with their reports: made of the others
       damaged/                    files that could not be read, set aside
 
@@ -45,7 +46,7 @@ IDENTITY = "sweep.json"
 TABLES = ("measurements", "runs")
 """In the order in which a run's files are written."""
 
-OTHERS = ("documents", "results.parquet", "damaged", "lock", IDENTITY)
+OTHERS = ("documents", "errors", "results.parquet", "damaged", "lock", IDENTITY)
 """What else a folder has."""
 
 _MADE_AGAIN = "is damaged or not of this sweep, and its run is made again"
@@ -54,6 +55,11 @@ REMEDY = "choose another folder with --output, or --restart to move this one asi
 
 Note = Callable[[str], object]
 """Called with what the user should know."""
+
+
+def errors_file(path: Path, key: str) -> Path:
+    """Return where the whole error of a run is, if it has more than a line."""
+    return path / "errors" / f"{key}.txt"
 
 
 class Folder:
@@ -93,6 +99,8 @@ class Folder:
         }
         if self._keep_documents and made.document:
             self._write(self.path / "documents" / f"{run.key}.json.gz", made.document)
+        if "\n" in made.error:
+            self._write(errors_file(self.path, run.key), f"{made.error}\n".encode())
         for table in TABLES:
             self._write_table(self._file(run, table), frames[table])
 

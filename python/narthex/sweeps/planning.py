@@ -163,6 +163,8 @@ def _run(
         set=_settings(definition, point),
         firmware=firmware,
         threads=definition.threads,
+        until=definition.until,
+        timeout=definition.timeout,
         seed=point.get("seed", definition.seed),
     )
     name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())

@@ -79,7 +79,7 @@ def experiment(
     """
     definition = only(
         load(name),
-        arguments.names("interfaces", interfaces),
+        arguments.interfaces(interfaces),
         arguments.names("workloads", workloads),
     )
     settings = arguments.settings(set)

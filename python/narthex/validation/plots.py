@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from narthex import notation
 from narthex.charts import looks, palette
 from narthex.charts.looks import Rows
 from narthex.errors import NarthexError
@@ -144,7 +145,8 @@ def _table(title: str, rows: Rows) -> Table:
 
 def _title(outcome: Outcome) -> str:
     experiment = outcome.experiment
-    told = f"{experiment.title} on {experiment.machine}, {experiment.nodes} nodes"
+    nodes = notation.counted(experiment.nodes, "node")
+    told = f"{experiment.title} on {experiment.machine}, {nodes}"
     return f"{told}; {experiment.name}; {experiment.source}"
 
 

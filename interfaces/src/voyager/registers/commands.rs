@@ -46,10 +46,11 @@ pub const COMMAND_NOTIFY: u64 = 1 << 8;
 pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
-/// BUS_READ, BUS_WRITE, COPY or TRANSMIT in one doubleword: the SRAM address's line in bits 17
-/// to 31, and above them the node address's line (of one line; its highest six bits in bits 11
-/// to 16), the line to copy to (lines - 1 in bits 11 to 13), or what TRANSMIT has in its second
-/// doubleword (the process from bit 57 on).
+/// BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY or TRANSMIT in one doubleword: the SRAM
+/// address's line in bits 17 to 31 (PERMISSION: the permission), and above them the node
+/// address's line (of one line; its highest six bits in bits 11 to 16), the line to copy to
+/// (lines - 1 in bits 11 to 13), or what TRANSMIT has in its second doubleword (the process
+/// from bit 57 on).
 pub const COMMAND_SHORT: u64 = 1 << 10;
 
 /// Why a command failed, as FAULT shows it and a completion in its upper half.

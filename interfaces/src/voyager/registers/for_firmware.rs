@@ -1,10 +1,11 @@
 //! The numbers that firmware knows beside what programs know, with their meanings.
 
 use super::{
-    BANK_B, COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, CONTROL_DIVERTS,
-    CONTROL_ENABLED, NOTHING, QUEUE_STATE_BYTES, SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT,
-    SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE, VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS,
-    VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, fault, operation, permission,
+    BANK_B, CACHABLE_RECEIVE_HEAD, CACHABLE_SEND_HEAD, CACHABLE_TAIL, COMMAND_CHAINED, COMMAND_NOTIFY,
+    COMMAND_ORDERED, COMMAND_SHORT, CONTROL_DIVERTS, CONTROL_ENABLED, NOTHING, QUEUE_STATE_BYTES,
+    SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT, SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE,
+    VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, fault,
+    operation, permission,
 };
 use crate::programming::Constant;
 
@@ -63,7 +64,7 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_COMMAND_SHORT",
         COMMAND_SHORT,
-        "BUS_READ, BUS_WRITE, COPY, TRANSMIT in one doubleword: SRAM line << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue << 48 | process << 57.",
+        "BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY, TRANSMIT in one doubleword: SRAM line or permission << 17; node line << 32, its bits from 32 on << 11, or line to copy to << 32 and lines - 1 << 11, or node << 32 | logical queue << 48 | process << 57.",
     ),
     (
         "VOYAGER_COMMAND_CHAINED",
@@ -137,8 +138,14 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_PACKET",
         operation::PACKET,
-        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its address there and the PACKET fields; from the second one on its data.",
+        "Command: SRAM line << 17 | node << 32 | process there << 48 | process that sends << 57. In the first line its place there and the PACKET fields; from the second one on its data.",
     ),
+    (
+        "VOYAGER_PLACE_TOLD",
+        48,
+        "Where a packet's place has, behind its address, the sender's logical receive queue plus one that is told if the receiver refuses it; 0: none.",
+    ),
+    ("VOYAGER_PLACE_LAST", 1 << 57, "A packet's place: it is the last one of its transfer."),
     (
         "VOYAGER_PACKET_CHANNEL",
         8,
@@ -195,6 +202,17 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         "VOYAGER_OFFSET_SERVICED",
         1 << 21,
         "Capture: the bit of an offset in the serviced space proper: process << 12, and the offset in its page.",
+    ),
+    (
+        "VOYAGER_CACHABLE_TAIL",
+        CACHABLE_TAIL,
+        "Cachable queues, in a process's part of snooped space: the tail of its send queue, a line.",
+    ),
+    ("VOYAGER_CACHABLE_SEND_HEAD", CACHABLE_SEND_HEAD, "Cachable queues: the head of its send queue."),
+    (
+        "VOYAGER_CACHABLE_RECEIVE_HEAD",
+        CACHABLE_RECEIVE_HEAD,
+        "Cachable queues: the head of its receive queue.",
     ),
     ("VOYAGER_PERMISSION_NONE", permission::NONE, "Permission: every access is captured."),
     ("VOYAGER_PERMISSION_READ", permission::READ, "Permission: writes are captured."),

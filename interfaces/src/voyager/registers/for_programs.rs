@@ -3,8 +3,8 @@
 
 use super::{
     BLOCK_PACKET_BYTES, KIND_URGENT, MOST_PAYLOAD, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS,
-    QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_OPEN, QueueKind,
-    SLOT_BYTES, method, request,
+    QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN,
+    QueueKind, SLOT_BYTES, method, request,
 };
 use crate::programming::{Constant, Fact};
 
@@ -13,6 +13,11 @@ pub const CONSTANTS: &[Constant] = &[
     ("VOYAGER_KIND_RESIDENT", QueueKind::Resident.number(), "voyager_kind: queues of the hardware."),
     ("VOYAGER_KIND_NONRESIDENT", QueueKind::NonResident.number(), "voyager_kind: queues of the firmware."),
     ("VOYAGER_KIND_HYBRID", QueueKind::Hybrid.number(), "voyager_kind: queues of both in turn."),
+    (
+        "VOYAGER_KIND_CACHABLE",
+        QueueKind::Cachable.number(),
+        "voyager_kind: cachable queues in snooped space; programs cannot open more of them.",
+    ),
     (
         "VOYAGER_KIND_URGENT",
         KIND_URGENT,
@@ -40,12 +45,13 @@ pub const CONSTANTS: &[Constant] = &[
         "Status: a message had a destination that its process has not.",
     ),
     ("VOYAGER_STATUS_BAD_LENGTH", QUEUE_BAD_LENGTH, "Status: a message had too many bytes of payload."),
+    ("VOYAGER_STATUS_CLOSING", QUEUE_CLOSING, "Status: the firmware has still to close it."),
     (
         "VOYAGER_OPEN",
         request::OPEN,
         "ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window, buffer.",
     ),
-    ("VOYAGER_CLOSE", request::CLOSE, "ioctl: is receive, number k."),
+    ("VOYAGER_CLOSE", request::CLOSE, "ioctl: is receive, number k. It is closed when its status says so."),
     (
         "VOYAGER_DMA_REGISTER",
         request::DMA_REGISTER,
@@ -66,6 +72,11 @@ pub const CONSTANTS: &[Constant] = &[
         "VOYAGER_QUERY",
         request::QUERY,
         "ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left.",
+    ),
+    (
+        "VOYAGER_USER_REFUSED",
+        crate::voyager::receive::REFUSAL as u64,
+        "The user's byte of a message which tells that a block's receiver has not registered what it goes to.",
     ),
     ("VOYAGER_DMA_HARDWARE", method::HARDWARE, "DMA: hardware at both ends."),
     ("VOYAGER_DMA_FIRMWARE", method::FIRMWARE, "DMA: firmware at both ends."),

@@ -30,14 +30,18 @@ pub enum QueueKind {
     NonResident,
     /// In SRAM; by hardware while the firmware lends it a physical queue, else by firmware.
     Hybrid,
+    /// A cachable queue in snooped space, by firmware; there from the start, for the messaging
+    /// library alone.
+    Cachable,
 }
 
 impl QueueKind {
     /// All of them, by the names that users write.
-    pub const ALL: [(QueueKind, &'static str); 3] = [
+    pub const ALL: [(QueueKind, &'static str); 4] = [
         (QueueKind::Resident, "Voyager-resident"),
         (QueueKind::NonResident, "Voyager-nonresident"),
         (QueueKind::Hybrid, "Voyager-hybrid"),
+        (QueueKind::Cachable, "Voyager-CNI"),
     ];
 
     /// The number by which programs and firmware know it.
@@ -46,6 +50,7 @@ impl QueueKind {
             QueueKind::Resident => 1,
             QueueKind::NonResident => 2,
             QueueKind::Hybrid => 3,
+            QueueKind::Cachable => 4,
         }
     }
 
@@ -91,6 +96,16 @@ pub const POINTER_CONSUMER: u64 = 0x08;
 /// The queue's status.
 pub const POINTER_STATUS: u64 = 0x10;
 
+/// Cachable queues: where a process's part of the snooped space has the tail of its send queue,
+/// a line.
+pub const CACHABLE_TAIL: u64 = 0x00;
+/// The head of its send queue.
+pub const CACHABLE_SEND_HEAD: u64 = 0x20;
+/// The head of its receive queue.
+pub const CACHABLE_RECEIVE_HEAD: u64 = 0x40;
+/// The entries of its send queue, then of its receive queue.
+pub const CACHABLE_ENTRIES: u64 = 0x80;
+
 /// STATUS of a queue that works.
 pub const QUEUE_OPEN: u64 = 0;
 /// STATUS of one that is not open.
@@ -101,3 +116,5 @@ pub const QUEUE_BAD_POINTER: u64 = 2;
 pub const QUEUE_BAD_DESTINATION: u64 = 3;
 /// STATUS of one that was given too many bytes of payload.
 pub const QUEUE_BAD_LENGTH: u64 = 4;
+/// STATUS of one that the firmware has still to close.
+pub const QUEUE_CLOSING: u64 = 5;

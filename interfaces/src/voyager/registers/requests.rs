@@ -9,7 +9,7 @@
 ///
 /// | request | doublewords 1 to 7 |
 /// | --- | --- |
-/// | OPEN | direction, logical queue << 8, kind << 16, slots << 32; buffer (node address of a non-resident queue's, SRAM address of a hybrid one's) |
+/// | OPEN | direction, logical queue << 8, kind << 16, slots << 32; buffer (SRAM address of a hybrid queue's, else node address); of a cachable queue: process's part of snooped space, node address |
 /// | CLOSE | direction, logical queue << 8 |
 /// | DMA | method; node, process << 16; the node's address of the local bytes; remote address; bytes; channel at the destination (all ones: none); logical queue for the acknowledgement (all ones: none) |
 pub mod request {

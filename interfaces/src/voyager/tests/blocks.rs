@@ -102,6 +102,31 @@ fn a_block_for_memory_that_is_not_registered_goes_nowhere_and_is_counted() {
     assert!(reported.contains('3'), "{reported}");
 }
 
+/// What a refused transfer's sender reads, of rank 2's memory: its header, and why.
+const REFUSED: (u64, u64) = (2 | 4 << 16 | 254 << 24, fault::ADDRESS);
+
+#[test]
+fn a_sender_is_told_once_that_its_blocks_receiver_has_not_registered_a_part() {
+    // Of 2048 bytes the last page is not registered; the next block is for registered memory.
+    let (mut bench, _) = prepared(1);
+    let own = open(&mut bench, (0, 0), true, QueueKind::Resident, 1);
+    for (to, bytes) in [(0x7c00, 2048), (0x6000, 64), (0x5000, 64)] {
+        bench.call(0, 0, request::DMA, &[method::HARDWARE, 2, 0x6000, to, bytes, 1, 1]).expect("it begins");
+        let now = bench.cycle();
+        bench.run_to(now + 3000);
+    }
+    let left = (4 << 16 | 255 << 24, 0);
+    let messages: Vec<(u64, u64)> =
+        (0..5).map(|slot| read(&mut bench, 0, own.buffer + slot % 4 * 96)).collect();
+    // Four slots: the fifth message waits in the network, in front of no slot.
+    assert_eq!(messages[..4], [left, REFUSED, left, left]);
+    bench.store(0, own.window + POINTER_CONSUMER, 4);
+    let now = bench.cycle();
+    bench.run_to(now + 100);
+    assert_eq!(bench.load(0, own.window + POINTER_PRODUCER), 5);
+    assert_eq!(read(&mut bench, 0, own.buffer), REFUSED);
+}
+
 #[test]
 fn a_transfer_that_cannot_be_is_refused() {
     let (mut bench, _) = prepared(1);

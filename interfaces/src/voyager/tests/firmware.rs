@@ -1,5 +1,6 @@
 use super::bench::{Bench, FRAMES};
 use super::{Queue, open, read, write};
+use crate::device_call::CallError;
 use crate::voyager::layout::Direction;
 use crate::voyager::registers::*;
 use narthex_memory::Kind;
@@ -214,6 +215,86 @@ fn what_firmware_does_wrong_at_a_register_is_told() {
         assert!(told.contains(problem), "{told}");
     }
     assert!(bench.firmware_load(0, VOYAGER_REGISTERS + 0xff8).is_err());
+}
+
+#[test]
+fn firmware_frees_no_slot_twice() {
+    let mut bench = Bench::new();
+    let from = open(&mut bench, (0, 0), false, QueueKind::Resident, 0);
+    for slot in 0..2 {
+        write(&mut bench, 0, from.buffer + slot * SLOT_BYTES, 2 * 8 + 3, &[1, 2, 3, 4]);
+    }
+    bench.store(0, from.window + POINTER_PRODUCER, 2);
+    bench.run_to(200);
+    let miss = VOYAGER_QUEUES + u64::from(4 * QUEUE_STATE_BYTES as u32) + CONSUMER;
+    bench.firmware_store(1, miss, 1).expect("a slot is in use");
+    bench.firmware_store(1, miss, 2).expect("another one is");
+    for freed in [3, 1] {
+        let problem = bench.firmware_store(1, miss, freed).unwrap_err();
+        assert!(
+            problem.contains("which is 2 with 0 slots in use") && problem.contains("freed before"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn a_queue_of_the_firmware_is_closed_and_unpinned_when_the_firmware_says_so() {
+    let mut bench = Bench::new();
+    let queue = open(&mut bench, (0, 0), true, QueueKind::NonResident, 1);
+    let query = |bench: &mut Bench| {
+        bench.call(0, 0, request::QUERY, &[]).expect("it is allowed");
+        bench.memory(0).pinned.len()
+    };
+    bench.call(0, 0, request::CLOSE, &[1, 1]).expect("it is open");
+    assert_eq!(bench.load(0, queue.window + POINTER_STATUS), QUEUE_CLOSING);
+    assert_eq!(bench.call(0, 0, request::CLOSE, &[1, 1]), Err(CallError::Absent));
+    assert_eq!(bench.call(0, 0, request::OPEN, &[1, 2, 4, 1, 0x4000]), Err(CallError::Busy));
+    assert_eq!(query(&mut bench), 1);
+    let shadow = VOYAGER_SRAM_UNCACHED + bench.layout().shadow(Direction::Receive, queue.logical as u8);
+    bench.firmware_store(0, shadow + POINTER_STATUS, QUEUE_CLOSED).expect("SRAM");
+    assert_eq!(query(&mut bench), 0);
+    bench.call(0, 0, request::OPEN, &[1, 2, 4, 1, 0x4000]).expect("it is closed");
+}
+
+#[test]
+fn cachable_queues_are_there_before_their_programs_ask_for_anything() {
+    let mut bench = Bench::of_kind(QueueKind::Cachable, &[]);
+    let layout = bench.layout();
+    let slots = layout.cachable_slots();
+    assert_eq!(slots, 16, "4 KiB of snooped space");
+    let translation = register(&mut bench, 1, TRANSLATION) & 0xffff_ffff;
+    let rank_3 = VOYAGER_SRAM_UNCACHED + translation + 3 * 8 * 8;
+    assert_eq!(bench.firmware_load(1, rank_3), Ok(1 << 63 | 1 | 8 << 16), "process 1 of node 1");
+    for process in 0..2 {
+        for direction in Direction::BOTH {
+            let about = direction as u64 | (u64::from(process) * 8) << 8 | 4 << 16 | slots << 32;
+            let words: Vec<u64> = (0..8).map(|_| register(&mut bench, 1, AGENT)).collect();
+            let queue = layout.cachable_queue(direction, process);
+            let snooped = layout.snooped(process);
+            assert_eq!(words[..4], [request::OPEN | u64::from(process) << 32, about, queue, snooped.start]);
+            assert!(queue + slots * SLOT_BYTES <= snooped.end);
+        }
+    }
+    let given = [1, QueueKind::Cachable.number(), 4, 1, 0];
+    assert_eq!(bench.call(1, 0, request::OPEN, &given), Err(CallError::Invalid));
+    assert_eq!(bench.call(1, 0, request::CLOSE, &[1, 0]), Err(CallError::Invalid));
+    assert_eq!(bench.call(1, 0, request::OPEN, &[1, 2, 4, 0, 0x4000]), Err(CallError::Busy));
+}
+
+#[test]
+fn a_line_is_flushed_and_its_permission_changed_by_commands_of_a_doubleword() {
+    let mut bench = Bench::new();
+    let line = bench.layout().snooped(0).start + 64;
+    let short = |operation: u64| operation | COMMAND_SHORT | (line / 32) << 32;
+    command(&mut bench, 0, &[short(operation::PERMISSION) | permission::READ << 17]);
+    bench.run_to(10);
+    assert!(bench.refuses(0, Kind::ReadExclusive, line) && !bench.refuses(0, Kind::Read, line));
+    assert!(!bench.refuses(0, Kind::ReadExclusive, line + 32));
+    command(&mut bench, 0, &[short(operation::BUS_FLUSH)]);
+    bench.run_to(20);
+    let seen: Vec<(Kind, u64)> = bench.seen.iter().map(|seen| (seen.2, seen.3)).collect();
+    assert_eq!(seen, [(Kind::ReadExclusive, line), (Kind::WriteBack, line)]);
 }
 
 #[test]

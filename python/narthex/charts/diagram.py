@@ -1,0 +1,252 @@
+"""A machine as a picture: a node's parts, what carries transactions between them, the network.
+
+    ┌───────────┐
+    │ processor │              a column for each part, so that no line crosses a box
+    │ caches    │
+    └─────┬─────┘
+    ══════╪═══════════════╪════════════╪══ bus: 250MHz, 32B
+                    ┌─────┴─────┐ ┌────┴──────┐
+                    │  memory   │ │ interface │
+                    └───────────┘ └────┬──────┘
+    ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┴─ ─ ─  network: ideal, 40ns
+
+It is made of the machine's resolved file alone. Processors stand above their
+interconnect, all else below its first; a part on two of them has a line to both.
+Colours are those of the palette: in the light scheme wherever an SVG is shown, in
+the reader's where a browser shows it.
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from narthex.charts import palette
+
+NARROWEST, GAP, MARGIN = 120, 20, 16
+"""Points of a part, at least, between two parts, and around the picture."""
+LETTER = 6.4
+"""Points of a character, about."""
+LINE, PADDING = 16, 10
+"""Points of a line of text, and of a box around its lines."""
+BAR, SPACE = 26, 22
+"""Points of an interconnect, and between it and what is on it."""
+
+SHOWN = (
+    "kind", "clock", "size", "associativity", "block", "width", "access_time", "latency",
+    "latency_cycles", "hop_time",
+)  # fmt: skip
+"""Parameters that say most of a part; as many as fit are written."""
+MOST_SHOWN = 3
+
+WORDS = {"associativity": "{}-way", "block": "{} blocks", "latency_cycles": "{} cycles"}
+"""How a value is written that does not say by itself what it is."""
+
+
+@dataclass
+class Part:
+    """A box: its heading and lines, and the interconnects that it is on."""
+
+    name: str
+    lines: list[str]
+    on: list[str]
+    is_processor: bool = False
+    colour: str = "line"
+    to_network: bool = False
+
+    @property
+    def width(self) -> int:
+        """Points from side to side: all of its lines are inside."""
+        longest = max(1.15 * len(self.name), *map(len, self.lines), 0)
+        return max(NARROWEST, round(LETTER * longest) + 2 * PADDING)
+
+    @property
+    def height(self) -> int:
+        """Points from its top to its foot."""
+        return LINE * (1 + len(self.lines)) + 2 * PADDING
+
+
+@dataclass
+class Placed:
+    """Where everything is."""
+
+    parts: list[tuple[Part, int, int]] = field(default_factory=list)
+    """With the left and top of each."""
+    bars: dict[str, int] = field(default_factory=dict)
+    """The tops of interconnects."""
+    height: int = MARGIN
+
+
+def svg(machine: dict[str, Any], interface: str = "network interface") -> str:
+    """Return the picture of a resolved machine with an interface, as SVG."""
+    plain = _plain(machine)
+    parts = list(_parts(plain, interface))
+    bars = [name for name in plain["node"]["interconnects"] if any(name in p.on for p in parts)]
+    columns = [part for bar in bars for part in parts if part.on[0] == bar]
+    placed = _placed(columns, bars)
+    full = sum(part.width + GAP for part in columns) - GAP
+    width = full + 2 * MARGIN
+    drawn = [*_bars(placed, plain, full), *_wires(placed), *map(_box, placed.parts)]
+    words = html.escape(description(machine, interface), quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{words}"'
+        f' viewBox="0 0 {width} {placed.height}" width="{width}" height="{placed.height}"'
+        f' font-family="Helvetica, Arial, sans-serif" font-size="12">'
+        f"<style>{_style()}</style>{''.join(drawn)}</svg>"
+    )
+
+
+def description(machine: dict[str, Any], interface: str = "network interface") -> str:
+    """Say what the picture shows, for those who do not see it."""
+    plain = _plain(machine)
+    told = [f"{part.name} on {' and '.join(part.on)}" for part in _parts(plain, interface)]
+    return f"A node of {plain['machine']['name']}: {'; '.join(told)}"
+
+
+def _plain(tree: Any) -> Any:  # noqa: ANN401 - any part of a document
+    """Return a machine without the sources of its values."""
+    if not isinstance(tree, dict):
+        return tree
+    return _plain(tree["value"]) if "value" in tree else {k: _plain(v) for k, v in tree.items()}
+
+
+def _parts(machine: dict[str, Any], interface: str) -> Iterator[Part]:
+    node = machine["node"]
+    for part in node["processors"].values():
+        yield _processor(machine, part)
+    for name, part in node["memories"].items():
+        yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]))
+    for kind in ("dma_engines", "devices"):
+        for name, part in node.get(kind, {}).items():
+            yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]))
+    for name, part in node["interconnects"].items():
+        if behind := part.get("behind"):
+            yield Part("bridge", _lines(_table(machine, name), "bridge"), [behind, name])
+    seats = node["interface"].get("seats", {}).values()
+    on = dict.fromkeys([*node["interface"]["on"], *(bus for seat in seats for bus in seat["on"])])
+    flow = _table(machine, "flow_control").get("kind", "none")
+    flows = [] if flow == "none" else [f"{flow} flow control"]
+    yield Part(interface, flows, list(on), colour="accent", to_network=True)
+
+
+def _processor(machine: dict[str, Any], part: dict[str, Any]) -> Part:
+    caches = [
+        f"{_words(name).removesuffix(' cache')}: {', '.join(_lines(_table(machine, name)))}"
+        for name in part["caches"]
+    ]
+    many = machine["machine"].get("processors_per_node", 1) if part["runs"] == "program" else 1
+    name = _words(part["core"]) + (f" x {many}" if many > 1 else "")
+    runs = part["runs"].replace("firmware/", "firmware ")
+    clock = _table(machine, part["core"]).get("clock", "")
+    lines = [f"{clock}, runs {runs}", *caches]
+    return Part(name, lines, [part["on"]], is_processor=True, colour="measured")
+
+
+def _table(machine: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the table of a part's parameters: its own, or that of its name in a map."""
+    if isinstance(machine.get(name), dict):
+        return machine[name]
+    maps = (each for each in machine.values() if isinstance(each, dict))
+    return next((each[name] for each in maps if isinstance(each.get(name), dict)), {})
+
+
+def _lines(table: dict[str, Any], beside: str = "") -> list[str]:
+    """Write the parameters of a part that say most, one a line."""
+    chosen = [key for key in SHOWN if not isinstance(table.get(key), dict | list | None)]
+    told = [WORDS.get(key, "{}").format(table[key]) for key in chosen if table[key] != "cache"]
+    extra = [str(table[f"{beside}_access_time"])] if f"{beside}_access_time" in table else []
+    return [*extra, *told][:MOST_SHOWN]
+
+
+def _list(on: str | list[str]) -> list[str]:
+    return [on] if isinstance(on, str) else list(dict.fromkeys(on))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _placed(columns: Sequence[Part], bars: Sequence[str]) -> Placed:
+    """Put parts into columns, and the rows of each interconnect below each other."""
+    placed = Placed()
+    left, right = {}, MARGIN
+    for part in columns:
+        left[id(part)] = right
+        right += part.width + GAP
+    for bar in bars:
+        own = [part for part in columns if part.on[0] == bar]
+        above = [part for part in own if part.is_processor]
+        below = [part for part in own if not part.is_processor]
+        foot = placed.height + max((part.height for part in above), default=0)
+        placed.parts += [(part, left[id(part)], foot - part.height) for part in above]
+        placed.bars[bar] = foot + (SPACE if above else 0)
+        top = placed.bars[bar] + BAR + SPACE
+        placed.parts += [(part, left[id(part)], top) for part in below]
+        placed.height = top + max((part.height for part in below), default=-SPACE) + SPACE
+    placed.bars[""] = placed.height  # the network's
+    placed.height += BAR + MARGIN
+    return placed
+
+
+def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
+    for bar, top in placed.bars.items():
+        kind = machine["node"]["interconnects"].get(bar, {}).get("kind", "")
+        table = _table(machine, bar or "network")
+        topology = table.get("topology", {}).get("kind", "")
+        kinds = ["" if kind == bar else kind, topology]
+        told = ", ".join(
+            filter(None, [*(each.replace("-", " ") for each in kinds), *_lines(table)])
+        )
+        name = _words(bar) if bar else "network"
+        dashes = "" if bar else ' stroke-dasharray="6 4"'
+        yield (
+            f'<rect class="node-raised node-line-stroke" x="{MARGIN}" y="{top}" width="{full}"'
+            f' height="{BAR}" rx="4" fill="{palette.LIGHT["raised"]}"'
+            f' stroke="{palette.LIGHT["line"]}"{dashes}/>'
+        )
+        yield _text(MARGIN + PADDING, top + 17, f"{name}: {told}", is_bold=False)
+
+
+def _wires(placed: Placed) -> Iterator[str]:
+    for part, left, top in placed.parts:
+        foot = top + part.height
+        middle = left + part.width // 2
+        ends = [placed.bars[bar] for bar in part.on if bar in placed.bars]
+        if part.to_network:
+            ends.append(placed.bars[""])
+        for shift, end in enumerate(ends):
+            x = middle + 12 * shift
+            start, stop = (foot, end) if end > top else (end + BAR, top)
+            yield (
+                f'<line class="node-muted-stroke" x1="{x}" y1="{start}" x2="{x}" y2="{stop}"'
+                f' stroke="{palette.LIGHT["muted"]}" stroke-width="2"/>'
+            )
+
+
+def _box(placed: tuple[Part, int, int]) -> str:
+    part, left, top = placed
+    stroke = palette.LIGHT[part.colour]
+    lines = [_text(left + PADDING, top + PADDING + 12, part.name, is_bold=True)]
+    for count, line in enumerate(part.lines, start=1):
+        lines.append(_text(left + PADDING, top + PADDING + 12 + count * LINE, line, is_bold=False))
+    return (
+        f'<rect class="node-surface node-{part.colour}-stroke" x="{left}" y="{top}"'
+        f' width="{part.width}" height="{part.height}" rx="6" fill="{palette.LIGHT["surface"]}"'
+        f' stroke="{stroke}" stroke-width="2"/>{"".join(lines)}'
+    )
+
+
+def _text(x: int, y: int, words: str, *, is_bold: bool) -> str:
+    weight = ' font-weight="bold"' if is_bold else ""
+    colour = palette.LIGHT["text"]
+    place = f'x="{x}" y="{y}" fill="{colour}"{weight}'
+    return f'<text class="node-text" {place}>{html.escape(words)}</text>'
+
+
+def _style() -> str:
+    """Return the dark scheme, which a browser puts over what the elements say themselves."""
+    dark = palette.DARK
+    strokes = ("line", "muted", "accent", "measured")
+    rules = [f".node-{name}-stroke{{stroke:{dark[name]}}}" for name in strokes]
+    rules += [f".node-{name}{{fill:{dark[name]}}}" for name in ("surface", "raised", "text")]
+    return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
