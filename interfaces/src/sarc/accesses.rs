@@ -32,8 +32,8 @@ impl Sarc {
         };
         let cycles = if is_load { config.load_cycles } else { config.store_cycles };
         self.state.answer_time = config.cycles(cycles);
-        let origin = Origin { process: context.network.own(), chip: context.network.nodes().0, tile };
-        self.chip = origin.chip;
+        self.know_chip(context);
+        let origin = Origin { process: context.network.own(), chip: self.chip, tile };
         let Some(spot) = self.space.at(address) else {
             return Err(format!("nothing is at {address:#x}"));
         };
@@ -162,10 +162,10 @@ impl Sarc {
             return Err(format!("the register at {offset:#x} can only be loaded"));
         }
         let (l2_bytes, ways) = chip.second_level.expect("checked with the parameters");
-        let (node, nodes) = context.network.nodes();
+        let (_, nodes) = context.network.nodes();
         Ok(match offset {
             register::TILE => tile.into(),
-            register::CHIP => node.into(),
+            register::CHIP => self.chip.into(),
             register::TILES => chip.tiles.into(),
             register::CHIPS => u64::from(nodes).min(config.chips.into()),
             register::TILES_OF_PROCESS => chip.tiles_of_process.into(),

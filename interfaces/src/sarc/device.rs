@@ -253,7 +253,7 @@ impl Device for Sarc {
         system: &mut dyn OperatingSystem,
     ) -> Result<i64, CallError> {
         self.statistics.calls.increment();
-        self.chip = context.network.nodes().0;
+        self.know_chip(context);
         self.answer_call(context, call, system)
     }
 }

@@ -20,6 +20,11 @@ use crate::half::{Context, RegisterFault};
 use crate::on_chip::End;
 
 impl Sarc {
+    /// Nodes are chips, so many of which address each other: this one's number among them.
+    pub(super) fn know_chip(&mut self, context: &Context<'_>) {
+        self.chip = context.network.nodes().0 % self.build.config.chips as u16;
+    }
+
     /// The chip to which a packet goes.
     fn chip_of(&self, message: &Message) -> u16 {
         let (_, address) = split(destination(message));
@@ -32,7 +37,8 @@ impl Sarc {
     /// A packet for another chip is at the gateway.
     pub(super) fn leave_chip(&mut self, context: &mut Context<'_>, message: Message) {
         let chip = self.chip_of(&message);
-        if chip >= context.network.nodes().1 {
+        let (node, nodes) = context.network.nodes();
+        if node - self.chip + chip >= nodes {
             let problem = format!("a packet to chip {chip}, which the machine has not");
             return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
         }
@@ -43,8 +49,9 @@ impl Sarc {
     /// Packets leave as long as the network has room for the first.
     pub(super) fn let_leave(&mut self, context: &mut Context<'_>) {
         let processes = self.build.chip.tiles / self.build.chip.tiles_of_process;
+        let first = context.network.nodes().0 - self.chip;
         while let Some(message) = self.state.leaving.front() {
-            let process = Rank(self.chip_of(message) * processes);
+            let process = Rank((first + self.chip_of(message)) * processes);
             if !context.network.can_send_to(process) {
                 return;
             }
@@ -57,7 +64,7 @@ impl Sarc {
 
     /// Packets that have come from other chips go on to their places.
     pub(super) fn enter_chip(&mut self, context: &mut Context<'_>) {
-        self.chip = context.network.nodes().0;
+        self.know_chip(context);
         while let Some(packet) = context.network.take() {
             let mut message = Message::NONE;
             Archive::restore(&packet.payload, &mut message).expect("a gateway has sent it");
