@@ -6,6 +6,7 @@
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
 //! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
 //! | [`voyager`] | StarT-Voyager: pointer windows against units, switched queues, approvals |
+//! | [`sarc`] | SARC: lines that are sensitive to events, copies, its packets beside coherence |
 //! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`directory`] | a directory's protocols, with messages in any order |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
@@ -27,6 +28,7 @@ pub mod explore;
 pub mod interface;
 pub mod refusals;
 pub mod report;
+pub mod sarc;
 pub mod shared_memory;
 pub mod voyager;
 

@@ -160,8 +160,8 @@ pub fn check(
     Ok(report)
 }
 
-/// A whole device is explored by a program of the checker: those of Eager Data Transfer and
-/// of StarT-Voyager, which have protocols of their own.
+/// A whole device is explored by a program of the checker: those of Eager Data Transfer,
+/// of StarT-Voyager and SARC, which have protocols of their own.
 fn check_device(
     asked: &Attached,
     machine: &MachineConfig,
@@ -175,12 +175,15 @@ fn check_device(
     if model.section == "voyager" {
         return crate::voyager::check(&name, request.without.as_deref(), request.limit, observe);
     }
+    if model.section == "sarc" {
+        return crate::sarc::check(&name, request.without.as_deref(), request.limit, observe);
+    }
     let writes_home = match name.as_str() {
         "EDT" => false,
         "EDT+DmaReceive" => true,
         _ => {
             return Err(Failure::usage(format!(
-                "'{name}' has no protocol of its own to be checked; EDT, EDT+DmaReceive and Voyager have, and \
+                "'{name}' has no protocol of its own to be checked; EDT, EDT+DmaReceive, Voyager and SARC have, and \
                  `narthex check protocol` checks the caches' one"
             )));
         }

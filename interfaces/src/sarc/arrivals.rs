@@ -17,6 +17,7 @@ use super::events::{Effect, Found, Item, Problem, Reader};
 use super::jobs::{Copying, Job};
 use super::messages::{Body, Cause, Message, Origin};
 use super::registers::{LINE_BYTES, Role};
+use super::rules::Rule;
 use super::space::Spot;
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::End;
@@ -86,10 +87,8 @@ impl Sarc {
                     Cause::Transfer | Cause::Reply => {}
                 }
                 self.write_at(context, at, (origin, cause), to, bytes.as_slice()).map(|()| {
-                    if acknowledge != 0 {
-                        let bytes = bytes.as_slice().len() as u64;
-                        let body = Body::Acknowledgement { to: acknowledge, bytes };
-                        self.answer(context, at, Message { origin, body });
+                    if !self.lacks(Rule::AcknowledgingWhatIsWritten) {
+                        self.acknowledge(context, at, origin, (acknowledge, bytes.as_slice().len()));
                     }
                 })
             }

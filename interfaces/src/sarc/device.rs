@@ -94,7 +94,7 @@ impl UnderWay {
         self.messages[number as usize].take().expect("a packet is under way")
     }
 
-    fn get(&self, number: u32) -> &Message {
+    pub fn get(&self, number: u32) -> &Message {
         self.messages[number as usize].as_ref().expect("a packet is under way")
     }
 
@@ -175,9 +175,11 @@ impl Sarc {
         }
     }
 
-    /// Bytes at an address of the chip.
-    #[cfg(test)]
-    pub(super) fn peek_bytes(&self, address: u64, length: usize) -> Vec<u8> {
+    /// Bytes at an address of the chip, for tests and checkers.
+    ///
+    /// # Panics
+    /// If none are there.
+    pub fn peek_bytes(&self, address: u64, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         match self.space.at(address) {
             Some(Spot::Line(_, tile, offset)) => {
@@ -189,8 +191,11 @@ impl Sarc {
         bytes
     }
 
-    #[cfg(test)]
-    pub(super) fn poke_bytes(&mut self, address: u64, bytes: &[u8]) {
+    /// Replaces bytes at an address of the chip, for tests and checkers.
+    ///
+    /// # Panics
+    /// If none are there.
+    pub fn poke_bytes(&mut self, address: u64, bytes: &[u8]) {
         match self.space.at(address) {
             Some(Spot::Line(_, tile, offset)) => {
                 let lines = &mut self.state.tiles[usize::from(tile)].lines;

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::{LineState, Lines};
 use super::queues::Pointers;
 use super::registers::{LINE_BYTES, LINE_WORDS, Role, SPACE, command, counter, operation, queue};
+use super::rules::Rule;
 
 /// Tag of a command buffer: complete, and waiting for the job list.
 pub const QUEUED: u64 = 1 << 8;
@@ -224,7 +225,8 @@ impl Lines {
             return Err("a line goes back to the cache by the system (FREE)".into());
         }
         let before = *self.state(line);
-        *self.state_mut(line) = LineState { role, tag: 0, ..before };
+        let tag = if self.lacks(Rule::ClearingTheTag) { before.tag } else { 0 };
+        *self.state_mut(line) = LineState { role, tag, ..before };
         let checked = match role {
             Role::Counter => {
                 (0..4).try_for_each(|own| check_notified(self.word(line, counter::NOTIFICATIONS + own)))
@@ -254,7 +256,8 @@ impl Lines {
 
     /// The command in a buffer has gone to the job list, or waits for it.
     pub fn command_taken(&mut self, line: usize, waits: bool) {
-        self.state_mut(line).tag = if waits { QUEUED } else { 0 };
+        let is_pending = waits && !self.lacks(Rule::PendingWhileQueued);
+        self.state_mut(line).tag = if is_pending { QUEUED } else { 0 };
     }
 
     fn store_command(
@@ -280,7 +283,8 @@ impl Lines {
         let first = self.word(line, command::OPERATION);
         if tag & 1 != 0 {
             check_command(first)?;
-            if tag & needed(first) == needed(first) {
+            let is_complete = tag & needed(first) == needed(first);
+            if is_complete || self.lacks(Rule::LaunchingWhenComplete) {
                 self.state_mut(line).tag = 0;
                 effects.push(Effect::Launch(line));
             }
@@ -307,9 +311,12 @@ impl Lines {
         if sum != 0 {
             return Ok(());
         }
-        self.state_mut(line).tag = self.word(line, counter::RESET);
+        if !self.lacks(Rule::Resetting) {
+            self.state_mut(line).tag = self.word(line, counter::RESET);
+        }
         let word = self.word(line, counter::WORD);
-        let addresses = (0..4).map(|own| self.word(line, counter::NOTIFICATIONS + own));
+        let told = if self.lacks(Rule::NotifyingAll) { 1 } else { 4 };
+        let addresses = (0..told).map(|own| self.word(line, counter::NOTIFICATIONS + own));
         effects.extend(addresses.filter(|&to| to != 0).map(|to| Effect::Notify(to, word)));
         Ok(())
     }

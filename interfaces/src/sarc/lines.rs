@@ -8,6 +8,7 @@ use narthex_fabrics::{Job, Rank};
 use serde::{Deserialize, Serialize};
 
 use super::registers::{LINE_BYTES, LINE_WORDS, Role, state};
+use super::rules::Rule;
 
 /// Who may use a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -49,12 +50,29 @@ pub struct Lines {
     states: Vec<LineState>,
     /// Bytes of the lines up to the last one that was ever allocated.
     bytes: Vec<u8>,
+    /// A rule to which they do not keep.
+    #[serde(skip)]
+    without: Option<Rule>,
 }
 
 impl Lines {
     /// Lines all of which the cache has.
     pub fn new(l2_bytes: u64) -> Self {
-        Lines { states: vec![LineState::default(); (l2_bytes / LINE_BYTES) as usize], bytes: Vec::new() }
+        Lines {
+            states: vec![LineState::default(); (l2_bytes / LINE_BYTES) as usize],
+            bytes: Vec::new(),
+            without: None,
+        }
+    }
+
+    /// They keep to a rule no longer.
+    pub(super) fn leave_out(&mut self, rule: Rule) {
+        self.without = Some(rule);
+    }
+
+    /// Whether they do not keep to a rule.
+    pub(super) fn lacks(&self, rule: Rule) -> bool {
+        self.without == Some(rule)
     }
 
     /// How many there are.

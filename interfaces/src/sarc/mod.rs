@@ -13,11 +13,14 @@
 //! | [`accesses`] | a processor's accesses |
 //! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
+//! | [`rules`] | what checkers can leave out |
+//! | [`checked`] | what checkers see and do |
 //! | [`device`] | its seats, and which part serves what |
 
 pub mod accesses;
 pub mod agent;
 pub mod arrivals;
+pub mod checked;
 pub mod config;
 pub mod device;
 pub mod events;
@@ -27,6 +30,7 @@ pub mod lines;
 pub mod messages;
 pub mod queues;
 pub mod registers;
+pub mod rules;
 pub mod space;
 pub mod transfers;
 

@@ -11,6 +11,7 @@
 use super::events::{Effect, Found, Item, Problem, REQUESTS, Reader};
 use super::lines::{LineState, Lines};
 use super::registers::{LINE_WORDS, Role, queue};
+use super::rules::Rule;
 
 /// The shape of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,8 +135,9 @@ impl Lines {
         shape.is_ok_and(|shape| Pointers::of(self.state(line).tag).used(shape) == shape.items)
     }
 
-    fn advance(shape: Shape, pointer: u64) -> u64 {
-        (pointer + 1) & (2 * shape.items - 1)
+    fn advance(&self, shape: Shape, pointer: u64) -> u64 {
+        let rounds = if self.lacks(Rule::CountingTwiceRound) { 1 } else { 2 };
+        (pointer + 1) & (rounds * shape.items - 1)
     }
 
     /// An item comes: to a reader that waits, or behind the others.
@@ -151,9 +153,9 @@ impl Lines {
             return Err(format!("a write of {count} words, and its items have {words}"));
         }
         let used = pointers.used(shape);
-        if pointers.has_requests && used > 0 {
+        if pointers.has_requests && used > 0 && !self.lacks(Rule::Matching) {
             let reader = Reader::unpacked(self.get(line, shape, pointers.head).words[0]);
-            pointers.head = Self::advance(shape, pointers.head);
+            pointers.head = self.advance(shape, pointers.head);
             self.state_mut(line).tag = pointers.tag();
             effects.push(Effect::Deliver(reader, Item { count: shape.words as u8, ..item }));
             return Ok(());
@@ -164,7 +166,7 @@ impl Lines {
         let mut words = [0; LINE_WORDS];
         words[..item.count.into()].copy_from_slice(item.as_slice());
         self.put(line, shape, pointers.tail, &words[..shape.words as usize]);
-        let tail = Self::advance(shape, pointers.tail);
+        let tail = self.advance(shape, pointers.tail);
         self.state_mut(line).tag = Pointers { tail, has_requests: false, ..pointers }.tag();
         Ok(())
     }
@@ -175,7 +177,7 @@ impl Lines {
         let used = pointers.used(shape);
         if !pointers.has_requests && used > 0 {
             let item = self.get(line, shape, pointers.head);
-            pointers.head = Self::advance(shape, pointers.head);
+            pointers.head = self.advance(shape, pointers.head);
             self.state_mut(line).tag = pointers.tag();
             return Ok(Found::Words(item));
         }
@@ -186,7 +188,7 @@ impl Lines {
             return Err("an item is read to whole words".into());
         };
         self.put(line, shape, pointers.tail, &[word]);
-        let tail = Self::advance(shape, pointers.tail);
+        let tail = self.advance(shape, pointers.tail);
         self.state_mut(line).tag = Pointers { tail, has_requests: true, ..pointers }.tag();
         Ok(Found::Later)
     }

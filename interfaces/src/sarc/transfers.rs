@@ -10,6 +10,7 @@ use super::events::{Item, Problem, Reader};
 use super::jobs::{Copying, Job, Waiting};
 use super::messages::{Body, Cause, Message, Origin, Payload};
 use super::registers::{LINE_BYTES, Role, command, operation};
+use super::rules::Rule;
 use super::space::{Spot, address_of};
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::{End, Packet};
@@ -343,6 +344,31 @@ impl Sarc {
         let content = self.state.under_way.keep(message);
         let packet = Packet { from, to, lane, data_bytes, content, settles_after };
         context.on_chip.packets.push((after, packet));
+        if let Body::Write { acknowledge, bytes, .. } = message.body
+            && self.lacks(Rule::AcknowledgingWhatIsWritten)
+        {
+            self.acknowledge(context, from, message.origin, (acknowledge, bytes.as_slice().len()));
+        }
+    }
+
+    /// So many bytes have been written, of which this address is told.
+    pub(super) fn acknowledge(
+        &mut self,
+        context: &mut Context<'_>,
+        at: End,
+        origin: Origin,
+        (to, bytes): (u64, usize),
+    ) {
+        if to != 0 {
+            let bytes = if self.lacks(Rule::AcknowledgingSizes) { 1 } else { bytes as u64 };
+            let body = Body::Acknowledgement { to, bytes };
+            self.answer(context, at, Message { origin, body });
+        }
+    }
+
+    /// Whether a checker has left a rule out.
+    pub(super) fn lacks(&self, rule: Rule) -> bool {
+        self.state.tiles[0].lines.lacks(rule)
     }
 
     pub(super) fn is_scratchpad(&self, tile: u16, offset: u64) -> bool {

@@ -412,3 +412,49 @@ proptest! {
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));
     }
 }
+
+/// Cycles of `body` on a tile of SARC's prototype, whose first level lacks the four blocks from s2
+/// on, and whose second level has them. In the second pass the code is in the instruction cache.
+fn prototype_cycles(settings: &[&str], body: &str) -> i64 {
+    let blocks: String = [0, 64, 128, 192, 4096, 4160, 4224, 4288, 8192, 8256, 8320, 8384]
+        .map(|offset| format!("li t0, {offset}\n add t0, t0, s2\n ld a0, 0(t0)\n"))
+        .concat();
+    let source = format!(
+        "
+        li   s2, {DATA}
+        li   s0, 2
+    pass:
+        {blocks}
+        add  a0, a0, a0
+        csrrs s3, 0xc00, zero
+        {body}
+        csrrs s4, 0xc00, zero
+        sub  s4, s4, s3
+        addi s0, s0, -1
+        bnez s0, pass
+        report cycles, s4
+        exit 0
+    "
+    );
+    let one = RunRequest { machine: "sarc-prototype".into(), nodes: Some(1), ..fixed_hpca98("SARC") };
+    let request = settings.iter().fold(one, |request, setting| with(request, setting));
+    reported(&result(&request, &source), 0, "cycles")
+}
+
+#[test]
+fn the_prototypes_second_level_takes_a_store_and_a_load_of_its_first_level_in_each_cycle() {
+    let one_at_a_time: &[&str] = &[ONE_AT_A_TIME];
+    let nothing = prototype_cycles(&[], &"nop\n".repeat(8));
+    let stores: String = (0..8).map(|word| format!("sd s0, {}(s2)\n", 8 * word)).collect();
+    assert_eq!(prototype_cycles(&[], &stores), nothing, "a store is handed down in its cycle");
+    assert_eq!(prototype_cycles(one_at_a_time, &stores), nothing + 7 * 5, "or waits for the one before");
+    let loads = |bytes: u64| {
+        let loads = (1..5).map(|own: u64| format!("ld a{own}, {}(s2)\n", (own - 1) * bytes));
+        format!("{} add a4, a4, a4", loads.collect::<String>())
+    };
+    let hits = prototype_cycles(&[], &format!("ld a0, 0(s2)\n add a0, a0, a0\n {}", loads(8)));
+    let first = prototype_cycles(&[], "ld a0, 0(s2)\n add a0, a0, a0");
+    assert_eq!(prototype_cycles(&[], &loads(64)), hits - first + prototype_cycles(&[], "") + 6);
+    let after_stores = prototype_cycles(&[], &format!("{stores} ld a1, 0(s2)\n add a1, a1, a1"));
+    assert_eq!(after_stores, nothing + first - prototype_cycles(&[], ""), "a store brings no block in");
+}
