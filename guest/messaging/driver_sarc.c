@@ -76,6 +76,12 @@ static void take_lines(void) {
     unsigned all =
         2 + words + 2 * payloads + ranks * CREDITS + sarc_queue_lines(ITEM_WORDS, items());
     uint64_t *free = sarc_allocate(all);
+    unsigned first = (unsigned)sarc_register(SARC_REGISTER_TILE);
+    unsigned tiles = (unsigned)sarc_register(SARC_REGISTER_TILES_OF_PROCESS);
+    /* What the process's other tiles take later is then at the same offset as the first one's. */
+    for (unsigned tile = first + 1; free && tile < first + tiles; tile++)
+        narthex_check(sarc_allocate_at(tile, all), "tile %u has no %u lines of scratchpad", tile,
+                      all);
     narthex_check(free,
                   "node %d has no %u lines of scratchpad for messages of %u ranks: %s; a larger "
                   "second_level_cache.size has more",

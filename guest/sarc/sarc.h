@@ -58,6 +58,9 @@ bool sarc_tiles_share_memory(void);
  * the same in the same order get the same offsets. */
 uint64_t *sarc_allocate(unsigned lines);
 
+/* The same of another tile of the process, by its number on the chip. */
+uint64_t *sarc_allocate_at(unsigned tile, unsigned lines);
+
 /* Gives lines of the caller's tile back to the cache. Returns 0 or an errno. */
 int sarc_free(uint64_t *lines, unsigned count);
 

@@ -9,7 +9,10 @@ static uint64_t offset_of(const uint64_t *address) {
 }
 
 uint64_t *sarc_allocate(unsigned lines) {
-    uint64_t tile = sarc_register(SARC_REGISTER_TILE);
+    return sarc_allocate_at((unsigned)sarc_register(SARC_REGISTER_TILE), lines);
+}
+
+uint64_t *sarc_allocate_at(unsigned tile, unsigned lines) {
     uint64_t words[SARC_REQUEST_WORDS] = {tile, lines, SARC_SHARED};
     errno = sarc_request(SARC_ALLOCATE, words);
     return errno == 0 ? (uint64_t *)(uintptr_t)words[3] : NULL;

@@ -245,7 +245,8 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
     _say(progress, "compiling the messaging library (the first time takes about a minute)")
     _make_folder(archive.parent)
     with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-        objects = [str(Path(scratch) / f"{source.stem}.o") for source in sources]
+        names = [f"{source.parent.name}-{source.stem}.o" for source in sources]
+        objects = [str(Path(scratch) / name) for name in names]
         for source, target in zip(sources, objects, strict=True):
             run([*compiler.c, *_FLAGS, *_includes(), "-c", _relative(source), "-o", target], GUEST)
         unfinished = Path(scratch) / archive.name

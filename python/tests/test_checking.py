@@ -165,7 +165,9 @@ def test_a_directory_without_a_withdrawal_has_an_old_copy_and_unknown_changes_ar
         _native.check_directory("msi", 1, "requests Sharers Read: - gives_share")
     with pytest.raises(Exception, match="there are MESI, MOESI, MSI; did you mean MOESI"):
         _native.check_directory("moesy", 1)
-    with pytest.raises(Exception, match="Incoherent keeps no caches coherent, so there is nothing to prove"):
+    with pytest.raises(
+        Exception, match="Incoherent keeps no caches coherent, so there is nothing to prove"
+    ):
         _native.check_directory("incoherent", 1)
 
 

@@ -9,6 +9,7 @@ import browser
 import guide
 import pytest
 
+import narthex
 from narthex import documentation
 from narthex.errors import NarthexError
 
@@ -111,3 +112,14 @@ def test_parts_of_other_kinds_are_left_alone():
 def test_a_wrong_opening_line_is_refused(opening, message):
     with pytest.raises(NarthexError, match=message):
         documentation.filled(f"<!-- generated: {opening} -->\n<!-- end -->\n")
+
+
+def test_the_citation_is_of_this_version():
+    told = (documentation.DOCS.parent / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {narthex.__version__}\n" in told
+
+
+def test_every_link_of_the_contributors_page_leads_somewhere():
+    page = documentation.DOCS.parent / "CONTRIBUTING.md"
+    for target, _ in guide.links(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target

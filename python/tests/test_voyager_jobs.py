@@ -31,7 +31,7 @@ int main(int count, char **values) {
     volatile uint64_t *serviced = (volatile uint64_t *)machine->voyager_serviced;
     for (unsigned word = 0; word < 512; word += 5)
         serviced[word] = word % 2 ? ~0ul : word;
-    narthex_check(serviced[0] == ~0ul, "something is there");
+    narthex_check(serviced[511] == ~0ul, "something is there");
     return 0;
 }
 """

@@ -102,6 +102,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
         let report = FaultReport {
             who: "node 0, processor 0",
             fault,
+            calls: &[integers[1]],
             integers: &integers,
             floats: &floats,
             program: self.program,

@@ -20,6 +20,8 @@ pub struct FaultReport<'a> {
     pub who: &'a str,
     /// What happened.
     pub fault: Fault,
+    /// The addresses behind the calls that led there, innermost first.
+    pub calls: &'a [u64],
     /// The integer registers, x0 first.
     pub integers: &'a [u64; 32],
     /// The bits of the floating-point registers.
@@ -36,10 +38,12 @@ impl fmt::Display for FaultReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.who, self.fault)?;
         writeln!(f, "  program     {}", self.program.name())?;
-        let (pc, ra) = (self.fault.pc, self.integers[1]);
+        let pc = self.fault.pc;
         writeln!(f, "  at          {}", self.location(pc, pc))?;
-        // The line that called is that of the instruction before.
-        writeln!(f, "  return to   {}", self.location(ra, ra.wrapping_sub(1)))?;
+        for &call in self.calls {
+            // The line that called is that of the instruction before.
+            writeln!(f, "  called from {}", self.location(call, call.wrapping_sub(1)))?;
+        }
         if let Some(explanation) = self.explanation() {
             writeln!(f, "  {explanation}")?;
         }
@@ -126,6 +130,7 @@ mod tests {
         FaultReport {
             who: "node 3, processor 0",
             fault,
+            calls: &[0x1_0008],
             integers: &integers,
             floats: &floats,
             program: &program,
@@ -142,7 +147,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "node 3, processor 0: load from 0x10 at 0x10004: no memory is mapped there");
         assert_eq!(lines[2], "  at          0x10004 _start+0x4");
-        assert_eq!(lines[3], "  return to   0x10008 label+0x0");
+        assert_eq!(lines[3], "  called from 0x10008 label+0x0");
         assert_eq!(lines[4], "  address     0x10 in the first page: a null pointer?");
         let row =
             "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";

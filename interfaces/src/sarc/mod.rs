@@ -6,17 +6,20 @@
 //! | [`config`] | its parameters |
 //! | [`space`] | what an address means |
 //! | [`lines`] | the lines of a tile: bytes, roles, tags, owners |
-//! | [`events`] | what accesses to event-sensitive lines do |
+//! | [`events`], [`queues`] | what accesses to event-sensitive lines do |
 //! | [`messages`] | what packets say |
 //! | [`jobs`] | the job list of a tile, and its engine |
-//! | [`transfers`] | launched commands, packets that leave and come |
+//! | [`transfers`], [`arrivals`] | launched commands and packets that leave, packets that come |
+//! | [`accesses`] | a processor's accesses |
 //! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
 //! | [`rules`] | what checkers can leave out |
 //! | [`checked`] | what checkers see and do |
 //! | [`device`] | its seats, and which part serves what |
 
+pub mod accesses;
 pub mod agent;
+pub mod arrivals;
 pub mod checked;
 pub mod config;
 pub mod device;
@@ -25,6 +28,7 @@ pub mod gateway;
 pub mod jobs;
 pub mod lines;
 pub mod messages;
+pub mod queues;
 pub mod registers;
 pub mod rules;
 pub mod space;

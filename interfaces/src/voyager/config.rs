@@ -156,7 +156,8 @@ impl Config {
     /// The key of the parameter, and what is allowed.
     pub fn check_library(&self, kind: QueueKind, processes: u8, sram_bytes: u64) -> Result<(), Problem> {
         let (slots, needed) = (self.slots, 2 * u64::from(self.slots) * SLOT_BYTES);
-        if kind != QueueKind::NonResident && needed > sram_bytes {
+        let is_in_sram = matches!(kind, QueueKind::Resident | QueueKind::Hybrid);
+        if is_in_sram && needed > sram_bytes {
             let problem = format!(
                 "a transmit and a receive queue of {slots} slots take {needed} bytes of SRAM, and each of \
                  {processes} processes has {sram_bytes} (sram_a): at most {} slots fit",

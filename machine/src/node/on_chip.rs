@@ -15,6 +15,7 @@ use narthex_cores::Stop;
 use narthex_fabrics::on_chip::OnChip;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, Packet};
+use narthex_interfaces::sarc::messages::lane;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
 use narthex_memory::AgentId;
@@ -236,6 +237,11 @@ impl Node {
 
     /// A packet of a device leaves.
     fn packet_leaves(&mut self, now: Time, device: u8, packet: Packet) {
+        // What is acknowledged has been written: the machine gets further. Requests and answers are
+        // those of loads, which a tile may repeat for ever.
+        if packet.lane == lane::ACKNOWLEDGEMENT {
+            self.got_further(now);
+        }
         let Node { on_chip, events, processors, first_seats, .. } = self;
         let own = on_chip.as_mut().expect("packets need a network on chip");
         let first_seat = processors.len() + first_seats[usize::from(device)];

@@ -189,12 +189,14 @@ impl Node {
 
     /// An instruction cannot be executed.
     pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
+        let calls = self.call_chain(index);
         let NodeProcessor { processor, process, .. } = &self.processors[index];
         let (now, process) = (processor.now(), *process);
         let (integers, floats) = self.registers(index);
         let report = FaultReport {
             who: &self.who(index),
             fault: *fault,
+            calls: &calls[1..],
             integers: &integers,
             floats: &floats,
             program: &self.processes[process].program,
@@ -266,7 +268,10 @@ impl Node {
             if program.symbol(return_address).is_none() {
                 break;
             }
-            chain.push(return_address);
+            // A function that has a frame and has called none yet has its caller in both places.
+            if chain.len() != 2 || chain[1] != return_address {
+                chain.push(return_address);
+            }
             if caller_frame <= frame {
                 break;
             }

@@ -82,17 +82,16 @@ fn voyager() -> RunRequest {
     request
 }
 
+/// The line that was flushed takes five clocks of the bus, the pointer four, the transmit unit
+/// eight, 12 bytes of a link 80 ns and a switch 180 ns, the receive unit six and its SRAM one:
+/// 132 cycles of 140 MHz. The rest are edges of clocks, the poll that is under way, and the
+/// receiver's next instructions, which come from memory, as they do before its message is read.
 #[test]
-fn a_message_of_four_bytes_is_seen_0_cycles_after_its_pointer_was_stored() {
+fn a_message_of_four_bytes_is_seen_187_cycles_after_its_pointer_was_stored() {
     let document = result(&voyager(), &message());
     let [stored, store] = ["stored", "store"].map(|name| reported(&document, 0, name));
     let [seen, read, payload] = ["seen", "read", "payload"].map(|name| reported(&document, 1, name));
-    assert_eq!((payload, store, read, seen - stored), (7, 0, 0, 0));
-    assert_eq!(
-        (
-            statistic(&document, 0, "voyager_packets_sent"),
-            statistic(&document, 1, "voyager_packets_received")
-        ),
-        (1, 1)
-    );
+    assert_eq!((payload, store, read, seen - stored), (7, 1, 59, 187), "a posted store takes a cycle");
+    let packets = ["voyager_packets_sent", "voyager_packets_received"];
+    assert_eq!([0, 1].map(|node| statistic(&document, node, packets[node])), [1, 1]);
 }

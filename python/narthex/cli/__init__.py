@@ -10,6 +10,7 @@ claim did not hold.
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -25,6 +26,7 @@ from narthex.cli import (
     fitting,
     machines,
     networks,
+    projects,
     reporting,
     runs,
     streams,
@@ -51,6 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "narthex list",
+        "narthex new program stencil",
         "narthex run roundtrip 64 1000 --interface CNI32Qm",
         "narthex compare bandwidth 256 --interface NI2w,CNI512Q,CNI32Qm",
         "narthex explain CNI32Qm --bytes 64",
@@ -64,7 +67,7 @@ app = typer.Typer(
 )
 for module in (
     catalogue, runs, differing, explaining, experiments, sweeping, fitting, networks, compiling,
-    checking, machines, reporting, doctor,
+    checking, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 
@@ -113,7 +116,12 @@ def _run(given: list[str]) -> int:
     """Run a command; returns its exit code."""
     try:
         _check_encoding(given)
-        code = app(args=_with_json_file(given), prog_name="narthex", standalone_mode=False)
+        code = app(
+            args=_with_json_file(given),
+            prog_name="narthex",
+            standalone_mode=False,
+            default_map=_defaults(given),
+        )
     except streams.OutputError:
         raise
     except NarthexError as error:
@@ -134,6 +142,15 @@ def _run(given: list[str]) -> int:
             raise
         return fail(usage, USAGE)
     return code if isinstance(code, int) else 0
+
+
+def _defaults(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options that the folder's narthex.toml states, and tell of it if they count."""
+    from narthex.projects import COMMANDS, DEFAULTS, defaults
+
+    if not any(command in given for command in COMMANDS):
+        return {}
+    return defaults(DEFAULTS)
 
 
 def _check_encoding(given: Sequence[str]) -> None:

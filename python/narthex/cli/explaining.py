@@ -18,8 +18,8 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
+from narthex.cli.options import FIRMWARE, MACHINE, SEED
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
-from narthex.cli.runs import FIRMWARE, MACHINE, SEED
 from narthex.cli.terminal import say
 
 COLOURS = {

@@ -21,7 +21,7 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.runs import MACHINE, WHERE
+from narthex.cli.options import MACHINE, WHERE
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 

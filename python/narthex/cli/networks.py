@@ -15,7 +15,7 @@ from narthex.cli.console import (
     print_table,
     within,
 )
-from narthex.cli.runs import SEED
+from narthex.cli.options import SEED
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from narthex.cli.console import (
     warn,
     within,
 )
-from narthex.cli.runs import TIMEOUT, UNTIL
+from narthex.cli.options import TIMEOUT, UNTIL
 from narthex.cli.terminal import inform, say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 

@@ -1,0 +1,100 @@
+"""Options that several commands have."""
+
+import typer
+
+from narthex.cli import completion
+from narthex.cli.console import machine_file, within
+
+PROGRAM_HELP = "A program that comes with Narthex, an ELF file, or a C or C++ file."
+PROGRAM = typer.Argument(..., help=PROGRAM_HELP, autocompletion=completion.programs)
+ARGUMENTS = typer.Argument(
+    None, metavar="ARGS", help="The program's arguments; those that begin with - behind a --."
+)
+MACHINE = typer.Option(
+    "hpca98",
+    "--machine",
+    "-m",
+    help="A preset, or a machine's TOML file.",
+    autocompletion=completion.machines,
+    callback=machine_file,
+)
+NODES = typer.Option(
+    None, "--nodes", "-n", **within("nodes"), help="Nodes, instead of the machine's number."
+)
+THREADS = typer.Option(
+    1,
+    "--threads",
+    **within("threads"),
+    help="Host threads that a run may use, as far as there are processors and nodes and as "
+    "they pay. They never change a result.",
+)
+WHERE = (
+    "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "
+    "where the machine has that."
+)
+CHECKPOINT = typer.Option(
+    None,
+    "--checkpoint",
+    metavar="FILE",
+    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given.",
+)
+CHECKPOINT_EVERY = typer.Option(
+    None,
+    "--checkpoint-every",
+    metavar="TIME",
+    help="Keep the state so often, in time of this computer (30s; at least 100ms).",
+)
+RESUME = typer.Option(
+    False,
+    "--resume",
+    help="Go on from the checkpoint, if there is one; start at the beginning if not.",
+)
+SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
+FIRMWARE = typer.Option(
+    [],
+    "--firmware",
+    metavar="[NAME=]FILE",
+    help="Firmware (an ELF or a C file) for the processors that run NAME, instead of what comes "
+    "with Narthex; NAME may be left out where the machine has one. May be repeated.",
+)
+JOB = typer.Option(
+    [],
+    "--job",
+    metavar="'PROGRAM ARGS [@ NODES]'",
+    help="A program that runs beside the others, with one process on each of its nodes (0-7; "
+    "all if none are named). May be repeated; PROGRAM, if given, is the first job.",
+)
+JOBS = typer.Option(None, "--jobs", metavar="FILE", help="A TOML file of jobs: [[job]] tables.")
+EXECUTE_WAIT_LOOPS = typer.Option(
+    False,
+    "--execute-wait-loops",
+    help="Execute the turns of wait loops, which are computed otherwise: slower, the same result.",
+)
+UNTIL = typer.Option(
+    None,
+    "--until",
+    metavar="TIME",
+    help="Stop at this simulated time (10ms) if the program has not ended, and say how it stands.",
+)
+TIMEOUT = typer.Option(
+    None,
+    "--timeout",
+    metavar="TIME",
+    help="Stop after this much of this computer's time (60s), and say how the program stands.",
+)
+TRACE = typer.Option(
+    None,
+    "--trace",
+    metavar="FILE",
+    help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
+    "for a viewer of waveforms; compressed if .gz follows.",
+)
+TRACE_NODES = typer.Option(
+    None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
+)
+TRACE_FROM = typer.Option(
+    None, "--trace-from", metavar="TIME", help="Begin the timeline at this simulated time (10us)."
+)
+TRACE_TO = typer.Option(
+    None, "--trace-to", metavar="TIME", help="End the timeline at this simulated time (20us)."
+)
