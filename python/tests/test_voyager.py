@@ -83,7 +83,7 @@ def test_a_cachable_queue_that_is_full_holds_its_sender_and_loses_nothing():
     counts = [node["statistics"] for node in result.document["nodes"]]
     assert counts[1]["voyager_packets_missed"] >= 300
     assert counts[1]["voyager_packets_held"] > 0
-    assert counts[0]["voyager_accesses_retried"] > 0
+    assert counts[1]["voyager_accesses_retried"] > 0
 
 
 def test_cachable_queues_that_pass_by_each_other_keep_all_messages():
