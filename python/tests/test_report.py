@@ -424,7 +424,7 @@ def test_the_commands_of_the_guide_work(tmp_path, monkeypatch):
     for line in COMMANDS:
         assert command(*shlex.split(line)) == 0, line
     pages = {file.name for file in tmp_path.glob("*.html")}
-    assert pages == {"em3d.html", "roundtrip.html", "experiment.html", "both.html"}
+    assert pages == {"em3d.html", "roundtrip.html", "experiment.html", "both.html", "one.html"}
 
 
 # --- in a browser ---------------------------------------------------------------

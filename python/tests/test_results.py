@@ -137,7 +137,7 @@ def test_experiments_are_loaded_as_they_are_written(outcome, tmp_path):
     assert loaded.frame.equals(outcome.frame)
     assert loaded.verdicts.equals(outcome.verdicts)
     assert loaded.plot().to_dict() == loaded.plot("hpca98/roundtrip").to_dict()
-    with pytest.raises(NarthexError, match="no experiment here 'hpca98/bandwidth'"):
+    with pytest.raises(NarthexError, match="no experiment 'hpca98/bandwidth' here"):
         loaded.plot("hpca98/bandwidth")
 
 

@@ -323,8 +323,9 @@ def meaning(data):
 
 
 def is_kept(name):
-    """Tell whether a file's bytes are never given up."""
-    return name not in ("results.parquet", "lock") and not name.endswith(".unfinished")
+    """Tell whether a file's bytes are never given up: what runs made, not what is made of it."""
+    made_of_runs = name in ("results.parquet", "lock") or name.startswith("errors/")
+    return not made_of_runs and not name.endswith(".unfinished")
 
 
 def damaged(whole, damage):

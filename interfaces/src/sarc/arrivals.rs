@@ -118,7 +118,7 @@ impl Sarc {
 
     /// What a packet does wrong ends the run of the processor that began it; of one on another
     /// chip that of the tile to which it has come.
-    fn blame(&mut self, context: &mut Context<'_>, at: End, origin: Origin, problem: Problem) {
+    pub(super) fn blame(&mut self, context: &mut Context<'_>, at: End, origin: Origin, problem: Problem) {
         let (tile, problem) = match at {
             _ if origin.chip == self.chip => (origin.tile, problem),
             End::Tile(tile) => {
@@ -180,7 +180,7 @@ impl Sarc {
     }
 
     /// A read request comes to its place.
-    fn read_at(
+    pub(super) fn read_at(
         &mut self,
         context: &mut Context<'_>,
         at: End,

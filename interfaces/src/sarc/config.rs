@@ -131,6 +131,14 @@ impl Config {
         Ok(())
     }
 
+    /// Cycles for which a job occupies the engine before its packet's data follow.
+    pub fn cycles_of_header(&self) -> u32 {
+        match self.job_list {
+            JobList::Fifo { .. } => self.packet_cycles,
+            JobList::LinkedLines { link_cycles } => self.packet_cycles + link_cycles,
+        }
+    }
+
     /// The time of so many cycles.
     pub fn cycles(&self, cycles: u32) -> Duration {
         self.clock.clock().cycles(cycles.into())

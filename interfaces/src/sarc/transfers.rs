@@ -4,7 +4,6 @@
 use narthex_fabrics::Rank;
 use narthex_kernel::Duration;
 
-use super::config::JobList;
 use super::device::Sarc;
 use super::events::{Item, Problem, Reader};
 use super::jobs::{Copying, Job, Waiting};
@@ -249,6 +248,12 @@ impl Sarc {
             let Some(job) = engine.take_next() else { return };
             let message = match job {
                 Job::Send(message) => message,
+                Job::Copy(copying)
+                    if self.end_of(copying.from) == Some(at) && !self.is_memory(copying.from) =>
+                {
+                    self.read_own_line(context, at, copying);
+                    continue;
+                }
                 Job::Copy(copying) => self.next_packet(at, copying),
             };
             if let End::Tile(tile) = at {
@@ -258,10 +263,26 @@ impl Sarc {
         }
     }
 
+    /// A counter or queue of the engine's own tile is read where it is, as the bytes of a copy are:
+    /// no request crosses the network.
+    fn read_own_line(&mut self, context: &mut Context<'_>, at: End, copying: Copying) {
+        let Copying { origin, from, to, acknowledge, left } = copying;
+        let config = &self.build.config;
+        let occupied = config.cycles(config.cycles_of_header());
+        self.engine(at).busy_until = context.now + occupied;
+        if let End::Tile(tile) = at {
+            self.admit(context, tile);
+        }
+        let reader = Reader::Memory(to, acknowledge);
+        if let Err(problem) = self.read_at(context, at, origin, (from, left), reader) {
+            self.blame(context, at, origin, problem);
+        }
+    }
+
     /// The next packet of a copy, whose rest goes to the end of the list.
     fn next_packet(&mut self, at: End, copying: Copying) -> Message {
         let Copying { origin, from, to, acknowledge, left } = copying;
-        let (bytes, body) = if self.end_of(from) == Some(at) && self.is_memory(from) {
+        let (bytes, body) = if self.end_of(from) == Some(at) {
             let bytes = copying.next_bytes();
             let bytes = self.read_payload(from, bytes);
             (bytes.as_slice().len() as u32, Body::Write { to, acknowledge, bytes, cause: Cause::Transfer })
@@ -307,10 +328,7 @@ impl Sarc {
         let config = &self.build.config;
         let data_bytes = message.body.data_bytes();
         let width = config.width.as_u64();
-        let cycles = match config.job_list {
-            JobList::Fifo { .. } => config.packet_cycles,
-            JobList::LinkedLines { link_cycles } => config.packet_cycles + link_cycles,
-        } + u64::from(data_bytes).div_ceil(width) as u32;
+        let cycles = config.cycles_of_header() + u64::from(data_bytes).div_ceil(width) as u32;
         let (occupied, out) = match from {
             End::Controller(_) => (config.dram_line_time, config.dram_access_time),
             _ => (config.cycles(cycles), config.cycles(config.out_cycles)),

@@ -46,6 +46,7 @@ impl Bounds {
             Some((timeout, _)) if is_late => {
                 format!("the run has not ended within {timeout} of this computer's time; stopped at {at}")
             }
+            _ if at >= LAST => format!("the run has come to {at}, where simulated time ends"),
             _ => format!("the run has not ended by the simulated time {at}"),
         }
     }

@@ -132,7 +132,9 @@ fn a_read_of_a_queue_of_the_own_tile_takes_an_item_too() {
     let (command, there) = (bench.line(0, Role::CommandBuffer), bench.allocate(0, 1));
     bench.store(0, queue, 7);
     bench.store_words(0, command, &[operation::READ | 8 << 8, there, 0, queue]);
+    let launched = bench.cycle();
     bench.rest();
+    assert_eq!(bench.cycle() - launched, 30, "the job's two cycles and one packet, with the item");
     assert_eq!(bench.load(0, there), 7);
     assert_eq!(bench.load(0, queue + 8), 0, "the item has gone");
 }

@@ -182,7 +182,7 @@ fn rules_between_components_are_checked_before_the_run() {
         refused(&["messages.packet=512B"]).contains("messages.packet: 512B has more than 255B of payload")
     );
     assert!(refused(&["messages.header=256B"]).contains("messages.header: 256B leaves no room"));
-    assert!(refused(&["messages.header=4B"]).contains("messages.header: 4B is not a multiple"));
+    assert!(refused(&["messages.header=4B"]).contains("messages.header: 4B is no header"));
     assert!(refused(&["bus.width=128B"]).contains("bus.width: 128B does not divide the block of 64B"));
     assert!(refused(&["flow_control.buffers=0"]).contains("flow_control.buffers: 0"));
     assert!(refused(&["flow_control.buffers=inf"]).contains("did you mean `infinite`?"));
