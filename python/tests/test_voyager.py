@@ -47,8 +47,9 @@ def test_the_machine_has_its_interfaces_and_those_of_other_studies():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wild_values_stop_the_queue_that_they_belong_to_alone(kind):
-    run("voyager", kind)
+@pytest.mark.parametrize("interface", ["Voyager-resident", "Voyager-nonresident"])
+def test_wild_values_stop_the_queue_that_they_belong_to_alone(kind, interface):
+    run("voyager", kind, interface=interface)
 
 
 @pytest.mark.parametrize("transmit", KINDS)
