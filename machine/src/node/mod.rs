@@ -273,11 +273,16 @@ impl Node {
 
     /// The processor that runs next, and up to when: the slowest one that has
     /// anything to do before `limit`.
+    #[inline(always)]
     fn next_to_run(&self, limit: Time) -> Option<(usize, Time)> {
         // Most nodes have one processor, and this is asked at each of its stops.
-        if let [unit] = &self.processors[..] {
-            return unit.is_active(limit).then_some((0, limit));
+        match &self.processors[..] {
+            [unit] => unit.is_active(limit).then_some((0, limit)),
+            _ => self.slowest_to_run(limit),
         }
+    }
+
+    fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
         let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
         let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
         let others = active().filter(|&(index, _)| index != slowest);
