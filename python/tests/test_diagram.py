@@ -57,6 +57,8 @@ def test_a_picture_names_the_parts_and_what_they_take():
     for words in ("ni processor", "second level: 1MiB", "host dma", "bus: snooping bus, 200MHz"):
         assert words in text
     assert "host dma on bus and ni_bus" in diagram.description(resolved("edt"))
+    chip = diagram.svg(resolved("sarc-prototype"))
+    assert "directory: 75MHz, Incoherent, crossbar of 8B, 80ns a hop" in chip
 
 
 def test_texts_are_escaped():

@@ -194,8 +194,9 @@ def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
         table = _table(machine, bar or "network")
         topology = table.get("topology", {}).get("kind", "")
         kinds = ["" if kind == bar else kind, topology]
+        on_chip = _on_chip(machine) if kind == "directory" else []
         told = ", ".join(
-            filter(None, [*(each.replace("-", " ") for each in kinds), *_lines(table)])
+            filter(None, [*(each.replace("-", " ") for each in kinds), *_lines(table), *on_chip])
         )
         name = _words(bar) if bar else "network"
         dashes = "" if bar else ' stroke-dasharray="6 4"'
@@ -205,6 +206,13 @@ def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
             f' stroke="{palette.LIGHT["line"]}"{dashes}/>'
         )
         yield _text(MARGIN + PADDING, top + 17, f"{name}: {told}", is_bold=False)
+
+
+def _on_chip(machine: dict[str, Any]) -> list[str]:
+    """Write what a directory's messages cross, and how it keeps caches."""
+    network = machine["network_on_chip"]
+    crossed = f"{network['topology']['kind']} of {network['width']}, {network['hop_time']} a hop"
+    return [machine["data_cache"]["protocol"], crossed]
 
 
 def _wires(placed: Placed) -> Iterator[str]:
