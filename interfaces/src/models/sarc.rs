@@ -1,5 +1,6 @@
-//! SARC's cache-integrated network interface (Kavadias, Katevenis, Pnevmatikatos: Cache-Integrated
-//! Network Interfaces: Flexible On-Chip Communication and Synchronization for Large-Scale CMPs).
+//! SARC's cache-integrated network interface (Kavadias, Katevenis, Zampetakis, Nikolopoulos:
+//! Cache-Integrated Network Interfaces: Flexible On-Chip Communication and Synchronization for
+//! Large-Scale CMPs).
 //!
 //! ```text
 //!   tile ── processor ── first level ── second level ─┬─ lines of the cache
