@@ -8,7 +8,9 @@
  *     out            QUEUE_OUT stops the queue, and hands its pointers out with its last message
  *
  * A direction switches one queue at a time, so that the command queues have room for it. A queue
- * that cannot be drained (a program takes nothing out, somewhere) is taken back. */
+ * that cannot be drained (a program takes nothing out, somewhere) is taken back, and so is one
+ * whose slots are full: hardware has no room to park a message in, and would hold up the network.
+ * Its packets are diverted to the miss queue from that one on, and the firmware parks them. */
 #include "firmware/voyager/lending.h"
 
 #include "firmware/voyager/events.h"
@@ -217,10 +219,16 @@ void consider_receive(struct receive_queue *queue) {
     receiving.is_switching = true;
     receiving.next = queue;
     receiving.place = next_place(&receiving.places);
-    if (receiving.place->queue)
-        leave_receive(receiving.place);
-    else
+    struct receive_queue *other = receiving.place->queue;
+    if (!other)
         enter_receive();
+    else if (other->residency == RESIDENT)
+        leave_receive(receiving.place);
+}
+
+void take_over(struct receive_queue *queue) {
+    if (queue->residency == RESIDENT)
+        leave_receive(queue->place);
 }
 
 void receive_is_mapped(const struct operation *operation) {
@@ -240,7 +248,8 @@ void arrivals_are_freed(uint16_t freed) {
         return give_up_draining();
     uint64_t logical = (uint64_t)(queue - receive_queues);
     set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONTROL,
-                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED);
+                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED |
+                          VOYAGER_CONTROL_DIVERTS);
     queue->residency = RESIDENT;
     is_draining = false;
     end_switch(&receiving);

@@ -71,6 +71,12 @@ void keep_commands(uint32_t doublewords) {
 
 /* Phase 1 */
 
+/* Whether the firmware brings a queue's messages: it does not know the pointers of one that hardware
+ * serves, or of which hardware has yet to hand them out. */
+static inline bool is_ours(const struct receive_queue *queue) {
+    return queue->residency <= ENTERING;
+}
+
 static inline uint64_t lines_of(uint64_t header) {
     return ((header >> 16 & 0x7f) + sizeof(uint32_t) + LINE_BYTES - 1) / LINE_BYTES;
 }
@@ -122,6 +128,7 @@ static void hold(struct receive_queue *queue, uint64_t header) {
 
 /* A packet that cannot go to its queue now. */
 static void put_aside(struct receive_queue *queue, uint64_t packet, uint64_t header) {
+    take_over(queue);
     if (queue->state != STOPPED && !park(queue, packet, header) && queue->state == OPEN) {
         hold(queue, header);
         give_up_draining();
@@ -142,7 +149,7 @@ void demultiplex(uint64_t header) {
         arrivals.seen += 1;
         if (arrivals.seen % AGGREGATED_FREES == 0)
             free_seen();
-    } else if (queue->state == OPEN && queue->parked == 0 && !is_full(queue)) {
+    } else if (queue->state == OPEN && queue->parked == 0 && is_ours(queue) && !is_full(queue)) {
         bring(queue, packet, header);
         arrivals.seen += 1;
         uint32_t phase = queue->keeping == CACHABLE ? FREE_ENTRY : FREE_BUFFER;
@@ -214,7 +221,7 @@ void free_other(const struct operation *operation) {
 /* Parked messages */
 
 static inline bool can_get_parked(struct receive_queue *queue) {
-    return queue->state == OPEN && queue->parked > 0 && !is_full(queue);
+    return queue->state == OPEN && queue->parked > 0 && is_ours(queue) && !is_full(queue);
 }
 
 /* Brings the next parked message to its queue. There is a place of staging room for one. */
