@@ -24,6 +24,7 @@ static struct lending {
     bool is_switching;
     struct place *place; /* the one that is switched */
     void *next;          /* the queue that is to have it; NULL if none is any more */
+    uint32_t served;     /* messages of hybrid queues that firmware served */
 } sending, receiving;
 
 static policy *choose;
@@ -53,6 +54,20 @@ void lending_start(void) {
 }
 
 /* Both directions */
+
+/* Whether a queue is in use often enough to be lent a place: one is free, or firmware has served it
+ * twice within as many messages as there are places. A switch takes as long as a message or two: to
+ * lend a place for a single message costs more than it gains. */
+static bool merits_place(struct lending *lending, uint32_t *last_served) {
+    uint32_t since = lending->served - *last_served;
+    *last_served = lending->served++;
+    if (since <= lending->places.count)
+        return true;
+    for (uint32_t each = 0; each < lending->places.count; each++)
+        if (!lending->places.all[each].queue)
+            return true;
+    return false;
+}
 
 static struct place *next_place(struct places *places) {
     for (struct place *each = places->all; each < places->all + places->count; each++)
@@ -130,7 +145,9 @@ static void enter_transmit(void) {
 void consider_transmit(struct transmit_queue *queue) {
     if (sending.next == queue)
         return enter_transmit();
-    if (sending.is_switching || queue->residency != NOT_RESIDENT || queue->state != OPEN)
+    bool has_merit = merits_place(&sending, &queue->last_served);
+    if (!has_merit || sending.is_switching || queue->residency != NOT_RESIDENT ||
+        queue->state != OPEN)
         return;
     sending.is_switching = true;
     sending.next = queue;
@@ -213,8 +230,9 @@ static void enter_receive(void) {
 }
 
 void consider_receive(struct receive_queue *queue) {
-    if (receiving.is_switching || queue->residency != NOT_RESIDENT || queue->state != OPEN ||
-        queue->parked > 0)
+    bool has_merit = merits_place(&receiving, &queue->last_served);
+    if (!has_merit || receiving.is_switching || queue->residency != NOT_RESIDENT ||
+        queue->state != OPEN || queue->parked > 0)
         return;
     receiving.is_switching = true;
     receiving.next = queue;
