@@ -8,6 +8,7 @@
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
  *            └─ nothing ──────────────────────────────► block.c: the next packet of a block
+ *                                                       receive.c: a queue that is never drained
  *
  * One loop serves events, one at a time. No handler waits: an operation that needs a command's
  * effect is suspended (suspended.h) and taken up when the command has completed. Registers of the
@@ -131,6 +132,11 @@ static inline void serve(uint64_t source, uint64_t entry) {
     LEAVE();
 }
 
+static inline void idle(void) {
+    send_block_packet();
+    stop_idle_holder();
+}
+
 int main(void) {
     agent_start();
     transmit_start();
@@ -146,6 +152,6 @@ int main(void) {
         if (event != VOYAGER_NOTHING)
             serve(event & 0xff, entry);
         else
-            send_block_packet();
+            idle();
     }
 }

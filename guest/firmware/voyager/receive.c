@@ -7,7 +7,9 @@
  *     consumer pointer ─► release
  *
  * A packet whose queue is full, or not open yet, is parked (parking.h), and one that cannot be
- * holds up those behind it: the network delivers everything. */
+ * holds up those behind it: the network delivers everything. A program must not stop others for
+ * ever, though: a queue of which nothing was taken for PATIENCE_NS while its packet holds up others is
+ * stopped, and what comes for it is lost. */
 #include "firmware/voyager/receive.h"
 
 #include "firmware/voyager/block.h"
@@ -29,12 +31,17 @@ enum { BRINGING_COMMANDS = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
 /* Buffers of block transfers' packets are freed two at a time (Section 5.3.2). */
 enum { AGGREGATED_FREES = 2 };
 
+/* Two turns of a processor: a process whose queue is full may wait for one while others have theirs
+ * (assumed: AIX gives a turn 10 ms). */
+static const uint64_t PATIENCE_NS = 20000000;
+
 static struct {
     uint64_t slots; /* of the miss queue, in SRAM */
     uint32_t mask;
     uintptr_t consumer; /* its register */
     uint16_t seen, freed;
     uint64_t held;                /* of the packet that waits */
+    uint64_t held_since;          /* in ns */
     struct receive_queue *holder; /* its queue; NULL if none waits */
     uint16_t limit;               /* of packets that are brought at a time */
     uint32_t room;                /* doublewords of the command queue for that */
@@ -123,6 +130,7 @@ static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t 
 static void hold(struct receive_queue *queue, uint64_t header) {
     arrivals.holder = queue;
     arrivals.held = header;
+    arrivals.held_since = time_ns();
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES & ~(1ul << VOYAGER_SOURCE_RECEIVE));
 }
 
@@ -281,6 +289,12 @@ void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer
         receive_parked(queue);
     look_again(queue);
     LEAVE();
+}
+
+void stop_idle_holder(void) {
+    struct receive_queue *queue = arrivals.holder;
+    if (queue && queue != &crowd && time_ns() - arrivals.held_since > PATIENCE_NS)
+        stop_receiving(queue, VOYAGER_STATUS_NOT_DRAINED);
 }
 
 void stop_receiving(struct receive_queue *queue, uint64_t status) {
