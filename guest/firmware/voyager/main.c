@@ -132,9 +132,10 @@ static inline void serve(uint64_t source, uint64_t entry) {
     LEAVE();
 }
 
-static inline void idle(void) {
-    send_block_packet();
+/* Nothing has happened while a packet waits for its queue. */
+__attribute__((noinline)) static void wait_for_holder(void) {
     stop_idle_holder();
+    send_block_packet();
 }
 
 int main(void) {
@@ -151,7 +152,9 @@ int main(void) {
         uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
         if (event != VOYAGER_NOTHING)
             serve(event & 0xff, entry);
+        else if (packet_is_held)
+            wait_for_holder();
         else
-            idle();
+            send_block_packet();
     }
 }

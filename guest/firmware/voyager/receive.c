@@ -47,6 +47,8 @@ static struct {
     uint32_t room;                /* doublewords of the command queue for that */
 } arrivals;
 
+bool packet_is_held;
+
 /* The holder of a packet that waits for room in the command queue. */
 static struct receive_queue crowd;
 
@@ -129,6 +131,7 @@ static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t 
 /* Leaves a packet where it is, and those behind it, until something changes in its queue. */
 static void hold(struct receive_queue *queue, uint64_t header) {
     arrivals.holder = queue;
+    packet_is_held = true;
     arrivals.held = header;
     arrivals.held_since = time_ns();
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES & ~(1ul << VOYAGER_SOURCE_RECEIVE));
@@ -175,6 +178,7 @@ static void look_again(const struct receive_queue *queue) {
     if (arrivals.holder != queue)
         return;
     arrivals.holder = NULL;
+    packet_is_held = false;
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
     demultiplex(arrivals.held);
 }
@@ -292,8 +296,8 @@ void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer
 }
 
 void stop_idle_holder(void) {
-    struct receive_queue *queue = arrivals.holder;
-    if (queue && queue != &crowd && time_ns() - arrivals.held_since > PATIENCE_NS)
+    struct receive_queue *queue = arrivals.holder; /* there is one */
+    if (queue != &crowd && time_ns() - arrivals.held_since > PATIENCE_NS)
         stop_receiving(queue, VOYAGER_STATUS_NOT_DRAINED);
 }
 
