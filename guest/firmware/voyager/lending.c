@@ -9,8 +9,10 @@
  *
  * A direction switches one queue at a time, so that the command queues have room for it. A queue
  * that cannot be drained (a program takes nothing out, somewhere) is taken back, and so is one
- * whose slots are full: hardware has no room to park a message in, and would hold up the network.
- * Its packets are diverted to the miss queue from that one on, and the firmware parks them. */
+ * whose slots are full while there are more queues than places: hardware has no room to park a
+ * message in, and would hold up those that firmware serves, for which its program may wait. Its
+ * packets are diverted to the miss queue from that one on, and the firmware parks them. As long as
+ * each queue has a place, a full one holds its packets in the network, as a resident one does. */
 #include "firmware/voyager/lending.h"
 
 #include "firmware/voyager/events.h"
@@ -25,6 +27,7 @@ static struct lending {
     struct place *place; /* the one that is switched */
     void *next;          /* the queue that is to have it; NULL if none is any more */
     uint32_t served;     /* messages of hybrid queues that firmware served */
+    bool diverts;        /* a queue has found no free place (receiving) */
 } sending, receiving;
 
 static policy *choose;
@@ -196,6 +199,25 @@ void take_back_transmit(struct transmit_queue *queue) {
 
 /* Receive queues */
 
+static void enable_receive(const struct place *place) {
+    const struct receive_queue *queue = place->queue;
+    uint64_t logical = (uint64_t)(queue - receive_queues);
+    set_physical_word(place, REGISTER_VOYAGER_QUEUE_CONTROL,
+                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED |
+                          (receiving.diverts ? VOYAGER_CONTROL_DIVERTS : 0));
+}
+
+/* There are more queues than places. */
+static void begin_to_divert(void) {
+    receiving.diverts = true;
+    for (uint32_t each = 0; each < receiving.places.count; each++) {
+        const struct place *place = &receiving.places.all[each];
+        const struct receive_queue *queue = place->queue;
+        if (queue && queue->residency == RESIDENT)
+            enable_receive(place);
+    }
+}
+
 static void leave_receive(struct place *place) {
     struct receive_queue *queue = place->queue;
     queue->residency = LEAVING;
@@ -238,6 +260,8 @@ void consider_receive(struct receive_queue *queue) {
     receiving.next = queue;
     receiving.place = next_place(&receiving.places);
     struct receive_queue *other = receiving.place->queue;
+    if (other && !receiving.diverts)
+        begin_to_divert();
     if (!other)
         enter_receive();
     else if (other->residency == RESIDENT)
@@ -264,10 +288,7 @@ void arrivals_are_freed(uint16_t freed) {
     struct receive_queue *queue = receiving.next;
     if (queue->parked > 0 || queue->state != OPEN)
         return give_up_draining();
-    uint64_t logical = (uint64_t)(queue - receive_queues);
-    set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONTROL,
-                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED |
-                          VOYAGER_CONTROL_DIVERTS);
+    enable_receive(queue->place);
     queue->residency = RESIDENT;
     is_draining = false;
     end_switch(&receiving);
