@@ -85,7 +85,7 @@ class Comparison(Loaded):
     @property
     def frame(self) -> "polars.DataFrame":
         """The ranking as a Polars frame."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         return pl.DataFrame(self.rows())
 

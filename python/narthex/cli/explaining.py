@@ -129,14 +129,12 @@ def _title(document: dict[str, Any]) -> str:
 
 
 def _show_breakdown(document: dict[str, Any]) -> None:
-    from narthex.explanation import Explanation
-
     latency = document["latency_ps"]
     rounds = document["rounds"]
-    rows = [
-        (part, _ns(time), f"{100 * time / latency:.1f}", _ns(mean))
-        for part, time, mean in Explanation(document).breakdown.iter_rows()
-    ]
+    rows = []
+    for each in document["breakdown"]:
+        time, mean = each["time_ps"], each["rounds_total_ps"] / rounds["count"]
+        rows.append((each["part"], _ns(time), f"{100 * time / latency:.1f}", _ns(mean)))
     styles = [_colour_of(row[0]) for row in rows]
     rows.append(("latency", _ns(latency), "100.0", _ns(rounds["total_ps"] / rounds["count"])))
     columns = ["part", "ns", "%", "mean ns"]
