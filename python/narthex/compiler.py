@@ -76,8 +76,8 @@ def compile_program(
 ) -> Path:
     """Compile C and C++ sources with the messaging library to the ELF file `output`.
 
-    The language follows each file's suffix; objects and archives are linked in. `extra_flags` are passed on to the
-    compiler, after its usual ones. The program runs over every interface but
+    The language follows each file's suffix; objects and archives are linked in. `extra_flags`
+    are passed on to the compiler, after its usual ones. The program runs over every interface but
     SARC, or over SARC alone if that is the `interface`. The file appears whole or not at all.
 
     >>> from pathlib import Path
