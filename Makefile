@@ -16,7 +16,7 @@ RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine obse
 export NARTHEX_MODELS := $(if $(MODELS),$(abspath $(MODELS)))
 
 .PHONY: help demo test lint rust-test python-test bench fuzz mutants directory-mutants identity experiments headers pages fmt docs guide lock \
-	wheel setup clean
+	wheel wheel-test setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -118,6 +118,14 @@ wheel: setup ## Build a wheel into target/wheels that installs on any Linux, wit
 	@$(BIN)/python -m narthex.prebuilt python/narthex/prebuilt.zip
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014; \
 		built=$$?; rm -f python/narthex/prebuilt.zip; exit $$built
+
+wheel-test: wheel ## Install the wheel into a fresh environment of PYTHON, without extras, and run from it.
+	@rm -rf target/fresh && $(PYTHON) -m venv target/fresh
+	@target/fresh/bin/pip install --disable-pip-version-check --quiet target/wheels/narthex-*.whl
+	@du -sm target/fresh/lib/python3*/site-packages
+	@cd target/fresh && export NARTHEX_CACHE="$$PWD/cache" && bin/narthex doctor && \
+		bin/narthex compare roundtrip 64 --interface NI2w,CNI32Qm && bin/narthex explain CNI32Qm >/dev/null && \
+		bin/narthex experiment hpca98/roundtrip --interface NI2w
 
 lock: $(VENV)/.packages ## Renew requirements.lock from pyproject.toml.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

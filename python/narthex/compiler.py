@@ -8,6 +8,7 @@ C library, which takes about a minute, the first C++ program its C++ library, wh
 """
 
 import hashlib
+import logging
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from narthex.toolchain import (
     run,
     uses_ziglang,
 )
+
+log = logging.getLogger(__name__)
 
 SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 OBJECT_SUFFIXES = (".o", ".a")
@@ -228,6 +231,7 @@ def program_path(
     inputs = [*programs[name], *_headers()]
     key = _key(chosen, [*inputs, *_library_sources()])
     output = cache_folder() / "programs" / key / (driver or "") / name
+    log.debug("%s%s", output, "" if output.exists() else ": to be compiled")
     if not output.exists():
         library = _linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
@@ -255,6 +259,7 @@ def _prebuilt(compiler: str | None, named: str) -> Path | None:
         return None
     sources = sources_hash()
     output = cache_folder() / "prebuilt" / sources / named
+    log.debug("%s is of the wheel", output)
     return output if output.exists() or prebuilt.take(named, sources, output) else None
 
 

@@ -10,6 +10,7 @@ Zig keeps its own cache in it: its first use compiles the C library.
 """
 
 import importlib.metadata
+import logging
 import os
 import shlex
 import subprocess
@@ -20,6 +21,8 @@ from pathlib import Path
 
 from narthex import extras
 from narthex.errors import NarthexError
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[str], object]
 """Called with one line of text when something slow begins."""
@@ -188,6 +191,7 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
 
     `warn` hears what it says although it succeeds.
     """
+    log.debug("%s", shlex.join(command))
     zig_cache = str(cache_folder().absolute() / "zig")
     environment = os.environ | {
         "ZIG_GLOBAL_CACHE_DIR": zig_cache,
