@@ -85,6 +85,7 @@ impl Archived for NodeProcessor {
             look_up_time: _,
             grant_clocks: _,
             waiting: _,
+            polled_before: _,
         } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();

@@ -42,6 +42,7 @@
 //! [`Composition`]: interconnects::Composition
 
 mod archive;
+mod barrier;
 mod composition;
 pub mod counts;
 mod device_calls;

@@ -34,6 +34,8 @@ pub struct NodeProcessor {
     pub(super) grant_clocks: Vec<Clock>,
     /// What is known about the loop in which its program waits.
     pub(super) waiting: Waiting,
+    /// How long it had polled when the run was found without progress.
+    pub(super) polled_before: Option<Duration>,
 }
 
 /// Where a processor sits.
@@ -110,6 +112,7 @@ impl NodeProcessor {
             look_up_time,
             grant_clocks: Vec::new(),
             waiting: Waiting::default(),
+            polled_before: None,
         }
     }
 
