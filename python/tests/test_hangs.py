@@ -96,8 +96,8 @@ def test_who_polls_now_and_then_waits_for_a_message_wherever_the_run_is_stopped(
     guest = narthex.compile(source, tmp_path / "polls")
     activities = set()
     for extra_ns in range(0, 600, 130):
+        patience = f"machine.time_without_progress={100_000 + extra_ns}ns"
         with pytest.raises(NarthexError) as caught:
-            patience = f"machine.time_without_progress={100_000 + extra_ns}ns"
             narthex.run(guest, interface="CNI32Qm", nodes=2, set=[patience])
         assert caught.value.document is not None
         waits = caught.value.document["hang"]["waits"]
