@@ -37,6 +37,8 @@ impl Archived for Node {
             progressed_at,
             probe: _,
             executes_wait_loops: _,
+            schedules_steps: _,
+            free_until: _,
             sleepers: _,
             may_watch_bus: _,
             callers,

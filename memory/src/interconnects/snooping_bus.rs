@@ -12,6 +12,11 @@
 //! answer. Nothing else crosses in between, so the snoop at the beginning and the
 //! fill at the end are atomic.
 //!
+//! **An agent that is alone** needs no step. Where nothing else happens before its
+//! transaction is over ([`Composition::is_free_before`]), it is granted, snooped, answered and
+//! released in one go, and so is the next one that it asks for at the end, such as the read
+//! for which a write-back has made room.
+//!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
@@ -157,6 +162,69 @@ impl SnoopingBus {
         }
     }
 
+    /// Carries the transaction of the agent to which the bus goes, if nothing else happens
+    /// before its end: when it is granted next, if an agent waits for it then. None if
+    /// steps are scheduled instead.
+    #[inline(always)]
+    fn carry_at_once<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) -> Option<Time> {
+        composition.pass(now);
+        let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
+        let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
+        let Answer { response, delay, .. } = answer;
+        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        let underway = Underway { transaction, response };
+        if !composition.is_free_before(end) {
+            Self::of(composition, on).underway = Some(underway);
+            composition.schedule(end, on, Step::Release);
+            return None;
+        }
+        composition.pass(end);
+        complete(composition, end, on, underway, home);
+        Self::of(composition, on).bus.release(end)
+    }
+
+    /// An agent that has the bus issues what it needs, which is answered by `home` or an
+    /// owner; none if it issues nothing, or the bus is not its own for now.
+    #[inline(always)]
+    fn begin<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<(Transaction, Home, Answer)> {
+        let bus = Self::of(composition, on);
+        if let Some((bridge, behind)) = bus.bridge
+            && agent == bridge
+        {
+            BridgedBus::take_upper(composition, now, behind);
+            return None;
+        }
+        let issued = match bus.refusals {
+            None => composition.issue(now, agent, on),
+            Some(_) => Self::issue_or_repeat(composition, now, on, agent)?,
+        };
+        let Some(transaction) = issued else {
+            composition.observe(now, on, Observation::GrantedInVain(agent));
+            Self::free(composition, now, on);
+            return None;
+        };
+        let home = Self::of(composition, on).homes.home(transaction.address);
+        let answer = match home {
+            Home::Beyond(behind) => {
+                BridgedBus::start_crossing(composition, now, behind, transaction);
+                return None;
+            }
+            Home::Agent(device) if transaction.kind.is_uncached() => {
+                Answer::after(composition.access_time(device, transaction.kind))
+            }
+            Home::Memory(memory) if transaction.kind.is_uncached() => {
+                Answer::after(composition.memory_access_time(now, memory))
+            }
+            home => block_transaction(composition, now, &[on], home, &transaction),
+        };
+        Some((transaction, home, answer))
+    }
+
     /// The bus goes to the agent that has waited longest.
     fn grant<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).bus.grant() {
@@ -174,6 +242,16 @@ impl Rules for SnoopingBus {
         Self::request(composition, now, on, agent);
     }
 
+    fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let mut next = Self::of(composition, on).bus.request(now, agent);
+        while let Some(at) = next {
+            if !composition.is_free_before(at) {
+                return composition.schedule(at, on, Step::Grant);
+            }
+            next = Self::carry_at_once(composition, at, on);
+        }
+    }
+
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => Self::grant(composition, now, on),
@@ -183,36 +261,9 @@ impl Rules for SnoopingBus {
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        let bus = Self::of(composition, on);
-        if let Some((bridge, behind)) = bus.bridge
-            && agent == bridge
-        {
-            return BridgedBus::take_upper(composition, now, behind);
+        if let Some((transaction, _, answer)) = Self::begin(composition, now, on, agent) {
+            Self::occupy(composition, now, on, transaction, answer);
         }
-        let issued = match bus.refusals {
-            None => composition.issue(now, agent, on),
-            Some(_) => match Self::issue_or_repeat(composition, now, on, agent) {
-                Some(issued) => issued,
-                None => return,
-            },
-        };
-        let Some(transaction) = issued else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
-            return Self::free(composition, now, on);
-        };
-        let answer = match Self::of(composition, on).homes.home(transaction.address) {
-            Home::Beyond(behind) => {
-                return BridgedBus::start_crossing(composition, now, behind, transaction);
-            }
-            Home::Agent(device) if transaction.kind.is_uncached() => {
-                Answer::after(composition.access_time(device, transaction.kind))
-            }
-            Home::Memory(memory) if transaction.kind.is_uncached() => {
-                Answer::after(composition.memory_access_time(now, memory))
-            }
-            home => block_transaction(composition, now, &[on], home, &transaction),
-        };
-        Self::occupy(composition, now, on, transaction, answer);
     }
 
     fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
