@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.building import ROOT
@@ -50,7 +50,6 @@ class Case:
     long: Sequence[int | str]
     more: int
     firmware: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 def stream(interface: str) -> Case:
@@ -85,7 +84,7 @@ def measure(simulator: Simulator, firmware: dict[str, Path], case: Case) -> dict
     own = {"FIRMWARE": f"{case.firmware}={given}"} if given else {}
     counted = []
     for args in (case.short, case.long):
-        command = simulator.command(Run(**{**vars(case.run), "args": tuple(args)}))
+        command = simulator.command(replace(case.run, args=tuple(args)))
         counted.append(by_layer(_callgrind(command, os.environ | own)))
     short, long = counted
     each = {layer: (long[layer] - short[layer]) / case.more for layer in (*LAYERS, HOST)}
@@ -95,9 +94,7 @@ def measure(simulator: Simulator, firmware: dict[str, Path], case: Case) -> dict
 def measures(costs: dict[str, dict[str, float]]) -> list[Measure]:
     """Return one measure for each layer of each case."""
     values = {
-        f"{case}: {layer}": [value]
-        for case, each in costs.items()
-        for layer, value in each.items()
+        f"{case}: {layer}": [value] for case, each in costs.items() for layer, value in each.items()
     }
     return of_rounds(GROUP, values)
 
@@ -157,12 +154,14 @@ def _callgrind(command: Sequence[str], environment: dict[str, str]) -> list[str]
         return file.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
-def table(measures: Sequence[Measure]) -> list[list[str]]:
-    """Return the rows of the page's table: a layer each, its cost in each case."""
+def table(found: Sequence[Measure]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return the page's table: its columns, a row for each layer, the columns with numbers."""
     costs: dict[str, dict[str, float]] = {}
-    for each in measures:
+    for each in found:
         case, _, layer = each.name.rpartition(": ")
         costs.setdefault(layer, {})[case] = each.value
-    return [
-        [layer, *(f"{value:,.0f}" for value in by_case.values())] for layer, by_case in costs.items()
+    cases = list(costs[TOTAL])
+    rows = [
+        [layer, *(f"{by_case[case]:,.0f}" for case in cases)] for layer, by_case in costs.items()
     ]
+    return [GROUP.name, *cases], rows, cases

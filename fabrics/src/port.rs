@@ -223,13 +223,18 @@ impl NetworkPort {
         mut show: impl FnMut(&Frame, NodeId),
         mut send: impl FnMut(Sending<Frame>),
     ) -> Calls {
-        for (rank, frame) in self.emitted.frames.drain(..) {
-            let destination = self.placement.node(rank);
-            if self.faults.lose(destination, &frame) {
-                continue;
+        let NetworkPort { emitted, placement, faults, network, .. } = self;
+        let mut leave = |(rank, frame)| {
+            let destination = placement.node(rank);
+            if !faults.lose(destination, &frame) {
+                show(&frame, destination);
+                network.send(now, destination, frame).into_iter().for_each(&mut send);
             }
-            show(&frame, destination);
-            self.network.send(now, destination, frame).into_iter().for_each(&mut send);
+        };
+        // Mostly one frame leaves.
+        match emitted.frames.len() {
+            1 => emitted.frames.pop().into_iter().for_each(leave),
+            _ => emitted.frames.drain(..).for_each(&mut leave),
         }
         let calls = Calls { retry_at: self.emitted.retry_at.take(), ..Calls::default() };
         if self.is_switched { self.use_link(now, calls, &mut send) } else { calls }

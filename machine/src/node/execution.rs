@@ -151,24 +151,32 @@ impl Node {
     }
 
     /// Lets a processor execute until `until` or until it needs something: why it
-    /// has stopped.
+    /// has stopped. A marker books time and stops nothing.
     #[inline(always)]
     pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
-        let unit = &mut self.processors[index];
-        if unit.waiting.is_watching() {
-            return self.run_watched(index, until);
+        loop {
+            let unit = &mut self.processors[index];
+            if unit.waiting.is_watching() {
+                return self.run_watched(index, until);
+            }
+            unit.state = State::Running;
+            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+            let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
+            let stop = unit.processor.run(&mut port, until);
+            self.detect_loop(index, stop);
+            match stop {
+                Stop::Horizon => {}
+                Stop::Wait => self.wait(index),
+                Stop::Marker(immediate) => {
+                    self.mark(index, immediate);
+                    if self.processors[index].is_active(until) {
+                        continue;
+                    }
+                }
+                rarer => self.handle_stop(index, rarer),
+            }
+            return stop;
         }
-        unit.state = State::Running;
-        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
-        let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
-        let stop = unit.processor.run(&mut port, until);
-        self.detect_loop(index, stop);
-        match stop {
-            Stop::Horizon => {}
-            Stop::Wait => self.wait(index),
-            rarer => self.handle_stop(index, rarer),
-        }
-        stop
     }
 
     /// Gives a processor what it has stopped for.

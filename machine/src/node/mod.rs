@@ -484,8 +484,14 @@ impl Partition for Node {
     type Payload = Mail<Frame>;
 
     fn next_time(&self) -> Option<Time> {
-        let events = self.next_event_time().unwrap_or(Time::NEVER);
-        let next = self.processors.iter().fold(events, |next, unit| next.min(unit.next_time()));
+        let events = match self.on_chip {
+            None => self.events.next_instant(),
+            Some(_) => self.next_event_time().unwrap_or(Time::NEVER),
+        };
+        let next = match &self.processors[..] {
+            [unit] => events.min(unit.next_time()),
+            several => several.iter().fold(events, |next, unit| next.min(unit.next_time())),
+        };
         (next < Time::NEVER).then_some(next)
     }
 

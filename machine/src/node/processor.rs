@@ -139,15 +139,19 @@ impl NodeProcessor {
     }
 
     /// When it does something by itself.
+    #[inline]
     pub(super) fn next_time(&self) -> Time {
-        match (self.waiting.wakes_at(self.processor.now()), self.state) {
-            (Some(wakes_at), _) => wakes_at,
-            (None, State::Running | State::Woken | State::Calling) => self.processor.now(),
-            (None, _) => Time::NEVER,
+        if self.waiting.is_asleep() {
+            return self.waiting.wakes_at(self.processor.now()).expect("it is asleep");
+        }
+        match self.state {
+            State::Running | State::Woken | State::Calling => self.processor.now(),
+            _ => Time::NEVER,
         }
     }
 
     /// Whether it has anything to do before `limit`.
+    #[inline]
     pub(super) fn is_active(&self, limit: Time) -> bool {
         match self.state {
             State::Woken => true,
