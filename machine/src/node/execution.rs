@@ -100,19 +100,40 @@ impl Node {
     #[inline(always)]
     fn run_next(&mut self, limit: Time) -> Option<Stop> {
         match self.tiles_lookahead {
-            None => self.slowest_to_run(limit).map(|(index, horizon)| self.run_processor(index, horizon)),
+            None => self.run_several(limit),
             Some(lookahead) => self.run_tiles(limit, lookahead),
         }
+    }
+
+    /// Lets processors execute by turns, until one has stopped for something else than the
+    /// others, or none has anything to do before `limit`.
+    fn run_several(&mut self, limit: Time) -> Option<Stop> {
+        let mut last = None;
+        while let Some((index, horizon)) = self.slowest_to_run(limit) {
+            let stop = self.run_processor(index, horizon);
+            last = Some(stop);
+            if !matches!(stop, Stop::Horizon) || self.sleepers.are_any() {
+                break;
+            }
+        }
+        last
     }
 
     /// The processor that runs next, and up to when: the slowest one that has
     /// anything to do before `limit`.
     fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
         let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
-        let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
+        let mut slowest: Option<(usize, Time)> = None;
+        for (index, unit) in active() {
+            let now = unit.processor.now();
+            if slowest.is_none_or(|(_, least)| now < least) {
+                slowest = Some((index, now));
+            }
+        }
+        let (slowest, _) = slowest?;
         let others = active().filter(|&(index, _)| index != slowest);
-        let horizon = others.map(|(_, unit)| after(unit.earliest_grant())).min();
-        Some((slowest, limit.min(horizon.unwrap_or(Time::NEVER))))
+        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_grant())));
+        Some((slowest, horizon))
     }
 
     /// Whether an instruction may depend on what several processors do.

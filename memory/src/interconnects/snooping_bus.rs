@@ -125,14 +125,27 @@ impl SnoopingBus {
         transaction: Transaction,
         answer: Answer,
     ) {
-        let Answer { response, delay, supplier } = answer;
+        let end = Self::end_of(composition, now, on, &transaction, &answer);
+        let underway = Underway { transaction, response: answer.response };
+        Self::of(composition, on).underway = Some(underway);
+        composition.schedule(end, on, Step::Release);
+    }
+
+    /// When a transaction is over that has the bus from now on.
+    #[inline(always)]
+    fn end_of<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+        &Answer { delay, supplier, .. }: &Answer,
+    ) -> Time {
         let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
         if composition.is_observed() {
-            let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
+            let seen = Observation::Crossing { time: (now, end), transaction, supplier };
             composition.observe(now, on, seen);
         }
-        Self::of(composition, on).underway = Some(Underway { transaction, response });
-        composition.schedule(end, on, Step::Release);
+        end
     }
 
     /// The transaction on the bus is over.
@@ -170,9 +183,8 @@ impl SnoopingBus {
         composition.pass(now);
         let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
         let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
-        let Answer { response, delay, .. } = answer;
-        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
-        let underway = Underway { transaction, response };
+        let end = Self::end_of(composition, now, on, &transaction, &answer);
+        let underway = Underway { transaction, response: answer.response };
         if !composition.is_free_before(end) {
             Self::of(composition, on).underway = Some(underway);
             composition.schedule(end, on, Step::Release);

@@ -112,6 +112,11 @@ impl Sleepers {
         }
     }
 
+    /// Whether any processor sleeps.
+    pub fn are_any(&self) -> bool {
+        self.count > 0
+    }
+
     /// Whether one of them may have to wake when something happens at `next`.
     #[inline]
     pub fn may_be_due(&self, next: Time) -> bool {
