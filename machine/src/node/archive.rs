@@ -86,6 +86,7 @@ impl Archived for NodeProcessor {
             blocking_access_time: _,
             look_up_time: _,
             grant_clocks: _,
+            unnoticed: _,
             waiting: _,
         } = self;
         processor.archive(archive)?;

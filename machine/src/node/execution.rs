@@ -132,7 +132,7 @@ impl Node {
         }
         let (slowest, _) = slowest?;
         let others = active().filter(|&(index, _)| index != slowest);
-        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_grant())));
+        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_effect())));
         Some((slowest, horizon))
     }
 

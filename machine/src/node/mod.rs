@@ -25,7 +25,8 @@
 //! nothing can happen that it would see.
 //!
 //! With several processors none passes the first edge at which the interconnect of
-//! another could be granted to it. All accesses up to an instant, inclusive, are made
+//! another could be granted to it, or, where the other one has no caches, the end of an access
+//! that begins there. All accesses up to an instant, inclusive, are made
 //! before an event of that instant happens, and a system call is answered when all
 //! events and accesses up to it are over. So what happens does not depend on the order
 //! in which the host runs them, nor on which of them are computed instead
@@ -75,6 +76,7 @@ use narthex_memory::AgentId;
 use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
+use narthex_memory::pages::PageKind;
 use narthex_memory::processor_memory::misses::Arrival;
 
 use crate::activity::{Activity, Marker, Occupation};
@@ -225,6 +227,10 @@ impl Node {
         for (index, unit) in processors.iter_mut().enumerate() {
             let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
             unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
+            // Without caches it has uncached accesses alone, which nobody snoops.
+            if unit.memory.page_kind() == PageKind::Local && unit.seats.private.is_none() {
+                unit.unnoticed = parts.interconnects[usize::from(unit.seats.caches.0.0)].shortest_access();
+            }
             if processes[unit.process].processors.start != index {
                 unit.leave_vacant();
             }

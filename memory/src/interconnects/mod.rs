@@ -301,6 +301,12 @@ pub trait Rules: Sized {
     /// Whether no agent has it at `now`, or waits for it.
     fn is_idle_at(&self, now: Time) -> bool;
 
+    /// The time from the grant of an uncached access to the first instant at which any part
+    /// but its agent may notice it.
+    fn shortest_access(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Its statistics, each with what is put in front of its names.
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)>;
 
@@ -399,6 +405,12 @@ macro_rules! interconnects {
             /// Whether no agent has it at `now`, or waits for it.
             pub fn is_idle_at(&self, now: Time) -> bool {
                 match self { $(Interconnect::$name(own) => own.is_idle_at(now),)* }
+            }
+
+            /// The time from the grant of an uncached access to the first instant at which any
+            /// part but its agent may notice it.
+            pub fn shortest_access(&self) -> Duration {
+                match self { $(Interconnect::$name(own) => own.shortest_access(),)* }
             }
 
             /// Its statistics, each with what is put in front of its names.

@@ -25,7 +25,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Clock, Damage, Time};
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -316,6 +316,11 @@ impl Rules for SnoopingBus {
 
     fn is_idle_at(&self, now: Time) -> bool {
         self.underway.is_none() && self.bus.is_idle_at(now)
+    }
+
+    /// What may refuse an access is asked at its grant.
+    fn shortest_access(&self) -> Duration {
+        if self.refusals.is_some() { Duration::ZERO } else { self.bus.shortest_access() }
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
