@@ -100,12 +100,23 @@ __attribute__((noinline)) static uint16_t machine(uint16_t sum, const char *text
             state = START;
         } else {
             switch (state) {
-            case START: state = is_digit ? WHOLE : c == '+' || c == '-' ? SIGN : WRONG; break;
-            case SIGN: state = is_digit ? WHOLE : WRONG; break;
-            case WHOLE: state = is_digit ? WHOLE : c == '.' ? FRACTION : WRONG; break;
-            case FRACTION: state = is_digit ? FRACTION : c == 'e' ? EXPONENT : WRONG; break;
-            case EXPONENT: state = is_digit || c == '-' ? EXPONENT : WRONG; break;
-            default: break;
+            case START:
+                state = is_digit ? WHOLE : c == '+' || c == '-' ? SIGN : WRONG;
+                break;
+            case SIGN:
+                state = is_digit ? WHOLE : WRONG;
+                break;
+            case WHOLE:
+                state = is_digit ? WHOLE : c == '.' ? FRACTION : WRONG;
+                break;
+            case FRACTION:
+                state = is_digit ? FRACTION : c == 'e' ? EXPONENT : WRONG;
+                break;
+            case EXPONENT:
+                state = is_digit || c == '-' ? EXPONENT : WRONG;
+                break;
+            default:
+                break;
             }
         }
         seen[state]++;

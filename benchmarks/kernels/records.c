@@ -22,9 +22,12 @@ static char letter = 'A';
 
 __attribute__((noinline)) static enum kind after(enum kind kind, int number) {
     switch (kind) {
-    case FIRST: return number > 100 ? SECOND : THIRD;
-    case SECOND: return number > 10 ? FIRST : SECOND;
-    default: return FIRST;
+    case FIRST:
+        return number > 100 ? SECOND : THIRD;
+    case SECOND:
+        return number > 10 ? FIRST : SECOND;
+    default:
+        return FIRST;
     }
 }
 
