@@ -7,6 +7,8 @@ import narthex
 INTERFACES = ["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"]
 KINDS = ["resident", "nonresident", "hybrid"]
 TWO = {"machine.processors_per_node": 2}
+NOT_DRAINED = 6
+"""VOYAGER_STATUS_NOT_DRAINED."""
 
 WILD = """
 #include <narthex.h>
@@ -132,7 +134,12 @@ int main(int count, char **values) {
 def sources(tmp_path_factory):
     """Write the programs, each of which is compiled once."""
     folder = tmp_path_factory.mktemp("sources")
-    texts = {"wild": WILD, "reader": READER, "priorities": PRIORITIES, "never-drained": NEVER_DRAINED}
+    texts = {
+        "wild": WILD,
+        "reader": READER,
+        "priorities": PRIORITIES,
+        "never-drained": NEVER_DRAINED,
+    }
     for name, text in texts.items():
         (folder / f"{name}.c").write_text(text)
     return {name: folder / f"{name}.c" for name in texts}
@@ -178,7 +185,6 @@ def test_a_queue_that_is_never_drained_is_stopped_and_the_other_job_goes_on(sour
     """Its 4 slots and 32 places hold what they can; the rest holds up both jobs for 20 ms once."""
     jobs = ["gauss 32", f"{sources['never-drained']} 2"]
     both = run(jobs=jobs, interface="Voyager-nonresident", set=TWO)
-    NOT_DRAINED = 6
     assert value(both, "status", process=1) == NOT_DRAINED
     alone = run(jobs=jobs[:1], interface="Voyager-nonresident", set=TWO)
     assert value(both, "execution time") < value(alone, "execution time") + 25e6

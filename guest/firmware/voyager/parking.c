@@ -1,6 +1,11 @@
 #include "firmware/voyager/parking.h"
 
-enum { PROCESSES_LIMIT = 8, PLACES = 512, PLACES_OF_A_QUEUE = 32, DOUBLEWORDS = VOYAGER_SLOT_BYTES / DOUBLEWORD };
+enum {
+    PROCESSES_LIMIT = 8,
+    PLACES = 512,
+    PLACES_OF_A_QUEUE = 32,
+    DOUBLEWORDS = VOYAGER_SLOT_BYTES / DOUBLEWORD
+};
 
 struct parked {
     struct parked *next;

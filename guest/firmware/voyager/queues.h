@@ -31,8 +31,8 @@ struct transmit_queue {
     uint8_t keeping;   /* enum keeping */
     uint8_t residency; /* enum residency */
     bool has_late;
-    uint32_t late;       /* a pointer that was captured while the queue was leaving */
-    struct place *place; /* while it is resident */
+    uint32_t late;        /* a pointer that was captured while the queue was leaving */
+    struct place *place;  /* while it is resident */
     uint32_t last_served; /* by firmware, for lending.c */
     uint64_t process;
     const uint64_t *translations; /* of its process, by destination */

@@ -8,8 +8,8 @@
  *
  * A packet whose queue is full, or not open yet, is parked (parking.h), and one that cannot be
  * holds up those behind it: the network delivers everything. A program must not stop others for
- * ever, though: a queue of which nothing was taken for PATIENCE_NS while its packet holds up others is
- * stopped, and what comes for it is lost. */
+ * ever, though: a queue of which nothing was taken for PATIENCE_NS while its packet holds up others
+ * is stopped, and what comes for it is lost. */
 #include "firmware/voyager/receive.h"
 
 #include "firmware/voyager/block.h"
@@ -80,8 +80,8 @@ void keep_commands(uint32_t doublewords) {
 
 /* Phase 1 */
 
-/* Whether the firmware brings a queue's messages: it does not know the pointers of one that hardware
- * serves, or of which hardware has yet to hand them out. */
+/* Whether the firmware brings a queue's messages: it does not know the pointers of one that
+ * hardware serves, or of which hardware has yet to hand them out. */
 static inline bool is_ours(const struct receive_queue *queue) {
     return queue->residency <= ENTERING;
 }
