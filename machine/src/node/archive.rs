@@ -88,6 +88,7 @@ impl Archived for NodeProcessor {
             grant_clocks: _,
             unnoticed: _,
             waiting: _,
+            polled_before: _,
         } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();

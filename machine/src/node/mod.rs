@@ -43,6 +43,7 @@
 //! [`Composition`]: interconnects::Composition
 
 mod archive;
+mod barrier;
 mod composition;
 pub mod counts;
 mod device_calls;

@@ -36,6 +36,8 @@ pub struct NodeProcessor {
     pub(super) unnoticed: Duration,
     /// What is known about the loop in which its program waits.
     pub(super) waiting: Waiting,
+    /// How long it had polled when the run was found without progress.
+    pub(super) polled_before: Option<Duration>,
 }
 
 /// Where a processor sits.
@@ -113,6 +115,7 @@ impl NodeProcessor {
             grant_clocks: Vec::new(),
             unnoticed: Duration::ZERO,
             waiting: Waiting::default(),
+            polled_before: None,
         }
     }
 
