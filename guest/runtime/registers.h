@@ -334,6 +334,9 @@
 /* Status: the firmware has still to close it. */
 #define VOYAGER_STATUS_CLOSING UINT64_C(0x5)
 
+/* Status: its program has left it full, and it has held up others for too long. */
+#define VOYAGER_STATUS_NOT_DRAINED UINT64_C(0x6)
+
 /* ioctl: is receive, kind, slots, number k, buffer (non-resident) -> logical queue, pointer window,
  * buffer. */
 #define VOYAGER_OPEN UINT64_C(0x1)

@@ -59,7 +59,9 @@ int voyager_open_transmit(struct voyager_queue *queue, unsigned number, unsigned
 int voyager_open_receive(struct voyager_queue *queue, unsigned number, unsigned kind,
                          unsigned slots);
 
-/* Closes a queue; what is in it is lost. Returns 0 or an errno. */
+/* Closes a queue; what is in it is lost, and so is a message whose pointer's store is still on its
+ * way: a request overtakes posted stores, and a load of the queue's status waits for them. Returns
+ * 0 or an errno. */
 int voyager_close(struct voyager_queue *queue);
 
 /* The number under which messages go to receive queue `number` of process `rank`. */

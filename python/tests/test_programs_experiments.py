@@ -313,6 +313,21 @@ def test_message_sizes_are_drawn_beside_the_papers(tmp_path):
     plots.write(outcome, tmp_path / "sizes.svg")
 
 
+def test_workloads_whose_names_are_read_are_points_of_curves(tmp_path):
+    outcome = real(tmp_path, 'report = "round-trip latency"', "us")
+    named = dataclasses.replace(outcome.experiment, curves="{curve}, {x} queues, {panel}")
+    names = ["hybrid, 4 queues, skew 0", "hybrid, 16 queues, skew 0", "of another kind"]
+    rows = [dataclasses.replace(outcome.rows[0], workload=name, value=2.5) for name in names]
+    read = dataclasses.replace(outcome, experiment=named, rows=rows)
+    points = plots.curve_rows(read)
+    assert [(row["x"], row["panel"], row["value"]) for row in points] == [
+        (4, "skew 0", 2.5),
+        (16, "skew 0", 2.5),
+    ]
+    assert {row["interface"] for row in points} == {"NI2w: hybrid"}
+    plots.write(read, tmp_path / "curves.svg")
+
+
 @pytest.mark.parametrize(
     ("file", "names", "message"),
     [

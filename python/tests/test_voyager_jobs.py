@@ -7,6 +7,8 @@ import narthex
 INTERFACES = ["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"]
 KINDS = ["resident", "nonresident", "hybrid"]
 TWO = {"machine.processors_per_node": 2}
+NOT_DRAINED = 6
+"""VOYAGER_STATUS_NOT_DRAINED."""
 
 WILD = """
 #include <narthex.h>
@@ -47,6 +49,34 @@ int main(int count, char **values) {
     narthex_check(voyager_open_receive(&queue, 1, VOYAGER_KIND_RESIDENT, 4) == 0, "open");
     long stride = strtol(values[count - 1], 0, 0);
     return (int)*(volatile uint64_t *)((char *)queue.pointers + stride);
+}
+"""
+
+NEVER_DRAINED = """
+#include <narthex.h>
+#include <stdlib.h>
+#include "voyager/voyager.h"
+
+enum { NUMBER = 1, SLOTS = 4, MESSAGES = 100 };
+
+/* Node 0 sends more than node 1's queue and its firmware have room for; node 1 takes nothing. */
+int main(int count, char **values) {
+    unsigned kind = (unsigned)atoi(values[count - 1]);
+    struct voyager_queue queue;
+    if (narthex_node() == 0) {
+        narthex_check(voyager_open_transmit(&queue, NUMBER, kind, SLOTS) == 0, "open");
+        narthex_barrier();
+        for (int sent = 0; sent < MESSAGES; sent++)
+            voyager_send(&queue, voyager_destination(1, NUMBER), 0, &sent, sizeof sent);
+    } else {
+        narthex_check(voyager_open_receive(&queue, NUMBER, kind, SLOTS) == 0, "open");
+        narthex_barrier();
+        while (voyager_status(&queue) == VOYAGER_STATUS_OPEN)
+            ;
+        narthex_report("status", voyager_status(&queue), "");
+    }
+    narthex_barrier();
+    return 0;
 }
 """
 
@@ -104,7 +134,12 @@ int main(int count, char **values) {
 def sources(tmp_path_factory):
     """Write the programs, each of which is compiled once."""
     folder = tmp_path_factory.mktemp("sources")
-    texts = {"wild": WILD, "reader": READER, "priorities": PRIORITIES}
+    texts = {
+        "wild": WILD,
+        "reader": READER,
+        "priorities": PRIORITIES,
+        "never-drained": NEVER_DRAINED,
+    }
     for name, text in texts.items():
         (folder / f"{name}.c").write_text(text)
     return {name: folder / f"{name}.c" for name in texts}
@@ -144,6 +179,15 @@ def test_wild_values_of_a_job_stop_its_own_queues_alone(sources, number):
         node["statistics"]["voyager_messages_refused"] for node in together.document["nodes"]
     ]
     assert number != 1 or min(refused) > 4
+
+
+def test_a_queue_that_is_never_drained_is_stopped_and_the_other_job_goes_on(sources):
+    """Its 4 slots and 32 places hold what they can; the rest holds up both jobs for 20 ms once."""
+    jobs = ["gauss 32", f"{sources['never-drained']} 2"]
+    both = run(jobs=jobs, interface="Voyager-nonresident", set=TWO)
+    assert value(both, "status", process=1) == NOT_DRAINED
+    alone = run(jobs=jobs[:1], interface="Voyager-nonresident", set=TWO)
+    assert value(both, "execution time") < value(alone, "execution time") + 25e6
 
 
 @pytest.mark.parametrize("process", [0, 1])

@@ -151,6 +151,7 @@ mod tests {
             ("never-back", WITHIN),
             ("holding-while-disabled", IN_ORDER),
             ("mapping-when-quiet", IN_ORDER),
+            ("following-the-diverted", IN_ORDER),
             ("checking-pointers", WITHIN),
             ("capturing-once", ANSWERED_ONCE),
             ("matching-addresses", ANSWERED_ONCE),
@@ -161,7 +162,7 @@ mod tests {
             let example = found.counter_example.unwrap_or_else(|| panic!("{name} is not missed"));
             assert_eq!(example.violated, violated, "{name}: {:#?}", example.steps);
         }
-        assert_eq!(rules().len(), 9);
+        assert_eq!(rules().len(), 10);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Packets that arrive for a queue of two slots, the receive unit, the miss queue, firmware
-//! that lends the queue a physical one and takes it away, and a program that reads.
+//! that lends the queue a physical one and takes it away, a full queue whose packets are diverted,
+//! and a program that reads.
 
 use std::collections::VecDeque;
 
 use narthex_interfaces::voyager::layout::Direction;
 use narthex_interfaces::voyager::queues::{MISS, Queue, QueueFile, Rule, Target};
 use narthex_interfaces::voyager::registers::{
-    CONTROL, CONTROL_ENABLED, POINTER_CONSUMER, POINTER_PRODUCER, PRODUCER,
+    CONTROL, CONTROL_DIVERTS, CONTROL_ENABLED, POINTER_CONSUMER, POINTER_PRODUCER, PRODUCER,
 };
 use narthex_kernel::digest::Digest;
 
@@ -188,7 +189,7 @@ impl State {
                 self.phase = Phase::Draining;
             }
             Event::Enable => {
-                self.file.set_word(RECEIVE, LENT, CONTROL, CONTROL_ENABLED);
+                self.file.set_word(RECEIVE, LENT, CONTROL, CONTROL_ENABLED | CONTROL_DIVERTS);
                 self.phase = Phase::Lent;
             }
             Event::Leave => {

@@ -8,7 +8,11 @@
  *     out            QUEUE_OUT stops the queue, and hands its pointers out with its last message
  *
  * A direction switches one queue at a time, so that the command queues have room for it. A queue
- * that cannot be drained (a program takes nothing out, somewhere) is taken back. */
+ * that cannot be drained (a program takes nothing out, somewhere) is taken back, and so is one
+ * whose slots are full while there are more queues than places: hardware has no room to park a
+ * message in, and would hold up those that firmware serves, for which its program may wait. Its
+ * packets are diverted to the miss queue from that one on, and the firmware parks them. As long as
+ * each queue has a place, a full one holds its packets in the network, as a resident one does. */
 #include "firmware/voyager/lending.h"
 
 #include "firmware/voyager/events.h"
@@ -22,6 +26,8 @@ static struct lending {
     bool is_switching;
     struct place *place; /* the one that is switched */
     void *next;          /* the queue that is to have it; NULL if none is any more */
+    uint32_t served;     /* messages of hybrid queues that firmware served */
+    bool diverts;        /* a queue has found no free place (receiving) */
 } sending, receiving;
 
 static policy *choose;
@@ -51,6 +57,20 @@ void lending_start(void) {
 }
 
 /* Both directions */
+
+/* Whether a queue is in use often enough to be lent a place: one is free, or firmware has served it
+ * twice within as many messages as there are places. A switch takes as long as a message or two: to
+ * lend a place for a single message costs more than it gains. */
+static bool merits_place(struct lending *lending, uint32_t *last_served) {
+    uint32_t since = lending->served - *last_served;
+    *last_served = lending->served++;
+    if (since <= lending->places.count)
+        return true;
+    for (uint32_t each = 0; each < lending->places.count; each++)
+        if (!lending->places.all[each].queue)
+            return true;
+    return false;
+}
 
 static struct place *next_place(struct places *places) {
     for (struct place *each = places->all; each < places->all + places->count; each++)
@@ -128,7 +148,9 @@ static void enter_transmit(void) {
 void consider_transmit(struct transmit_queue *queue) {
     if (sending.next == queue)
         return enter_transmit();
-    if (sending.is_switching || queue->residency != NOT_RESIDENT || queue->state != OPEN)
+    bool has_merit = merits_place(&sending, &queue->last_served);
+    if (!has_merit || sending.is_switching || queue->residency != NOT_RESIDENT ||
+        queue->state != OPEN)
         return;
     sending.is_switching = true;
     sending.next = queue;
@@ -177,6 +199,25 @@ void take_back_transmit(struct transmit_queue *queue) {
 
 /* Receive queues */
 
+static void enable_receive(const struct place *place) {
+    const struct receive_queue *queue = place->queue;
+    uint64_t logical = (uint64_t)(queue - receive_queues);
+    set_physical_word(place, REGISTER_VOYAGER_QUEUE_CONTROL,
+                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED |
+                          (receiving.diverts ? VOYAGER_CONTROL_DIVERTS : 0));
+}
+
+/* There are more queues than places. */
+static void begin_to_divert(void) {
+    receiving.diverts = true;
+    for (uint32_t each = 0; each < receiving.places.count; each++) {
+        const struct place *place = &receiving.places.all[each];
+        const struct receive_queue *queue = place->queue;
+        if (queue && queue->residency == RESIDENT)
+            enable_receive(place);
+    }
+}
+
 static void leave_receive(struct place *place) {
     struct receive_queue *queue = place->queue;
     queue->residency = LEAVING;
@@ -211,16 +252,25 @@ static void enter_receive(void) {
 }
 
 void consider_receive(struct receive_queue *queue) {
-    if (receiving.is_switching || queue->residency != NOT_RESIDENT || queue->state != OPEN ||
-        queue->parked > 0)
+    bool has_merit = merits_place(&receiving, &queue->last_served);
+    if (!has_merit || receiving.is_switching || queue->residency != NOT_RESIDENT ||
+        queue->state != OPEN || queue->parked > 0)
         return;
     receiving.is_switching = true;
     receiving.next = queue;
     receiving.place = next_place(&receiving.places);
-    if (receiving.place->queue)
-        leave_receive(receiving.place);
-    else
+    struct receive_queue *other = receiving.place->queue;
+    if (other && !receiving.diverts)
+        begin_to_divert();
+    if (!other)
         enter_receive();
+    else if (other->residency == RESIDENT)
+        leave_receive(receiving.place);
+}
+
+void take_over(struct receive_queue *queue) {
+    if (queue->residency == RESIDENT)
+        leave_receive(queue->place);
 }
 
 void receive_is_mapped(const struct operation *operation) {
@@ -238,9 +288,7 @@ void arrivals_are_freed(uint16_t freed) {
     struct receive_queue *queue = receiving.next;
     if (queue->parked > 0 || queue->state != OPEN)
         return give_up_draining();
-    uint64_t logical = (uint64_t)(queue - receive_queues);
-    set_physical_word(queue->place, REGISTER_VOYAGER_QUEUE_CONTROL,
-                      logical << 8 | queue->process << 16 | VOYAGER_CONTROL_ENABLED);
+    enable_receive(queue->place);
     queue->residency = RESIDENT;
     is_draining = false;
     end_switch(&receiving);

@@ -13,6 +13,10 @@ void lending_start(void);
 void consider_transmit(struct transmit_queue *queue);
 void consider_receive(struct receive_queue *queue);
 
+/* A packet of a resident queue was diverted, since the queue is full: it is served by firmware
+ * until all that is parked for it is in it. */
+void take_over(struct receive_queue *queue);
+
 /* Whether packets are held in the network until older ones are at their place; the miss queue was
  * freed up to this pointer. */
 extern bool is_draining;

@@ -8,6 +8,7 @@
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
  *            └─ nothing ──────────────────────────────► block.c: the next packet of a block
+ *                                                       receive.c: a queue that is never drained
  *
  * One loop serves events, one at a time. No handler waits: an operation that needs a command's
  * effect is suspended (suspended.h) and taken up when the command has completed. Registers of the
@@ -131,6 +132,12 @@ static inline void serve(uint64_t source, uint64_t entry) {
     LEAVE();
 }
 
+/* Nothing has happened while a packet waits for its queue. */
+__attribute__((noinline)) static void wait_for_holder(void) {
+    stop_idle_holder();
+    send_block_packet();
+}
+
 int main(void) {
     agent_start();
     transmit_start();
@@ -145,6 +152,8 @@ int main(void) {
         uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
         if (event != VOYAGER_NOTHING)
             serve(event & 0xff, entry);
+        else if (packet_is_held)
+            wait_for_holder();
         else
             send_block_packet();
     }

@@ -1,7 +1,7 @@
 /* Messages that wait in the firmware's own memory until their queue has room, or is opened: a
  * program that takes nothing out of its queue holds up no other one, and what comes before a queue
- * was opened is not lost. Each queue may have so many; beyond that its messages wait in the miss
- * queue, or are lost if it is not open. */
+ * was opened is not lost. Each queue may have so many, and each process its share; beyond that its
+ * messages wait in the miss queue, or are lost if it is not open. */
 #ifndef NARTHEX_FIRMWARE_VOYAGER_PARKING_H
 #define NARTHEX_FIRMWARE_VOYAGER_PARKING_H
 

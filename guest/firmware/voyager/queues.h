@@ -31,8 +31,9 @@ struct transmit_queue {
     uint8_t keeping;   /* enum keeping */
     uint8_t residency; /* enum residency */
     bool has_late;
-    uint32_t late;       /* a pointer that was captured while the queue was leaving */
-    struct place *place; /* while it is resident */
+    uint32_t late;        /* a pointer that was captured while the queue was leaving */
+    struct place *place;  /* while it is resident */
+    uint32_t last_served; /* by firmware, for lending.c */
     uint64_t process;
     const uint64_t *translations; /* of its process, by destination */
 };
@@ -50,6 +51,7 @@ struct receive_queue {
     bool is_awaited; /* by a load of serviced space */
     uint32_t late;
     struct place *place;
+    uint32_t last_served;
     uint64_t process;
     uint32_t parked; /* messages that wait in the firmware's memory, oldest first */
     struct parked *first, *last;

@@ -7,7 +7,9 @@
  *     consumer pointer ─► release
  *
  * A packet whose queue is full, or not open yet, is parked (parking.h), and one that cannot be
- * holds up those behind it: the network delivers everything. */
+ * holds up those behind it: the network delivers everything. A program must not stop others for
+ * ever, though: a queue of which nothing was taken for PATIENCE_NS while its packet holds up others
+ * is stopped, and what comes for it is lost. */
 #include "firmware/voyager/receive.h"
 
 #include "firmware/voyager/block.h"
@@ -29,16 +31,23 @@ enum { BRINGING_COMMANDS = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
 /* Buffers of block transfers' packets are freed two at a time (Section 5.3.2). */
 enum { AGGREGATED_FREES = 2 };
 
+/* Two turns of a processor: a process whose queue is full may wait for one while others have theirs
+ * (assumed: AIX gives a turn 10 ms). */
+static const uint64_t PATIENCE_NS = 20000000;
+
 static struct {
     uint64_t slots; /* of the miss queue, in SRAM */
     uint32_t mask;
     uintptr_t consumer; /* its register */
     uint16_t seen, freed;
     uint64_t held;                /* of the packet that waits */
+    uint64_t held_since;          /* in ns */
     struct receive_queue *holder; /* its queue; NULL if none waits */
     uint16_t limit;               /* of packets that are brought at a time */
     uint32_t room;                /* doublewords of the command queue for that */
 } arrivals;
+
+bool packet_is_held;
 
 /* The holder of a packet that waits for room in the command queue. */
 static struct receive_queue crowd;
@@ -70,6 +79,12 @@ void keep_commands(uint32_t doublewords) {
 }
 
 /* Phase 1 */
+
+/* Whether the firmware brings a queue's messages: it does not know the pointers of one that
+ * hardware serves, or of which hardware has yet to hand them out. */
+static inline bool is_ours(const struct receive_queue *queue) {
+    return queue->residency <= ENTERING;
+}
 
 static inline uint64_t lines_of(uint64_t header) {
     return ((header >> 16 & 0x7f) + sizeof(uint32_t) + LINE_BYTES - 1) / LINE_BYTES;
@@ -116,12 +131,15 @@ static inline void bring(struct receive_queue *queue, uint64_t packet, uint64_t 
 /* Leaves a packet where it is, and those behind it, until something changes in its queue. */
 static void hold(struct receive_queue *queue, uint64_t header) {
     arrivals.holder = queue;
+    packet_is_held = true;
     arrivals.held = header;
+    arrivals.held_since = time_ns();
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES & ~(1ul << VOYAGER_SOURCE_RECEIVE));
 }
 
 /* A packet that cannot go to its queue now. */
 static void put_aside(struct receive_queue *queue, uint64_t packet, uint64_t header) {
+    take_over(queue);
     if (queue->state != STOPPED && !park(queue, packet, header) && queue->state == OPEN) {
         hold(queue, header);
         give_up_draining();
@@ -142,7 +160,7 @@ void demultiplex(uint64_t header) {
         arrivals.seen += 1;
         if (arrivals.seen % AGGREGATED_FREES == 0)
             free_seen();
-    } else if (queue->state == OPEN && queue->parked == 0 && !is_full(queue)) {
+    } else if (queue->state == OPEN && queue->parked == 0 && is_ours(queue) && !is_full(queue)) {
         bring(queue, packet, header);
         arrivals.seen += 1;
         uint32_t phase = queue->keeping == CACHABLE ? FREE_ENTRY : FREE_BUFFER;
@@ -160,6 +178,7 @@ static void look_again(const struct receive_queue *queue) {
     if (arrivals.holder != queue)
         return;
     arrivals.holder = NULL;
+    packet_is_held = false;
     nic_store(REGISTER_VOYAGER_POLL_MASK, SOURCES);
     demultiplex(arrivals.held);
 }
@@ -214,7 +233,7 @@ void free_other(const struct operation *operation) {
 /* Parked messages */
 
 static inline bool can_get_parked(struct receive_queue *queue) {
-    return queue->state == OPEN && queue->parked > 0 && !is_full(queue);
+    return queue->state == OPEN && queue->parked > 0 && is_ours(queue) && !is_full(queue);
 }
 
 /* Brings the next parked message to its queue. There is a place of staging room for one. */
@@ -274,6 +293,12 @@ void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer
         receive_parked(queue);
     look_again(queue);
     LEAVE();
+}
+
+void stop_idle_holder(void) {
+    struct receive_queue *queue = arrivals.holder; /* there is one */
+    if (queue != &crowd && time_ns() - arrivals.held_since > PATIENCE_NS)
+        stop_receiving(queue, VOYAGER_STATUS_NOT_DRAINED);
 }
 
 void stop_receiving(struct receive_queue *queue, uint64_t status) {

@@ -34,6 +34,12 @@ void receive_parked(struct receive_queue *queue);
 /* A program has stored to a word of its pointer window: to the consumer, unless it errs. */
 void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer);
 
+/* Whether a packet waits in the miss queue, and holds up others. */
+extern bool packet_is_held;
+
+/* Stops the queue whose packet is held, if it has held up all others for long. */
+void stop_idle_holder(void);
+
 /* Takes nothing more in for a queue, which shows this status. */
 void stop_receiving(struct receive_queue *queue, uint64_t status);
 

@@ -223,6 +223,8 @@ mod tests {
         assert!(key == "physical_queues" && problem.contains("each of 2 processes"), "{key}: {problem}");
         let (key, problem) = refused(QueueKind::NonResident, (5, 1), &[]);
         assert!(key == "destinations" && problem.contains("80 at least"), "{key}: {problem}");
+        let (key, problem) = refused(QueueKind::NonResident, (2, 3), &[("destinations", 4096)]);
+        assert!(key == "approvals" && problem.contains("set approvals to 3 at least"), "{key}: {problem}");
     }
 
     #[test]

@@ -130,6 +130,16 @@ impl Config {
             let queues = self.logical_queues;
             return refuse("logical_queues", format!("{queues} are too few for {processes} processes"));
         }
+        if self.approvals < processes.into() {
+            let own = self.approvals;
+            return refuse(
+                "approvals",
+                format!(
+                    "{own} approval registers are too few for {processes} processes, each of which may wait for the \
+                     firmware's answer to a load of serviced space; set approvals to {processes} at least"
+                ),
+            );
+        }
         self.check_destinations(nodes, processes)
     }
 

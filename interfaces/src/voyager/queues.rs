@@ -16,7 +16,8 @@
 //! stops; the packet that its unit is at is finished; then its pointers are handed out for the
 //! shadow words and its map entry goes, both at once. A receive queue that is mapped and not
 //! enabled holds its packets in the network: until all older ones, which went to the miss
-//! queue, are at their place. A store that was captured before the queue was mapped is
+//! queue, are at their place. One that is full diverts its packets there, so that it holds up
+//! no other queue; the firmware takes it away then. A store that was captured before the queue was mapped is
 //! forwarded by [`QueueFile::advance`], which never moves a pointer back.
 
 use serde::{Deserialize, Serialize};
@@ -162,17 +163,20 @@ pub enum Rule {
     HoldWhileDisabled,
     /// A receive queue is mapped while no packet is on its way to the miss queue.
     MapWhenQuiet,
+    /// Packets follow the one before them that was diverted.
+    FollowDiverted,
     /// A pointer that cannot be is refused.
     CheckPointers,
 }
 
 impl Rule {
     /// All of them, by the names that users write.
-    pub const ALL: [(Rule, &'static str); 5] = [
+    pub const ALL: [(Rule, &'static str); 6] = [
         (Rule::WaitForUnit, "waiting-for-the-unit"),
         (Rule::NeverBack, "never-back"),
         (Rule::HoldWhileDisabled, "holding-while-disabled"),
         (Rule::MapWhenQuiet, "mapping-when-quiet"),
+        (Rule::FollowDiverted, "following-the-diverted"),
         (Rule::CheckPointers, "checking-pointers"),
     ];
 }
@@ -337,6 +341,7 @@ impl QueueFile {
     /// Where a packet for a logical queue goes now.
     pub fn target(&mut self, logical: u8) -> Target {
         let holds = self.left_out != Some(Rule::HoldWhileDisabled);
+        let follows = self.left_out != Some(Rule::FollowDiverted);
         let own = self.resident(Direction::Receive, logical);
         let to_miss = self.target_of_firmware();
         let Some(physical) = own else { return to_miss };
@@ -350,7 +355,7 @@ impl QueueFile {
         match queue.is_full() || queue.has_diverted {
             false => Target::Queue(physical),
             true if queue.diverts => {
-                queue.has_diverted |= to_miss != Target::Held;
+                queue.has_diverted |= follows && to_miss != Target::Held;
                 to_miss
             }
             true => Target::Held,

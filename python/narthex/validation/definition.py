@@ -246,6 +246,9 @@ class Experiment:
     """Whether the whole run takes the region's place; the time of firmware is part of it."""
     normalise: str = ""
     """The interface that plots are normalised to; the first one if missing."""
+    curves: str = ""
+    """How names of workloads are read where a plot draws curves instead of bars:
+    `{curve}`, `{x}` (a number) and `{panel}` stand for parts of them."""
     published: str = ""
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)

@@ -5,6 +5,7 @@ suggestion, and so is a name in a claim or comparison that is not measured.
 """
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -18,6 +19,9 @@ from narthex.validation.definition import BreakEven, Comparison, Derived, Experi
 
 VALUES = ("report", "statistic", "ledger", "message_sizes", "load")
 """The keys that say what is measured: one of them."""
+
+CURVES = ["{curve}", "{panel}", "{x}"]
+"""What `curves` finds in the names of workloads, sorted."""
 
 
 def load(name: str) -> Experiment:
@@ -174,6 +178,10 @@ def _check_names(experiment: Experiment, file: Path) -> None:
     for exception in experiment.exception:
         _all_known("interface", [exception.interface], interfaces, file)
         _all_known("workload", [exception.workload], workloads, file)
+    if experiment.curves and sorted(re.findall(r"\{.*?\}", experiment.curves)) != CURVES:
+        raise NarthexError(
+            f"{file}: curves = '{experiment.curves}': expected {', '.join(CURVES)}, once each"
+        )
     if experiment.normalise:
         _all_known("interface", [experiment.normalise], interfaces, file)
 

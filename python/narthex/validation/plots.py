@@ -4,19 +4,21 @@ A program's bars stand side by side, one for each interface: the execution time
 relative to the interface that the experiment is normalised to, as the papers
 draw it, divided by what the processors did meanwhile (the time ledger of the
 main part, all nodes together). Where messages are counted by size, a bar is the
-share of a size, beside the paper's.
+share of a size, beside the paper's. Where `curves` says how the names of workloads
+are read, the values are curves over the number in them.
 
 An HTML file holds all that it shows: no network is needed to look at it. The
 drawing is Vega-Altair's; it is loaded only where something is drawn.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narthex import notation
-from narthex.charts import looks, palette
+from narthex.charts import curves, looks, palette
 from narthex.charts.looks import Rows
 from narthex.errors import NarthexError
 from narthex.report import pictures
@@ -64,6 +66,8 @@ def picture(outcome: Outcome) -> "altair.TopLevelMixin":
 
 def chart(outcome: Outcome) -> Chart:
     """Return the experiment as a chart of a page."""
+    if outcome.experiment.curves:
+        return _curves_chart(outcome)
     rows = size_rows(outcome) if outcome.experiment.message_sizes else time_rows(outcome)
     if not rows:
         raise NarthexError(f"{outcome.experiment.name} has nothing to draw: no run gave a value")
@@ -99,6 +103,19 @@ def _time_chart(outcome: Outcome, rows: Rows) -> Chart:
     told = f"Stacked bars: {unit}, by activity of the processors"
     specification = _in_panels(bars, outcome, len(experiment.interfaces))
     return Chart(experiment.title, told, specification, _table(experiment.title, rows))
+
+
+def _curves_chart(outcome: Outcome) -> Chart:
+    experiment = outcome.experiment
+    rows = curve_rows(outcome)
+    if not rows:
+        raise NarthexError(f"{experiment.name} has nothing to draw: no workload's name is read")
+    names = list(dict.fromkeys(row["interface"] for row in rows))
+    x = re.sub(r"\{\w+\}|,", "", experiment.curves).strip()
+    unit = f"{_measured_name(outcome)}, {experiment.unit}"
+    drawn = curves.curves(rows, unit, names, x=x, panels="panel")
+    told = f"Curves: {unit}, over {x}"
+    return Chart(experiment.title, told, drawn, _table(experiment.title, rows))
 
 
 def _sizes_chart(outcome: Outcome, rows: Rows) -> Chart:
@@ -171,6 +188,20 @@ def time_rows(outcome: Outcome) -> Rows:
             height = share * value / whole
             names = {"workload": workload.name, "interface": interface.name, "part": part}
             rows.append({**names, "order": order, "value": height})
+    return rows
+
+
+def curve_rows(outcome: Outcome) -> Rows:
+    """Return every value with what its workload's name says: curve, x and panel."""
+    pattern = re.escape(outcome.experiment.curves).replace(r"\{x\}", r"(?P<x>\d+)")
+    parts = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", pattern)
+    rows: Rows = []
+    for row in outcome.rows:
+        name = re.fullmatch(parts, row.workload)
+        if row.baseline is not None or row.value is None or name is None:
+            continue
+        place = {"interface": f"{row.interface}: {name['curve']}", "x": int(name["x"])}
+        rows.append({**place, "panel": name["panel"], "value": row.value})
     return rows
 
 

@@ -3,8 +3,8 @@
 
 use super::{
     BLOCK_PACKET_BYTES, KIND_URGENT, MOST_PAYLOAD, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS,
-    QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN,
-    QueueKind, SLOT_BYTES, method, request,
+    QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING,
+    QUEUE_NOT_DRAINED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
 };
 use crate::programming::{Constant, Fact};
 
@@ -46,6 +46,11 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     ("VOYAGER_STATUS_BAD_LENGTH", QUEUE_BAD_LENGTH, "Status: a message had too many bytes of payload."),
     ("VOYAGER_STATUS_CLOSING", QUEUE_CLOSING, "Status: the firmware has still to close it."),
+    (
+        "VOYAGER_STATUS_NOT_DRAINED",
+        QUEUE_NOT_DRAINED,
+        "Status: its program has left it full, and it has held up others for too long.",
+    ),
     (
         "VOYAGER_OPEN",
         request::OPEN,

@@ -118,3 +118,5 @@ pub const QUEUE_BAD_DESTINATION: u64 = 3;
 pub const QUEUE_BAD_LENGTH: u64 = 4;
 /// STATUS of one that the firmware has still to close.
 pub const QUEUE_CLOSING: u64 = 5;
+/// STATUS of one whose program has left it full until it held up others for too long.
+pub const QUEUE_NOT_DRAINED: u64 = 6;
