@@ -15,7 +15,7 @@ use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::interface::Chip;
 use crate::models::sarc::MODEL;
-use crate::on_chip::{Effects, End, Packet};
+use crate::on_chip::{Effects, End, FirstLevel, Packet};
 use crate::sarc::config::Config;
 use crate::sarc::registers::{Role, STATE, STATE_BYTES, request};
 use crate::sarc::space::address_of;
@@ -90,6 +90,8 @@ pub struct Bench {
     /// What packets left: cycle, from, to, lane, bytes.
     pub sent: Vec<(u64, End, End, u8, u16)>,
     pub faults: Vec<(u16, String)>,
+    /// Cycle and tile at which a first level took a line (true) or lost it, and its address.
+    pub first_level: Vec<(u64, u16, u64, bool)>,
     processes: u8,
 }
 
@@ -135,6 +137,7 @@ impl Bench {
             answers: Vec::new(),
             sent: Vec::new(),
             faults: Vec::new(),
+            first_level: Vec::new(),
             processes,
         }
     }
@@ -175,6 +178,10 @@ impl Bench {
         for (tile, value, after) in effects.answers {
             let at = (self.now + after - Time::ZERO).as_ps() / CYCLE;
             self.answers.push((at, tile, value));
+        }
+        for (tile, line, change) in effects.first_level {
+            let takes = matches!(change, FirstLevel::Takes(_));
+            self.first_level.push((self.cycle(), tile, line, takes));
         }
         self.faults.extend(effects.faults.into_iter().map(|(tile, RegisterFault(problem))| (tile, problem)));
         (result, effects.is_later)
