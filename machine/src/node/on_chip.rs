@@ -237,9 +237,10 @@ impl Node {
 
     /// A packet of a device leaves.
     fn packet_leaves(&mut self, now: Time, device: u8, packet: Packet) {
-        // What is acknowledged has been written: the machine gets further. Requests and answers are
-        // those of loads, which a tile may repeat for ever.
-        if packet.lane == lane::ACKNOWLEDGEMENT {
+        // What is acknowledged has been written, and so is what goes to DRAM: the machine gets further.
+        // Requests and answers are those of loads, which a tile may repeat for ever.
+        let is_written = packet.lane == lane::WRITE && matches!(packet.to, End::Controller(_));
+        if packet.lane == lane::ACKNOWLEDGEMENT || is_written {
             self.got_further(now);
         }
         let Node { on_chip, events, processors, first_seats, .. } = self;
