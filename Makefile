@@ -12,9 +12,11 @@ C_FILES = $(shell find guest -name '*.[ch]')
 RUST_FILES = $(shell find . \( -name target -o -name .venv \) -prune -o -name '*.rs' -print)
 RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine observation checking python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
+# Interfaces of the user's own: make setup MODELS=/path/to/folder.
+export NARTHEX_MODELS := $(if $(MODELS),$(abspath $(MODELS)))
 
 .PHONY: help demo test lint rust-test python-test bench fuzz mutants directory-mutants identity experiments headers pages fmt docs guide lock \
-	wheel setup clean
+	wheel wheel-test setup clean
 .DEFAULT_GOAL := help
 
 help: ## Print this.
@@ -29,14 +31,20 @@ $(VENV)/.packages: requirements.lock
 	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --quiet -r requirements.lock
 	@touch $@
 
-$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES)
+$(VENV)/.models: $(if $(shell test "$(NARTHEX_MODELS)" = "$$(cat $(VENV)/.models 2>/dev/null)" || echo changed),changed)
+	@mkdir -p $(VENV) && echo "$(NARTHEX_MODELS)" > $@
+
+.PHONY: changed
+changed:
+
+$(VENV)/.native: $(VENV)/.packages $(VENV)/.models pyproject.toml $(RUST_SOURCES) $(wildcard $(NARTHEX_MODELS)/*.rs)
 	@command -v cargo >/dev/null || { echo "Narthex needs a Rust toolchain (cargo, 1.90 or newer) on the PATH"; exit 1; }
 	@echo "[2/2] The simulator (Rust, release build; about two minutes the first time)"
 	@VIRTUAL_ENV="$(abspath $(VENV))" PATH="$(abspath $(BIN)):$$PATH" \
 		$(BIN)/maturin develop --release --locked 2>&1 | grep -v '^Requirement already'
 	@touch $@
 
-setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex.
+setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex; MODELS=folder adds interfaces of your own.
 
 # --- what a user runs ---------------------------------------------------------
 
@@ -106,13 +114,23 @@ fmt: $(VENV)/.packages ## Format all sources.
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(C_FILES)
 
-wheel: setup ## Build a wheel into target/wheels.
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked
+wheel: setup ## Build a wheel into target/wheels that installs on any Linux, with the programs compiled.
+	@$(BIN)/python -m narthex.prebuilt python/narthex/prebuilt.zip
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014; \
+		built=$$?; rm -f python/narthex/prebuilt.zip; exit $$built
+
+wheel-test: wheel ## Install the wheel into a fresh environment of PYTHON, without extras, and run from it.
+	@rm -rf target/fresh && $(PYTHON) -m venv target/fresh
+	@target/fresh/bin/pip install --disable-pip-version-check --quiet target/wheels/narthex-*.whl
+	@du -sm target/fresh/lib/python3*/site-packages
+	@cd target/fresh && export NARTHEX_CACHE="$$PWD/cache" && bin/narthex doctor && \
+		bin/narthex compare roundtrip 64 --interface NI2w,CNI32Qm && bin/narthex explain CNI32Qm >/dev/null && \
+		bin/narthex experiment hpca98/roundtrip --interface NI2w
 
 lock: $(VENV)/.packages ## Renew requirements.lock from pyproject.toml.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
-		--group develop pyproject.toml --output-file requirements.lock --upgrade
+		--group develop --all-extras pyproject.toml --output-file requirements.lock --upgrade
 
 clean: ## Remove everything that was made.
 	rm -rf $(VENV) target results build

@@ -24,6 +24,7 @@ Host instructions need no ratio: they are counted, and come out alike every time
 | `criterion` | the Rust benches: run, and their results read |
 | `simulator` | a run of the simulator in a process of its own, and what it cost |
 | `counting` | host instructions, where the machine lets one count them |
+| `layers` | which layer of the simulator they go to, by callgrind |
 | `programs` | the groups that are made of runs |
 | `plan` | all groups, in the order of the table |
 | `document` | the JSON file |

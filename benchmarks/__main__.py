@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from benchmarks import building, document, plan, programs, table
+from benchmarks import building, document, layers, plan, programs, table
 from benchmarks.counting import find_counter
 from benchmarks.document import Document
 from benchmarks.measure import LeftOutError, Measure
@@ -55,11 +55,21 @@ def prepared(*, quick: bool) -> plan.Bench:
     executables = building.build()
     scale = programs.QUICK if quick else programs.FULL
     guests = {name: compiler.program_path(name, progress=say) for name in plan.programs_of(scale)}
-    guests[plan.MISSES] = compiler.compile_program(
-        plan.MISSES_SOURCE, executables[building.SIMULATOR].parent / plan.MISSES, progress=say
-    )
+    folder = executables[building.SIMULATOR].parent
+    for name, source in plan.OWN_SOURCES.items():
+        guests[name] = compiler.compile_program(source, folder / name, progress=say)
+    for case in layers.cases():
+        if case.run.program not in guests:
+            guests[case.run.program] = compiler.program_path(
+                case.run.program, interface=case.run.interface, progress=say
+            )
+    firmware = {
+        case.firmware: compiler.firmware_path(case.firmware, progress=say)
+        for case in layers.cases()
+        if case.firmware
+    }
     simulator = Simulator(executables[building.SIMULATOR], guests)
-    return plan.Bench(executables, simulator, scale, quick, find_counter(), say)
+    return plan.Bench(executables, simulator, scale, quick, find_counter(), say, firmware)
 
 
 def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], dict[str, str]]:

@@ -1,10 +1,10 @@
 """All groups of measures, in the order of the table, and what each is measured with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchmarks import criterion, programs
+from benchmarks import criterion, layers, programs
 from benchmarks.building import KERNELS
 from benchmarks.counting import Counter
 from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
@@ -37,8 +37,15 @@ COUNTED_MESSAGES = 500
 
 MISSES = "misses"
 MISSES_SOURCE = Path(__file__).with_name("misses.c")
-"""A guest of the benches' own: each of its turns misses once for each block of its array."""
+"""Each of its turns misses once for each block of its array."""
 MISSES_OF_A_TURN = (4 << 20) // 64
+
+OWN_SOURCES = {
+    MISSES: MISSES_SOURCE,
+    "uncached": MISSES_SOURCE.with_name("uncached.c"),
+    **{name: MISSES_SOURCE.parent / "kernels" / f"{name}.c" for name in programs.KERNELS},
+}
+"""The guests of the benches' own."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Bench:
     quick: bool
     counter: Counter | None
     say: Say
+    firmware: Mapping[str, Path] = field(default_factory=dict)
+    """The firmware of machines that need some, by its name."""
 
     def saying(self, say: Say) -> "Bench":
         """Return the same bench with another observer."""
@@ -70,6 +79,8 @@ def steps() -> list[Step]:
     return [
         Step("processor", lambda bench: _criterion(bench, "kernels")),
         Step("instructions", _instructions),
+        Step("layers", _layers),
+        Step("kernels", _of_programs(programs.kernels)),
         Step("events", lambda bench: _criterion(bench, "events")),
         Step("windows", lambda bench: _criterion(bench, "windows")),
         Step("ping-pong", lambda bench: _criterion(bench, "messages")),
@@ -100,7 +111,17 @@ def _instructions(bench: Bench) -> list[Measure]:
         *_level_instructions(bench),
         *_miss_instructions(bench),
         *_message_instructions(bench),
+        *_program_instructions(bench),
     ]
+
+
+def _layers(bench: Bench) -> list[Measure]:
+    """Where the host instructions of a miss, of an access and of messages go."""
+    costs = {}
+    for case in layers.cases()[: 1 if bench.quick else None]:
+        bench.say(f"{case.name}, by callgrind")
+        costs[case.name] = layers.measure(bench.simulator, bench.firmware, case)
+    return layers.measures(costs)
 
 
 def _kernel_instructions(bench: Bench) -> list[Measure]:
@@ -151,6 +172,20 @@ def _message_instructions(bench: Bench) -> list[Measure]:
         )
         counted[interface] = [_grown(bench, interface, *commands) / COUNTED_MESSAGES]
     return of_rounds(Group("a message of 64 bytes", "host instructions", "NI2w"), counted)
+
+
+def _program_instructions(bench: Bench) -> list[Measure]:
+    """Host instructions for each guest instruction of kernels of programs, on a node alone."""
+    counted: dict[str, list[float]] = {}
+    for name, turns in programs.KERNELS.items():
+        runs = [programs.kernel_run(name, turns // part) for part in (100, 20)]
+        grown = _grown(bench, name, *(bench.simulator.command(run) for run in runs))
+        short, long = (bench.simulator.cost(run).instructions for run in runs)
+        counted[name] = [grown / (long - short)]
+        if bench.quick:
+            break
+    group = Group("a guest instruction of a program", "host instructions", next(iter(counted)))
+    return of_rounds(group, counted)
 
 
 def _grown(bench: Bench, what: str, short: Sequence[str], long: Sequence[str]) -> int:

@@ -88,6 +88,29 @@ ALL_TO_ALL = Exchange(
 EXCHANGES = (NEIGHBOURS, ALL_TO_ALL)
 
 
+KERNELS = {"records": 1_000_000, "embedded": 4_000, "product": 60, "bodies": 40_000}
+"""Kernels of programs, in `kernels/`, each with turns that take a second or less."""
+
+
+def kernel_run(name: str, turns: int) -> Run:
+    """Return a run of this many turns of a kernel, on one node."""
+    return Run(name, (max(turns, 1),), nodes=1)
+
+
+def kernels(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """Guest instructions a second of kernels of programs, on a node alone."""
+    rates: dict[str, list[float]] = {name: [] for name in KERNELS}
+    for turn in range(scale.rounds):
+        for name, measured in rates.items():
+            say(f"{name}, round {turn + 1} of {scale.rounds}")
+            parts = (20, 1)
+            runs = (kernel_run(name, KERNELS[name] // part) for part in parts)
+            short, long = (simulator.cost(run) for run in runs)
+            grown = long.instructions - short.instructions
+            measured.append(grown / extra_seconds(short, long))
+    return of_rounds(Group("kernels of programs", "instructions/s", next(iter(KERNELS))), rates)
+
+
 def turns(simulator: Simulator, cases: Mapping[str, Run], rounds: int, say: Say) -> Costs:
     """Run the cases by turns, every one of them once a round."""
     costs: dict[str, list[Cost]] = {name: [] for name in cases}

@@ -1,7 +1,8 @@
 //! Finds the models: each file in src/models is a module with a `MODEL`.
 //!
-//! The feature `examples`, which the tests have, adds those of examples/models,
-//! unless src/models has a file of the same name.
+//! The environment's `NARTHEX_MODELS` names a folder of further ones. The feature `examples`,
+//! which the tests have, adds those of examples/models and the one that `narthex new interface`
+//! begins with. Where two files have one name, that of src/models counts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,11 @@ fn main() {
     let mut files = BTreeMap::new();
     if env::var_os("CARGO_FEATURE_EXAMPLES").is_some() {
         files.extend(models_in(&root.join("examples/models")));
+        files.extend(models_in(&root.join("../python/narthex/starters/interface")));
+    }
+    println!("cargo::rerun-if-env-changed=NARTHEX_MODELS");
+    if let Some(folder) = env::var_os("NARTHEX_MODELS").filter(|folder| !folder.is_empty()) {
+        files.extend(models_in(Path::new(&folder)));
     }
     files.extend(models_in(&root.join("src/models")));
     let modules: String =
@@ -27,7 +33,7 @@ fn main() {
 fn models_in(folder: &Path) -> BTreeMap<String, PathBuf> {
     println!("cargo::rerun-if-changed={}", folder.display());
     fs::read_dir(folder)
-        .expect("the folder is there")
+        .unwrap_or_else(|error| panic!("the folder of models {}: {error}", folder.display()))
         .filter_map(|entry| entry.expect("readable").file_name().into_string().ok())
         .filter_map(|file| file.strip_suffix(".rs").map(str::to_owned))
         .filter(|name| name != "mod")

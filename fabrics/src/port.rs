@@ -208,6 +208,13 @@ impl NetworkPort {
         self.flow.retry(now, &mut self.emitted);
     }
 
+    /// Whether [`NetworkPort::departures`] may have anything to hand over, or to ask for.
+    #[inline]
+    pub fn has_departures(&self) -> bool {
+        let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some();
+        emits || self.is_switched || self.relay.is_some()
+    }
+
     /// Hands over what leaves now, after each frame for a node was shown, and says what
     /// to call it for. To be called after every step.
     pub fn departures(
@@ -216,16 +223,18 @@ impl NetworkPort {
         mut show: impl FnMut(&Frame, NodeId),
         mut send: impl FnMut(Sending<Frame>),
     ) -> Calls {
-        // After most steps nothing leaves.
-        if !self.emitted.frames.is_empty() {
-            for (rank, frame) in self.emitted.frames.drain(..) {
-                let destination = self.placement.node(rank);
-                if self.faults.lose(destination, &frame) {
-                    continue;
-                }
+        let NetworkPort { emitted, placement, faults, network, .. } = self;
+        let mut leave = |(rank, frame)| {
+            let destination = placement.node(rank);
+            if !faults.lose(destination, &frame) {
                 show(&frame, destination);
-                self.network.send(now, destination, frame).into_iter().for_each(&mut send);
+                network.send(now, destination, frame).into_iter().for_each(&mut send);
             }
+        };
+        // Mostly one frame leaves.
+        match emitted.frames.len() {
+            1 => emitted.frames.pop().into_iter().for_each(leave),
+            _ => emitted.frames.drain(..).for_each(&mut leave),
         }
         let calls = Calls { retry_at: self.emitted.retry_at.take(), ..Calls::default() };
         if self.is_switched { self.use_link(now, calls, &mut send) } else { calls }

@@ -11,8 +11,9 @@
 
 enum { ROUNDS_LIMIT = 16 }; /* node numbers have 16 bits */
 
-static uint64_t arrivals[ROUNDS_LIMIT]; /* of each round, since the start */
-static uint64_t barriers;
+/* The explanation of a run that hangs reads both by their names. */
+static uint64_t barrier_arrivals[ROUNDS_LIMIT]; /* of each round, since the start */
+static uint64_t barriers_begun;
 
 /* A node's number, of one that may be past the last or before the first. */
 static inline int around(int node) {
@@ -26,7 +27,7 @@ static void arrive(int source, const void *payload, size_t bytes) {
         round += 1;
     if (bytes > 0)
         table_compare(source, payload, bytes);
-    arrivals[round] += 1;
+    barrier_arrivals[round] += 1;
 }
 
 void barrier_start(void) {
@@ -37,13 +38,13 @@ void narthex_barrier(void) {
     check_outside_handler("narthex_barrier");
     ENTER(ACTIVITY_SYNCHRONISATION);
     size_t bytes = 0; /* of the table, while it is to be sent */
-    const void *table = barriers == 0 ? table_close(&bytes) : NULL;
-    barriers += 1;
+    const void *table = barriers_begun == 0 ? table_close(&bytes) : NULL;
+    barriers_begun += 1;
     int round = 0;
     for (int distance = 1; distance < narthex_nodes(); distance *= 2) {
         send_message(around(narthex_node() + distance), HANDLER_BARRIER, table, bytes);
         bytes = 0;
-        while (arrivals[round] < barriers)
+        while (barrier_arrivals[round] < barriers_begun)
             narthex_poll();
         round += 1;
     }

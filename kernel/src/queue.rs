@@ -135,6 +135,18 @@ impl<E> EventQueue<E> {
         (self.next < Time::NEVER).then_some(self.next)
     }
 
+    /// The same as an instant: never, if there is none.
+    #[inline]
+    pub fn next_instant(&self) -> Time {
+        self.next
+    }
+
+    /// An event has happened that would have been the next, and was not scheduled for that.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.taken += 1;
+    }
+
     /// Takes the earliest event, if it happens strictly before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<(Time, E)> {

@@ -170,8 +170,11 @@ impl Clock {
         if self.cycles == 1 {
             return Time(number * self.picoseconds);
         }
-        let picoseconds = u128::from(number) * u128::from(self.picoseconds) / u128::from(self.cycles);
-        Time(u64::try_from(picoseconds).unwrap_or(u64::MAX))
+        // For days, the product is a word of the host.
+        match number.checked_mul(self.picoseconds) {
+            Some(product) => Time(product / self.cycles),
+            None => self.late_edge(number),
+        }
     }
 
     /// The number of the first edge at or after `time`.
@@ -181,6 +184,20 @@ impl Clock {
             return time.0.div_ceil(self.picoseconds);
         }
         // Rounding an edge down to its instant takes it below no whole number.
+        match time.0.checked_mul(self.cycles) {
+            Some(product) => product.div_ceil(self.picoseconds),
+            None => self.late_number_at_or_after(time),
+        }
+    }
+
+    #[cold]
+    fn late_edge(self, number: u64) -> Time {
+        let picoseconds = u128::from(number) * u128::from(self.picoseconds) / u128::from(self.cycles);
+        Time(u64::try_from(picoseconds).unwrap_or(u64::MAX))
+    }
+
+    #[cold]
+    fn late_number_at_or_after(self, time: Time) -> u64 {
         let number = (u128::from(time.0) * u128::from(self.cycles)).div_ceil(self.picoseconds.into());
         u64::try_from(number).unwrap_or(u64::MAX)
     }
@@ -366,6 +383,22 @@ mod tests {
         assert_eq!(fast.edge(u64::MAX), Time::NEVER);
         assert!(fast.edge(fast.number_at_or_after(Time::NEVER) - 1) < Time::NEVER);
         assert_eq!(fast.divided_by(1 << 20).number_at_or_after(Time::NEVER), u64::MAX);
+    }
+
+    #[test]
+    fn edges_are_where_they_are_also_where_products_exceed_a_word() {
+        for clock in fast_and_slow().map(|clock| clock.divided_by(3)) {
+            let last = u64::MAX / clock.picoseconds.max(clock.cycles);
+            for number in [0, 1, 20, 21, last - 1, last, last + 1, last + 2] {
+                let edge = clock.edge(number);
+                assert_eq!(edge, clock.late_edge(number));
+                let next = Time::from_ps(edge.as_ps() + 1);
+                for time in [edge, next] {
+                    assert_eq!(clock.number_at_or_after(time), clock.late_number_at_or_after(time));
+                }
+                assert_eq!((clock.number_at_or_after(edge), clock.edge_at_or_after(edge)), (number, edge));
+            }
+        }
     }
 
     #[test]

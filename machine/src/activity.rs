@@ -127,6 +127,11 @@ impl Activities {
         self.open.last().copied().unwrap_or(Activity::Application)
     }
 
+    /// Whether this activity is open, whatever has begun inside it.
+    pub fn is_within(&self, activity: Activity) -> bool {
+        self.open.contains(&activity)
+    }
+
     /// Applies a marker. Errors say what the program did wrong.
     pub fn apply(&mut self, marker: Marker) -> Result<(), &'static str> {
         match marker {

@@ -41,6 +41,10 @@ pub struct RunRequest {
     /// computed, with the same result.
     #[serde(default)]
     pub execute_wait_loops: bool,
+    /// Makes an event of each step of an interconnect; otherwise transactions that nothing
+    /// can come between are carried at once, with the same result. For tests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub schedule_steps: bool,
     /// The firmware of processors that run some, by the names that the machine's file
     /// gives it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -174,6 +174,9 @@ fn parts(
     if request.execute_wait_loops {
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
+    if request.schedule_steps {
+        nodes.iter_mut().for_each(Node::schedule_steps);
+    }
     monitor.start(&blueprint, &mut nodes)?;
     Ok((nodes, blueprint.switches()))
 }

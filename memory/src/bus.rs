@@ -262,6 +262,13 @@ impl Bus {
         self.clock
     }
 
+    /// No uncached access takes less, from its grant to its end.
+    pub fn shortest_access(&self) -> Duration {
+        let uncached = Kind::ALL.iter().filter(|kind| kind.is_uncached());
+        let cycles = uncached.map(|kind| self.occupancy_cycles[kind.index()]).min();
+        self.clock.cycles(cycles.unwrap_or(0))
+    }
+
     /// Whether no agent has it at `now`, or waits for it.
     pub fn is_idle_at(&self, now: Time) -> bool {
         !self.busy && self.waiting.is_empty() && self.free_since <= now

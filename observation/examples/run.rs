@@ -8,7 +8,7 @@
 //! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
 //! `TRACE=FILE` writes a timeline, of `TRACE_NODES`, from `TRACE_FROM` to `TRACE_TO`.
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
-//! executes wait loops, `FIRMWARE=NAME=FILE` gives firmware, `NODES=1` prints the statistics of each node. What the run cost the host is
+//! executes wait loops, `STEPS=schedule` makes an event of each step of an interconnect, `FIRMWARE=NAME=FILE` gives firmware, `NODES=1` prints the statistics of each node. What the run cost the host is
 //! the last line of the error output, as JSON behind `host: `.
 
 use std::collections::BTreeMap;
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
         seed: None,
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        schedule_steps: std::env::var("STEPS").is_ok_and(|how| how == "schedule"),
         job_nodes: None,
         jobs: Vec::new(),
         firmware: firmware(),

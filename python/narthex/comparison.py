@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import altair
     import polars
 
+    from narthex.report.parts import Chart
+
 SIMULATED_TIME = "simulated time"
 
 
@@ -85,7 +87,7 @@ class Comparison(Loaded):
     @property
     def frame(self) -> "polars.DataFrame":
         """The ranking as a Polars frame."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         return pl.DataFrame(self.rows())
 
@@ -95,14 +97,18 @@ class Comparison(Loaded):
         Raises `NarthexError` if nothing is left.
         """
         from narthex.charts import standalone as plots
-        from narthex.report import comparisons
-        from narthex.report.parts import Chart
+
+        return plots.standalone(self.ranking(), self.title)
+
+    def ranking(self) -> "Chart":
+        """Return the ranking as a chart of a page; see `plot`."""
+        from narthex.report import comparisons, parts
 
         ranking = comparisons.ranking(self.document)
-        if not isinstance(ranking, Chart):
+        if not isinstance(ranking, parts.Chart):
             told = f"no value of '{self.measure}' is finite"
             raise NarthexError(f"{self.title} has nothing to draw: {told}")
-        return plots.standalone(ranking, self.title)
+        return ranking
 
     def plot_ledger(self) -> "altair.TopLevelMixin":
         """Draw where the time of all processors went: a bar an interface, by activity."""

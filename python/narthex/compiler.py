@@ -3,24 +3,39 @@
 `toolchain` finds the compiler. A guest is a static ELF file. Its messaging library and
 runtime are compiled once for a compiler and its flags and kept in the cache folder, as are the
 programs that come with Narthex; the key is a hash of all that goes in, so that nothing stale is
-used. The first use of ziglang compiles the C library, which takes about a minute, the first C++
-program its C++ library, which takes two.
+used. A wheel brings these programs compiled (`prebuilt`). The first use of ziglang compiles the
+C library, which takes about a minute, the first C++ program its C++ library, which takes two.
 """
 
 import hashlib
+import logging
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from narthex import files
+from narthex import files, prebuilt
 from narthex.assets import GUEST
 from narthex.errors import NarthexError, unknown
-from narthex.toolchain import CXX_SUFFIXES, Compiler, Progress, cache_folder, find_compiler, run
+from narthex.toolchain import (
+    CXX_SUFFIXES,
+    Compiler,
+    Progress,
+    cache_folder,
+    find_compiler,
+    run,
+    uses_ziglang,
+)
+
+log = logging.getLogger(__name__)
 
 SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
+OBJECT_SUFFIXES = (".o", ".a")
+"""What other compilers have made for the same target, Rust's for example."""
 
-_FLAGS = ("-O2", "-g", "-static")
-_APART = {"sarc": "SARC"}
+STATIC = "-static"
+_FLAGS = ("-O2", "-g", STATIC)
+DRIVERS_APART = {"sarc": "SARC"}
 """Drivers that only programs for their interfaces have, by the beginning of the interfaces' names:
 what all programs link decides where the data of all of them lie."""
 _STARTS_THREADS = b"\0pthread_create\0"
@@ -34,6 +49,25 @@ _FIRMWARE_FLAGS = (
 )
 
 
+@dataclass(frozen=True)
+class Flags:
+    """What compiles and links a guest, each as the words of a command."""
+
+    c: Sequence[str]
+    """The C compiler with the flags that choose its target."""
+    cxx: Sequence[str]
+    archiver: Sequence[str]
+    """Takes `qc LIBRARY OBJECTS`, as `ar` does."""
+    compile: Sequence[str]
+    """Flags of every compilation."""
+    link: Sequence[str]
+    """Flags of every link."""
+    libraries: Sequence[str]
+    """What stands behind the objects of a link."""
+    threads: Sequence[str]
+    """Flags of a link, too, where the program starts threads."""
+
+
 def compile_program(
     sources: str | Path | Sequence[str | Path],
     output: str | Path,
@@ -45,8 +79,8 @@ def compile_program(
 ) -> Path:
     """Compile C and C++ sources with the messaging library to the ELF file `output`.
 
-    The language follows each file's suffix. `extra_flags` are passed on to the
-    compiler, after its usual ones. The program runs over every interface but
+    The language follows each file's suffix; objects and archives are linked in. `extra_flags`
+    are passed on to the compiler, after its usual ones. The program runs over every interface but
     SARC, or over SARC alone if that is the `interface`. The file appears whole or not at all.
 
     >>> from pathlib import Path
@@ -90,6 +124,23 @@ def compile_firmware(
     return _link_firmware(chosen, paths, Path(output), extra_flags, progress)
 
 
+def guest_flags(interface: str = "", progress: Progress | None = None) -> Flags:
+    """Return what compiles and links a guest, for a build system; see `build_systems`."""
+    chosen = find_compiler()
+    libraries = [
+        str(each.absolute()) for each in _linked(chosen, driver_apart(interface), progress)
+    ]
+    return Flags(
+        c=chosen.c,
+        cxx=chosen.cxx,
+        archiver=chosen.archiver,
+        compile=[*(flag for flag in _FLAGS if flag != STATIC), *_includes()],
+        link=[STATIC],
+        libraries=[*libraries, "-lm"],
+        threads=_THREADS_FLAGS,
+    )
+
+
 def firmware_names() -> list[str]:
     """Return the names of the firmware that comes with Narthex."""
     return sorted(_firmware())
@@ -102,6 +153,8 @@ def firmware_path(
     firmware = _firmware()
     if name not in firmware:
         raise unknown("firmware", name, firmware)
+    if ready := _prebuilt(compiler, member("firmware", None, name)):
+        return ready
     chosen = find_compiler(compiler)
     inputs = [*firmware[name], *_firmware_runtime(), FIRMWARE_SCRIPT, *_headers()]
     output = cache_folder() / "firmware" / _key(chosen, inputs) / name
@@ -154,7 +207,7 @@ def program_names() -> list[str]:
 def driver_apart(interface: str) -> str | None:
     """Return the driver that only programs for this interface have, if it takes one."""
     name = interface.casefold()
-    return next((driver for start, driver in _APART.items() if name.startswith(start)), None)
+    return next((driver for start, driver in DRIVERS_APART.items() if name.startswith(start)), None)
 
 
 def program_path(
@@ -171,17 +224,43 @@ def program_path(
     programs = _programs()
     if name not in programs:
         raise unknown("program", name, programs)
+    driver = driver_apart(interface)
+    if ready := _prebuilt(compiler, member("programs", driver, name)):
+        return ready
     chosen = find_compiler(compiler)
     inputs = [*programs[name], *_headers()]
-    driver = driver_apart(interface)
     key = _key(chosen, [*inputs, *_library_sources()])
     output = cache_folder() / "programs" / key / (driver or "") / name
+    log.debug("%s%s", output, "" if output.exists() else ": to be compiled")
     if not output.exists():
         library = _linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
         _make_folder(output.parent)
         _link(chosen, programs[name], output, library, ())
     return output
+
+
+def member(kind: str, driver: str | None, name: str) -> str:
+    """Return where a compiled program is, below its key in the cache or in a wheel's archive."""
+    return "/".join((kind, driver or "all", name))
+
+
+def sources_hash() -> str:
+    """Hash all that the programs and firmware that come with Narthex are compiled of."""
+    programs = [source for sources in _programs().values() for source in sources]
+    firmware = [source for sources in _firmware().values() for source in sources]
+    inputs = [*programs, *firmware, *_firmware_runtime(), FIRMWARE_SCRIPT, *_library_sources()]
+    return _key(None, [*inputs, *_headers()])
+
+
+def _prebuilt(compiler: str | None, named: str) -> Path | None:
+    """Return a program of the wheel's archive, unless another compiler is named."""
+    if not prebuilt.ARCHIVE.is_file() or not uses_ziglang(compiler):
+        return None
+    sources = sources_hash()
+    output = cache_folder() / "prebuilt" / sources / named
+    log.debug("%s is of the wheel", output)
+    return output if output.exists() or prebuilt.take(named, sources, output) else None
 
 
 def compile_bare(source: str, output: Path, compiler: Compiler) -> Path:
@@ -223,7 +302,7 @@ def _library_sources() -> list[Path]:
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
-def _key(compiler: Compiler, inputs: Iterable[Path]) -> str:
+def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
     """Hash everything that decides what is compiled."""
     digest = hashlib.sha256(repr((compiler, _FLAGS)).encode())
     for path in inputs:
@@ -331,9 +410,11 @@ def _check_sources(paths: Sequence[Path]) -> None:
     for path in paths:
         if not path.is_file():
             raise NarthexError(f"there is no source file '{path}'")
-        if path.suffix not in SOURCE_SUFFIXES:
-            suffixes = ", ".join(SOURCE_SUFFIXES)
-            raise NarthexError(f"'{path}' is not a C or C++ source file (allowed: {suffixes})")
+        if path.suffix not in (*SOURCE_SUFFIXES, *OBJECT_SUFFIXES):
+            suffixes = ", ".join((*SOURCE_SUFFIXES, *OBJECT_SUFFIXES))
+            raise NarthexError(
+                f"'{path}' is not a C or C++ source, object or archive (allowed: {suffixes})"
+            )
 
 
 def _make_folder(folder: Path) -> None:

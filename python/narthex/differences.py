@@ -105,7 +105,7 @@ class Difference(Saved):
     @property
     def frame(self) -> "polars.DataFrame":
         """The figures as a Polars frame."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         numbers = dict.fromkeys(("a", "b", "change_percent"), pl.Float64)
         return pl.DataFrame(self.figures, schema={"of": pl.String, "name": pl.String, **numbers})
@@ -235,8 +235,7 @@ def _take_experiments(side: Side, document: dict[str, Any]) -> None:
 
 def _of_sweep(folder: Path) -> Side:
     """Read the table of a sweep's folder: a figure for each run and report."""
-    import polars as pl
-
+    from narthex.extras import polars as pl
     from narthex.sweeps.folder import IDENTITY
     from narthex.sweeps.plots import reports_of as reports_of_table
 

@@ -18,6 +18,8 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `claims` | an experiment, interfaces | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 
+The pictures of the README are made likewise (`PICTURES`).
+
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
 """
 
@@ -232,8 +234,33 @@ def pages() -> list[Path]:
     return [page for page in found if "<!-- generated: " in page.read_text(encoding="utf-8")]
 
 
+def message_life() -> str:
+    """Draw one message's life, as `narthex explain CNI32Qm --diagram` does."""
+    from narthex.charts import sequence
+    from narthex.report import lives
+
+    return sequence.svg(lives.diagram(explain("CNI32Qm", 64).document))
+
+
+def ranking(file: Path) -> None:
+    """Draw interfaces by round-trip latency, as `narthex compare --plot` does."""
+    from narthex.comparison import compare
+    from narthex.report import pictures
+
+    found = compare("roundtrip", 64, interfaces=RANKED, nodes=2)
+    pictures.save([found.ranking()], found.title, file)
+
+
+RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64w+Udma"]
+
+LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
+"""The README's pictures."""
+
+
 def main() -> None:
-    """Make the generated parts of all pages anew."""
+    """Make the generated parts of all pages, and the README's pictures, anew."""
+    LIFE.write_text(message_life(), encoding="utf-8")
+    ranking(RANKING)
     for page in pages():
         print(page.relative_to(DOCS.parent), flush=True)
         try:

@@ -57,7 +57,7 @@ class Explanation(Loaded):
         Rows with `critical` are on the path that makes the latency, as the
         `part` that they name; the others go on beside it.
         """
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema = {
             "time_ps": pl.Int64,
@@ -82,7 +82,7 @@ class Explanation(Loaded):
 
         `time_ps` adds up to the latency, to the picosecond.
         """
-        import polars as pl
+        from narthex.extras import polars as pl
 
         rounds = self.document["rounds"]["count"]
         schema = {"part": pl.String, "time_ps": pl.Int64, "mean_ps": pl.Float64}

@@ -2,11 +2,13 @@
 
 A run's key (`identity`) is the name of the file that keeps its document. Nothing
 else decides what a run returns, so a kept document is the run. Files that
-were not asked for in a month are deleted.
+were not asked for in a month are deleted. (The package diskcache would evict by size, in a
+database that parallel sweeps on a network's disk cannot share; here a run is a file.)
 """
 
 import contextlib
 import json
+import logging
 import os
 import time
 from pathlib import Path
@@ -21,6 +23,8 @@ from narthex.programs import Program
 from narthex.results import Result
 from narthex.toolchain import cache_folder
 
+log = logging.getLogger(__name__)
+
 KEPT_S = 30 * 24 * 3600
 
 
@@ -34,6 +38,7 @@ class FinishedRuns:
     def find(self, request: dict[str, Any], program: Program) -> Result | None:
         """Return a finished run; a file that cannot be read is as good as none."""
         file = self._file(request, program)
+        log.debug("%s%s", file, ": kept" if file.exists() else ": to be run")
         try:
             document = unpacked(file.read_bytes())
             os.utime(file)

@@ -108,6 +108,20 @@ def check_libraries() -> tuple[State, str, str]:
     return State.OK, ", ".join(f"{each.name} {_version(each.name)}" for each in wanted), ""
 
 
+def check_extras() -> tuple[State, str, str]:
+    """Check which extras are there: what frames, charts, pages and sweeps, and own C, take."""
+    from narthex import extras
+
+    lacking = {extra: extras.lacking(extra) for extra in ("compiler", "report")}
+    there = [extra for extra, missing in lacking.items() if not missing]
+    missing = [extra for extra, modules in lacking.items() if modules]
+    found = ", ".join(there) or "none"
+    if not missing:
+        return State.OK, found, ""
+    told = "; ".join(f"{extra} lacks {', '.join(lacking[extra])}" for extra in missing)
+    return State.WARNING, f"{found}; {told}", extras.remedy(",".join(missing))
+
+
 def _metadata() -> Any:  # noqa: ANN401 - email.message.Message in all but name
     return importlib.metadata.metadata("narthex")
 
@@ -144,7 +158,7 @@ def check_simulator() -> tuple[State, str, str]:
 
 def check_compiler() -> tuple[State, str, str]:
     """Compile a small program for the simulated processors, and run it."""
-    from narthex import compiler, running, toolchain
+    from narthex import compiler, prebuilt, running, toolchain
 
     try:
         chosen = toolchain.find_compiler()
@@ -152,6 +166,8 @@ def check_compiler() -> tuple[State, str, str]:
             program = compiler.compile_bare(_EXIT, Path(scratch) / "exit", chosen)
             running.run(str(program), nodes=1)
     except NarthexError as error:
+        if prebuilt.ARCHIVE.is_file():
+            return State.WARNING, f"{error}; programs that come with Narthex run", toolchain.REMEDY
         return State.PROBLEM, str(error), toolchain.REMEDY
     found = chosen.version.splitlines()[0]
     if not compiler.library_is_compiled(chosen):
@@ -269,6 +285,7 @@ def check_terminal() -> tuple[State, str, str]:
 CHECKS: dict[str, Callable[[], tuple[State, str, str]]] = {
     "Python": check_python,
     "libraries": check_libraries,
+    "extras": check_extras,
     "simulator": check_simulator,
     "RISC-V compiler": check_compiler,
     "cache": check_cache,

@@ -26,7 +26,7 @@ def catalogue(kind: Kind) -> "polars.DataFrame":
     >>> narthex.catalogue("machines")["name"].to_list()
     ['chip', 'cluster', 'edt', 'hpca98', 'isca96', 'sarc-chip', 'sarc-prototype', 'smp', 'voyager']
     """
-    import polars as pl
+    from narthex.extras import polars as pl
 
     return pl.DataFrame(entries(kind))
 
@@ -45,7 +45,7 @@ def parameters(
     >>> narthex.parameters("isca96").filter(parameter="bus.clock")["value"].item()
     '100'
     """
-    import polars as pl
+    from narthex.extras import polars as pl
 
     shown = _native.machine_show(arguments.text("machine", machine), arguments.settings(set), True)
     rows = [

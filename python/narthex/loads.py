@@ -42,7 +42,7 @@ class NetworkLoad(Saved):
     @property
     def points(self) -> "polars.DataFrame":
         """A row for each load: shares of a link's bandwidth, and latencies in nanoseconds."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         rows = [
             {

@@ -1,7 +1,9 @@
 """A project's folder: what `narthex new` puts there, and the defaults that it states.
 
 NAME/
-  NAME.c            a program that runs and checks itself
+  NAME.c            a program that runs and checks itself, or
+  NAME.rs           an interface, and
+  NAME.toml         a machine that has it
   test_NAME.py      its tests, for pytest
   narthex.toml      machine, interface and nodes of the commands in this folder
   README.md         what to type
@@ -9,6 +11,7 @@ NAME/
 
 import re
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,15 +66,59 @@ def new_program(name: str) -> list[Path]:
         raise NarthexError(
             f"'{name}' cannot be a program's name: small letters, digits, - and _, a letter first"
         )
-    folder = Path(name)
-    if folder.exists():
-        raise NarthexError(f"'{name}' is there already; choose another name")
-    made = []
-    for source in sorted((STARTERS / "program").iterdir()):
-        file = folder / source.name.replace(
-            "program", name.replace("-", "_") if source.suffix == ".py" else name
+    return _made(
+        Path(name),
+        "program",
+        {"test_program": f"test_{name.replace('-', '_')}", "program": name},
+        lambda text: string.Template(text).substitute(name=name),
+    )
+
+
+def new_interface(name: str) -> list[Path]:
+    """Make the folder of an interface that runs and tests itself; returns its files.
+
+    The simulator has to be built with it, in a clone: `make setup MODELS=FOLDER`. Raises
+    `NarthexError` for a name that no interface can have, or that one has, and where something
+    is there.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name):
+        raise NarthexError(
+            f"'{name}' cannot be an interface's name here: letters and digits, a letter first"
         )
-        text = string.Template(source.read_text(encoding="utf-8")).substitute(name=name)
-        files.write_whole(file, text.encode())
-        made.append(file)
+    if _is_known(name):
+        raise NarthexError(f"there is an interface '{name}' already; choose another name")
+    section = name.lower()
+    return _made(
+        Path(section),
+        "interface",
+        {"starter": section},
+        lambda text: text.replace("Starter", name).replace("starter", section),
+    )
+
+
+def _is_known(interface: str) -> bool:
+    from narthex import _native
+
+    try:
+        _native.machine_settings("hpca98", [], interface)
+    except NarthexError:
+        return False
+    return True
+
+
+def _made(
+    folder: Path, starter: str, names: dict[str, str], written: Callable[[str], str]
+) -> list[Path]:
+    """Copy a starter's files to a new folder, by their `names` and as they are `written` there."""
+    if folder.exists():
+        raise NarthexError(f"'{folder}' is there already; choose another name")
+    made = []
+    for source in sorted((STARTERS / starter).iterdir()):
+        if source.is_dir():  # Python's own, of compiled files
+            continue
+        named = source.name
+        for old, new in names.items():
+            named = named.replace(old, new)
+        files.write_whole(folder / named, written(source.read_text(encoding="utf-8")).encode())
+        made.append(folder / named)
     return made

@@ -73,7 +73,7 @@ class Result(Loaded):
     @property
     def reports(self) -> "polars.DataFrame":
         """What the program reported: node, process on it, name, value, unit."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema = {
             "node": pl.Int64,
@@ -92,7 +92,7 @@ class Result(Loaded):
         Processor k of a node runs its process k. The rows of a processor add
         up to its elapsed time, to the picosecond.
         """
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema = {
             "node": pl.Int64,
@@ -106,7 +106,7 @@ class Result(Loaded):
     @property
     def statistics(self) -> "polars.DataFrame":
         """All counts: node, name (its path, joined with dots), value, unit, meaning."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema = {
             "node": pl.Int64,
@@ -137,7 +137,7 @@ class Result(Loaded):
         occupation"); `region` is null for the whole run. A node's statistics
         in a region stand at the first process. Sweeps keep the same columns.
         """
-        import polars as pl
+        from narthex.extras import polars as pl
 
         parts = [
             self.reports.with_columns(kind=pl.lit("report")),
@@ -157,7 +157,7 @@ class Result(Loaded):
     @property
     def output(self) -> "polars.DataFrame":
         """What the program wrote: node, process on it, stream, text."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema = {
             "node": pl.Int64,
@@ -264,7 +264,7 @@ def load(path: arguments.Path, kind: type[Loaded] = Result) -> Loaded:
 
 def measurements_schema() -> "dict[str, type[polars.DataType]]":
     """Return the columns of a table of measurements."""
-    import polars as pl
+    from narthex.extras import polars as pl
 
     return {
         "kind": pl.String,

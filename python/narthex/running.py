@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ Notice = Callable[[str], object]
 
 NO_TIMELINES = (".html", ".htm", ".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
 """Endings of files of another kind than a timeline."""
+
+log = logging.getLogger(__name__)
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "CNI32Qm"
@@ -227,6 +230,7 @@ def simulate(
 
     `loss` hears what could not be written besides the result.
     """
+    log.debug("request %s", json.dumps(wanted))
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, loss)
     text = _native.run(

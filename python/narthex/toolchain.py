@@ -1,7 +1,7 @@
 """Finds the compiler for guests, and runs it.
 
-It is PyPI's `ziglang`, a plain dependency that needs no root and brings C and C++ libraries
-(musl, libc++) along. The environment's `NARTHEX_CC` names another one, for example
+It is PyPI's `ziglang`, which the extra `compiler` brings: it needs no root and has C and C++
+libraries (musl, libc++) with it. The environment's `NARTHEX_CC` names another one, for example
 `riscv64-linux-gnu-gcc`. `CC` does as well if what it names compiles for RISC-V; most CCs, which
 conda and the modules of a cluster set, are for the host, and are left alone.
 
@@ -10,6 +10,7 @@ Zig keeps its own cache in it: its first use compiles the C library.
 """
 
 import importlib.metadata
+import logging
 import os
 import shlex
 import subprocess
@@ -18,7 +19,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from narthex import extras
 from narthex.errors import NarthexError
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[str], object]
 """Called with one line of text when something slow begins."""
@@ -41,7 +45,7 @@ _FIRMWARE_MACHINE = ("-march=rv64imac_zicsr", "-mabi=lp64")
 """The same for a compiler that the user names."""
 
 REMEDY = (
-    "install the one that Narthex uses with `python -m pip install ziglang`, or set "
+    f"install the one that Narthex uses with `{extras.remedy('compiler')}`, or set "
     f"{OWN_VARIABLE} to a RISC-V compiler, for example {OWN_VARIABLE}=riscv64-linux-gnu-gcc"
 )
 """What to do where there is no compiler that works."""
@@ -82,8 +86,19 @@ def cache_folder() -> Path:
 
 def find_compiler(command: str | None = None) -> Compiler:
     """Return the compiler `command`, else that of NARTHEX_CC, of a fitting CC, else ziglang."""
+    named, notice = _named(command)
+    return named or _zig(notice)
+
+
+def uses_ziglang(command: str | None = None) -> bool:
+    """Tell whether no other compiler is named."""
+    return _named(command)[0] is None
+
+
+def _named(command: str | None) -> tuple[Compiler | None, str]:
+    """Return the compiler that is named, if one is; else what there is to say about CC."""
     if command:
-        return _named_compiler(_words("the compiler", command))
+        return _named_compiler(_words("the compiler", command)), ""
     if own := os.environ.get(OWN_VARIABLE):
         words = _words(OWN_VARIABLE, own)
         if not _is_for_guests(machine := _machine_of(words)):
@@ -91,24 +106,24 @@ def find_compiler(command: str | None = None) -> Compiler:
                 f"{OWN_VARIABLE} is '{own}', which compiles for {machine}; guests are RISC-V "
                 f"programs (riscv64-...). {REMEDY[0].upper()}{REMEDY[1:]}"
             )
-        return _named_compiler(words)
+        return _named_compiler(words), ""
     if others := os.environ.get("CC", "").strip():
-        return _fitting_or_zig(others)
-    return _zig()
+        return _fitting(others)
+    return None, ""
 
 
-def _fitting_or_zig(command: str) -> Compiler:
-    """Return the compiler that CC names if it is for RISC-V; else ziglang, which says so."""
+def _fitting(command: str) -> tuple[Compiler | None, str]:
+    """Return the compiler that CC names if it is for RISC-V; else what there is to say."""
     try:
         machine = _machine_of(_words("CC", command))
     except NarthexError as error:
         machine = str(error).split(";")[0]
     else:
         if _is_for_guests(machine):
-            return _named_compiler(shlex.split(command))
+            return _named_compiler(shlex.split(command)), ""
         machine = f"it compiles for {machine}"
     notice = f"CC={command} is not used for guests ({machine}); {OWN_VARIABLE} names a compiler"
-    return _zig(f"{notice} for them")
+    return None, f"{notice} for them"
 
 
 def _words(name: str, command: str) -> list[str]:
@@ -176,6 +191,7 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
 
     `warn` hears what it says although it succeeds.
     """
+    log.debug("%s", shlex.join(command))
     zig_cache = str(cache_folder().absolute() / "zig")
     environment = os.environ | {
         "ZIG_GLOBAL_CACHE_DIR": zig_cache,

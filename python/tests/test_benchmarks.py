@@ -13,6 +13,7 @@ from benchmarks import (
     counting,
     criterion,
     document,
+    layers,
     page,
     plan,
     programs,
@@ -399,3 +400,47 @@ def test_the_page_shows_the_figures_and_the_machine():
     assert page.filled(made, found) == made
     with pytest.raises(NarthexError, match="no place"):
         page.filled("nothing", found)
+
+
+CALLGRIND = f"""events: Ir
+fl=(1) {building.ROOT}/machine/src/node/execution.rs
+fn=(1) narthex_machine::node::Node::work
+10 5
+fi=(2) {building.ROOT}/memory/src/bus.rs
++2 7
+fi=(3) /rustc/0123/library/core/src/option.rs
+30 4
+fe=(1)
+12 1
+cfi=(4) ./malloc/malloc.c
+cfn=(2) malloc
+calls=3 40
+* 900
+
+fl=(4)
+fn=(2)
+40 60
+fl=(5) {building.ROOT}/cores/src/processor.rs
+fn=(3) narthex_cores::Processor::run
+1 2
+"""
+
+
+def test_costs_go_to_the_layer_of_their_line_and_those_of_rusts_library_to_who_uses_it():
+    costs = layers.by_layer(CALLGRIND.splitlines())
+    found = {layer: cost for layer, cost in costs.items() if cost}
+    assert found == {"node": 6, "interconnect": 11, layers.HOST: 60, "processor": 2}
+
+
+def test_every_crate_of_the_simulator_belongs_to_a_layer():
+    sources = [path for path in building.ROOT.glob("*/src/lib.rs") if "fuzz" not in path.parts]
+    without = {"checking", "observation", "python"}
+    crates = {path.parts[-3]: layers.layer_of(str(path)) for path in sources}
+    assert {crate for crate, layer in crates.items() if layer is None} <= without
+
+
+def test_the_page_has_a_column_for_each_case_of_the_layers():
+    costs = {"a miss": {"all": 3.0, "node": 2.0}, "a message": {"all": 5.0, "node": 4.4}}
+    columns, rows, numbers = layers.table(layers.measures(costs))
+    assert (columns[1:], numbers) == (["a miss", "a message"], ["a miss", "a message"])
+    assert rows == [["all", "3", "5"], ["node", "2", "4"]]

@@ -135,7 +135,7 @@ def test_a_missing_compiler_is_named_with_the_remedy(tmp_path):
     )
     assert done.returncode == 2
     assert "no-such-cc" in done.stderr
-    assert "ziglang" in done.stderr
+    assert "narthex[compiler]" in done.stderr
 
 
 def test_the_version_is_the_packages():

@@ -143,7 +143,9 @@ def test_a_missing_compiler_comes_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("NARTHEX_CC", "riscv64-nobody-gcc -static")
     source = tmp_path / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
-    with pytest.raises(NarthexError, match=r"riscv64-nobody-gcc.*pip install ziglang"):
+    with pytest.raises(
+        NarthexError, match=r"riscv64-nobody-gcc.*pip install 'narthex\[compiler\]'"
+    ):
         compiler.compile_program([source], tmp_path / "empty")
 
 

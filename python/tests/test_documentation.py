@@ -21,6 +21,14 @@ def test_the_lives_on_a_page_are_those_of_the_simulator(page):
     assert documentation.filled(text, documentation.LIVES) == text, "run `make pages`"
 
 
+@pytest.mark.skipif("CC" in os.environ, reason="another compiler makes other programs")
+def test_the_readmes_pictures_are_those_of_the_simulator(tmp_path):
+    assert documentation.message_life() == documentation.LIFE.read_text(), "run `make pages`"
+    documentation.ranking(tmp_path / "ranking.svg")
+    drawn = (tmp_path / "ranking.svg").read_text()
+    assert drawn == documentation.RANKING.read_text(), "run `make pages`"
+
+
 def test_every_page_is_in_the_navigation_once():
     navigation = (documentation.DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"^ +- .*: (\S+\.md)$", navigation, flags=re.MULTILINE)

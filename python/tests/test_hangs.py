@@ -54,6 +54,54 @@ def test_python_gets_the_explanation_with_the_error() -> None:
 
 def test_a_barrier_that_one_has_left_out_is_waited_in() -> None:
     text = str(hang("barrier"))
-    assert "whoever still runs waits for a message, and none is on its way" in text
-    assert "and node 1 has ended (deadlock)" in text
+    assert "node 0 waits for node 1, whose program has ended (deadlock)" in text
     assert "in narthex_barrier, called from " in text
+    assert "-> node 1: its message of barrier 1 has not come" in text
+
+
+def test_a_barrier_names_partners_by_rounds_and_within_a_job() -> None:
+    with pytest.raises(NarthexError) as caught:
+        narthex.run(
+            jobs=["hangs barrier @ 4-7", "roundtrip 8 10 @ 0-1"],
+            interface="NI2w",
+            nodes=8,
+            set=[SOON],
+        )
+    assert caught.value.document is not None
+    waits = caught.value.document["hang"]["waits"]
+    links = {wait["rank"]: [link["to"] for link in wait["links"]] for wait in waits}
+    assert {rank: links[rank] for rank in (4, 5, 6, 7)} == {4: [7], 5: [7], 6: [4], 7: []}
+
+
+POLLS_NOW_AND_THEN = """
+#include "narthex.h"
+int main(void) {
+    volatile int answers = 0;
+    while (narthex_node() == 1)
+        ;
+    while (answers == 0) {
+        for (int i = 0; i < 60; i++)
+            __asm__ volatile("" ::: "memory");
+        narthex_poll();
+    }
+}
+"""
+
+
+def test_who_polls_now_and_then_waits_for_a_message_wherever_the_run_is_stopped(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "polls.c"
+    source.write_text(POLLS_NOW_AND_THEN)
+    guest = narthex.compile(source, tmp_path / "polls")
+    activities = set()
+    for extra_ns in range(0, 600, 130):
+        patience = f"machine.time_without_progress={100_000 + extra_ns}ns"
+        with pytest.raises(NarthexError) as caught:
+            narthex.run(guest, interface="CNI32Qm", nodes=2, set=[patience])
+        assert caught.value.document is not None
+        waits = caught.value.document["hang"]["waits"]
+        told = [wait["waits_for"] for wait in waits]
+        assert told == ["a message", "nothing that the machine knows"]
+        activities.add(waits[0]["activity"])
+    assert activities == {"application", "poll"}

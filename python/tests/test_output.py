@@ -221,3 +221,16 @@ def test_an_explanation_can_be_interrupted():
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
+
+
+def test_verbose_says_what_is_called_and_what_is_kept(capfd):
+    done = subprocess.run(
+        [sys.executable, "-m", "narthex", "-v", "run", "hello", "-n", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert re.search(r"narthex: \S+/programs/\S+/hello", done.stderr)
+    assert 'narthex: request {"' in done.stderr
+    assert "request" not in done.stdout

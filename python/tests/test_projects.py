@@ -61,3 +61,23 @@ def test_a_name_that_cannot_be_is_refused(here, name):
     (here / "there").mkdir()
     with pytest.raises(NarthexError, match=name):
         projects.new_program(name)
+
+
+def test_a_new_interface_has_a_machine_and_tests_of_its_name(here, capsys):
+    assert command("new", "interface", "Doorbell") == 0
+    assert "make setup MODELS=" in capsys.readouterr().out
+    folder = here / "doorbell"
+    names = {"README.md", "doorbell.rs", "doorbell.toml", "narthex.toml", "test_doorbell.py"}
+    assert {file.name for file in folder.iterdir()} == names
+    texts = [file.read_text() for file in folder.iterdir()]
+    assert not any("tarter" in text for text in texts)
+    model = (folder / "doorbell.rs").read_text()
+    assert 'Reading::exactly(text, "Doorbell")' in model
+    assert 'section: "doorbell"' in model
+
+
+@pytest.mark.parametrize("name", ["ni2w", "CNI64Qm", "3x", "door-bell", ""])
+def test_a_name_that_no_interface_can_have_is_refused(here, name):
+    with pytest.raises(NarthexError, match=f"'{name}'"):
+        projects.new_interface(name)
+    assert list(here.iterdir()) == []

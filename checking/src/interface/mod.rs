@@ -220,6 +220,7 @@ impl Checked<'_> {
             threads: 1,
             seed: None,
             execute_wait_loops: false,
+            schedule_steps: false,
             job_nodes: None,
             jobs: Vec::new(),
             firmware: Default::default(),

@@ -385,6 +385,12 @@ impl Commands {
         own.head.is_some()
     }
 
+    /// Whether nothing waits in a queue.
+    pub fn is_idle(&self, queue: usize) -> bool {
+        let own = &self.queues[queue];
+        own.head.is_none() && own.commands.is_empty() && own.words.is_empty()
+    }
+
     /// The head of a queue, if it may begin now but for its unit.
     pub fn ready(&self, queue: usize, now: Time) -> Option<(Operation, Issuer)> {
         let own = &self.queues[queue];

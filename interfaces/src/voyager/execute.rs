@@ -30,6 +30,9 @@ impl Voyager {
         let clock = self.build.config.clock.clock();
         let mut went_on = false;
         for queue in 0..3 {
+            if self.state.commands.is_idle(queue) {
+                continue;
+            }
             let begin = clock.edge_at_or_after(context.now);
             let ready = clock.after(begin, self.build.config.command_cycles.into());
             if self.state.commands.decode(queue, ready) {

@@ -294,7 +294,7 @@ impl QueueFile {
     /// the network's high priority, or of the others.
     pub fn next_to_transmit(&self, last: usize, is_urgent: bool) -> Option<usize> {
         let queues = &self.queues[Direction::Transmit as usize];
-        let mut places = (1..=queues.len()).map(|step| (last + step) % queues.len());
+        let mut places = (last + 1..queues.len()).chain(0..=last);
         places.find(|&place| {
             let queue = &queues[place];
             queue.is_urgent == is_urgent && queue.is_working() && queue.used() > 0

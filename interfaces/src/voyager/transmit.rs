@@ -195,14 +195,14 @@ impl State {
 impl Voyager {
     /// Lets the transmit unit go on; whether it did.
     pub(super) fn step_transmit(&mut self, context: &mut Context<'_>) -> bool {
-        let clock = self.build.config.clock.clock();
-        let begin = clock.edge_at_or_after(context.now);
         match self.state.transmit.work {
             None => {
                 if self.launch(context, 0) || self.launch(context, 1) {
                     return true;
                 }
                 let Some(from) = self.state.next_to_send() else { return false };
+                let clock = self.build.config.clock.clock();
+                let begin = clock.edge_at_or_after(context.now);
                 let until = clock.after(begin, self.build.config.transmit_cycles.into());
                 context.timers.push(until);
                 self.state.transmit.work = Some(Work::Begins(from, until));

@@ -37,6 +37,8 @@ impl Archived for Node {
             progressed_at,
             probe: _,
             executes_wait_loops: _,
+            schedules_steps: _,
+            free_until: _,
             sleepers: _,
             may_watch_bus: _,
             callers,
@@ -84,7 +86,9 @@ impl Archived for NodeProcessor {
             blocking_access_time: _,
             look_up_time: _,
             grant_clocks: _,
+            unnoticed: _,
             waiting: _,
+            polled_before: _,
         } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();

@@ -76,6 +76,19 @@ impl Node {
         }
     }
 
+    /// The same for a processor that has just stopped. Where it needs one interconnect and
+    /// nothing else happens meanwhile, its transactions are carried at once.
+    #[inline(always)]
+    pub(super) fn ask_at_stop(&mut self, index: usize, now: Time) {
+        let NodeProcessor { seats, memory, .. } = &self.processors[index];
+        let (caches, traffic) = seats.caches;
+        if now >= self.free_until || seats.private.is_some() {
+            self.ask_for_processor(index, now);
+        } else if memory.wants(traffic) {
+            interconnects::request_alone(self, now, caches, self.agent_of_processor(index));
+        }
+    }
+
     /// A processor goes on whose access needs the interconnect no longer, because
     /// its cache has snarfed the block.
     fn wake_if_served(&mut self, index: usize, now: Time) {
@@ -118,10 +131,29 @@ impl Composition for Node {
         let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         let is_watched = || self.processors.iter().any(|unit| unit.waiting.is_watching_bus());
         let may_be_watched = self.may_watch_bus && is_watched();
-        !self.probe.is_attached()
+        !self.schedules_steps
+            && !self.probe.is_attached()
             && !may_be_watched
             && self.events.next_time().is_none_or(|next| next > now)
             && !self.processors.iter().any(is_woken)
+    }
+
+    /// Not while a turn is watched, nor before a processor that executes or may wake.
+    #[inline]
+    fn is_free_before(&self, at: Time) -> bool {
+        let bound = self.bound(at);
+        at < self.free_until
+            && at < self.events.next_instant()
+            && !self.may_watch_bus
+            && self.callers == 0
+            && !self.sleepers.may_be_due(at)
+            && !self.processors.iter().any(|unit| unit.is_active(bound))
+    }
+
+    #[inline]
+    fn pass(&mut self, at: Time) {
+        self.instant.count(at);
+        self.events.pass();
     }
 
     #[inline]

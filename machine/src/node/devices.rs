@@ -75,8 +75,11 @@ impl Node {
 
     /// Carries out what a device asked for when one of its seats was called.
     pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
-        for at in self.timers.drain(..) {
-            self.events.schedule(at, Event::Timer(place.device, place.seat));
+        // Mostly it asks for nothing.
+        if !self.timers.is_empty() {
+            for at in self.timers.drain(..) {
+                self.events.schedule(at, Event::Timer(place.device, place.seat));
+            }
         }
         self.depart(now);
         self.look_at_lines(now, place.device);
@@ -133,11 +136,18 @@ impl Node {
     }
 
     /// What a process's part of a device found wrong ends that process.
+    #[inline]
     fn report_fault(&mut self, now: Time, process: u8) {
-        if let Some(fault) = self.faults.pop() {
-            self.faults.clear();
-            self.fail_at(now, process.into(), &fault.0);
+        if !self.faults.is_empty() {
+            self.report_last_fault(now, process);
         }
+    }
+
+    #[cold]
+    fn report_last_fault(&mut self, now: Time, process: u8) {
+        let fault = self.faults.pop().expect("there is one");
+        self.faults.clear();
+        self.fail_at(now, process.into(), &fault.0);
     }
 
     /// Why a transaction of a device is refused: as master of an interconnect it

@@ -25,7 +25,8 @@
 //! nothing can happen that it would see.
 //!
 //! With several processors none passes the first edge at which the interconnect of
-//! another could be granted to it. All accesses up to an instant, inclusive, are made
+//! another could be granted to it, or, where the other one has no caches, the end of an access
+//! that begins there. All accesses up to an instant, inclusive, are made
 //! before an event of that instant happens, and a system call is answered when all
 //! events and accesses up to it are over. So what happens does not depend on the order
 //! in which the host runs them, nor on which of them are computed instead
@@ -42,11 +43,13 @@
 //! [`Composition`]: interconnects::Composition
 
 mod archive;
+mod barrier;
 mod composition;
 pub mod counts;
 mod device_calls;
 mod devices;
 mod endless;
+mod execution;
 mod interrupts;
 pub(crate) mod memory;
 mod on_chip;
@@ -63,7 +66,6 @@ mod work;
 
 use std::collections::VecDeque;
 
-use narthex_cores::Stop;
 use narthex_fabrics::terminal::Terminal;
 use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Sending};
 use narthex_interfaces::Device;
@@ -75,6 +77,7 @@ use narthex_memory::AgentId;
 use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
+use narthex_memory::pages::PageKind;
 use narthex_memory::processor_memory::misses::Arrival;
 
 use crate::activity::{Activity, Marker, Occupation};
@@ -171,6 +174,10 @@ pub struct Node {
     operating_system: operating_system::Config,
     /// Wait loops are executed too.
     executes_wait_loops: bool,
+    /// Each step of an interconnect is an event.
+    schedules_steps: bool,
+    /// Steps before this instant may be taken without one, where nothing else happens.
+    free_until: Time,
     /// How many of its processors sleep in wait loops.
     sleepers: waiting::Sleepers,
     /// Whether a processor may be watched whose turn takes the bus.
@@ -221,6 +228,10 @@ impl Node {
         for (index, unit) in processors.iter_mut().enumerate() {
             let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
             unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
+            // Without caches it has uncached accesses alone, which nobody snoops.
+            if unit.memory.page_kind() == PageKind::Local && unit.seats.private.is_none() {
+                unit.unnoticed = parts.interconnects[usize::from(unit.seats.caches.0.0)].shortest_access();
+            }
             if processes[unit.process].processors.start != index {
                 unit.leave_vacant();
             }
@@ -261,6 +272,8 @@ impl Node {
             progress: 0,
             progressed_at: Time::ZERO,
             executes_wait_loops: false,
+            schedules_steps: false,
+            free_until: Time::ZERO,
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
             callers: 0,
@@ -269,185 +282,6 @@ impl Node {
             instant: endless::Instant::default(),
             probe: ProbePort::default(),
         }
-    }
-
-    /// The processor that runs next, and up to when: the slowest one that has
-    /// anything to do before `limit`.
-    #[inline(always)]
-    fn next_to_run(&self, limit: Time) -> Option<(usize, Time)> {
-        // Most nodes have one processor, and this is asked at each of its stops.
-        match &self.processors[..] {
-            [unit] => unit.is_active(limit).then_some((0, limit)),
-            _ => self.slowest_to_run(limit),
-        }
-    }
-
-    fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
-        let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
-        let (slowest, _) = active().min_by_key(|(_, unit)| unit.processor.now())?;
-        let others = active().filter(|&(index, _)| index != slowest);
-        let horizon = others.map(|(_, unit)| after(unit.earliest_grant())).min();
-        Some((slowest, limit.min(horizon.unwrap_or(Time::NEVER))))
-    }
-
-    /// Whether an instruction may depend on what several processors do.
-    #[inline]
-    fn is_shared(&self) -> bool {
-        self.processors.len() > 1
-    }
-
-    /// Up to when its processors have made their accesses when an event of this instant
-    /// happens.
-    #[inline]
-    fn bound(&self, event: Time) -> Time {
-        if self.is_shared() { after(event) } else { event }
-    }
-
-    /// The first processor whose thread calls the system, and when.
-    #[inline]
-    fn next_call(&self) -> Option<(Time, usize)> {
-        if self.callers == 0 { None } else { self.first_caller() }
-    }
-
-    fn first_caller(&self) -> Option<(Time, usize)> {
-        let calling = self.processors.iter().enumerate().filter(|(_, unit)| unit.state == State::Calling);
-        calling.map(|(index, unit)| (unit.processor.now(), index)).min()
-    }
-
-    /// The next thing that stops all processors before `until`: a system call, or
-    /// nothing if that is an event.
-    #[inline(always)]
-    fn next_stop(&self, call: Option<(Time, usize)>, until: Time) -> (Time, Option<usize>) {
-        let event = self.next_event_time();
-        match call {
-            Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
-            _ => (event.unwrap_or(until), None),
-        }
-    }
-
-    /// Does everything that happens before `until`, but for turns of a wait loop
-    /// that can be computed later.
-    fn work(&mut self, until: Time) {
-        // It never changes; most nodes are no chips, and look at it in each turn.
-        let is_chip = self.on_chip.is_some();
-        loop {
-            // A processor alone calls the system at once.
-            let waiting_call = if self.is_shared() { self.next_call() } else { None };
-            let (next, call) = self.next_stop(waiting_call, until);
-            let limit = match is_chip {
-                true => self.limit(next, waiting_call, until),
-                false if next < until => self.bound(next),
-                false => until,
-            };
-            self.wake_sleepers(next.min(until), until);
-            let run = match is_chip {
-                true => self.run_next(limit),
-                false => self.next_to_run(limit).map(|(index, horizon)| self.run_processor(index, horizon)),
-            };
-            if let Some(stop) = run {
-                // The run may end soon after a node that finishes: it goes on from there.
-                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
-                    break;
-                }
-            } else if let Some(index) = call.filter(|_| next < until) {
-                self.catch_up_all(next);
-                self.system_call(index);
-                if self.status() != Status::Running {
-                    break;
-                }
-            } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
-                self.happen_on_chip(now, happening);
-            } else if let Some((now, event)) = self.events.pop_before(until) {
-                self.handle(now, event);
-                if self.instant.is_endless() {
-                    self.stop_at_endless_instant();
-                    break;
-                }
-            } else {
-                self.reached = until;
-                break;
-            }
-        }
-    }
-
-    /// Lets a processor, or each tile of a chip, execute that has anything to do before
-    /// `limit`: why the last one has stopped. None if none has.
-    #[inline(always)]
-    fn run_next(&mut self, limit: Time) -> Option<Stop> {
-        match self.tiles_lookahead {
-            None => self.next_to_run(limit).map(|(index, horizon)| self.run_processor(index, horizon)),
-            Some(lookahead) => self.run_tiles(limit, lookahead),
-        }
-    }
-
-    /// Lets a processor execute until `until` or until it needs something: why it
-    /// has stopped.
-    #[inline(always)]
-    fn run_processor(&mut self, index: usize, until: Time) -> Stop {
-        let unit = &mut self.processors[index];
-        if unit.waiting.is_watching() {
-            return self.run_watched(index, until);
-        }
-        unit.state = State::Running;
-        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
-        let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
-        let stop = unit.processor.run(&mut port, until);
-        self.detect_loop(index, stop);
-        self.handle_stop(index, stop);
-        stop
-    }
-
-    /// Gives a processor what it has stopped for.
-    fn handle_stop(&mut self, index: usize, stop: Stop) {
-        match stop {
-            Stop::Horizon => {}
-            Stop::Wait => self.wait(index),
-            Stop::NotReady => self.wait_for_load(index),
-            Stop::SystemCall if self.is_shared() => self.call_system(index),
-            Stop::SystemCall => self.system_call(index),
-            Stop::Marker(immediate) => self.mark(index, immediate),
-            Stop::WaitForInterrupt => self.wait_for_interrupt(index),
-            Stop::Fault(fault) => self.fault(index, &fault),
-        }
-    }
-
-    /// A thread calls the system, which answers when all other processors have come to that
-    /// instant.
-    fn call_system(&mut self, index: usize) {
-        let unit = &mut self.processors[index];
-        unit.state = State::Calling;
-        self.callers += 1;
-        if let Some(lookahead) = self.tiles_lookahead {
-            let now = unit.processor.now();
-            unit.processor.pass_until(now + lookahead);
-            self.book(index, now, Occupation::SystemCall);
-        }
-    }
-
-    /// A processor's access cannot finish at once.
-    fn wait(&mut self, index: usize) {
-        let unit = &mut self.processors[index];
-        let now = unit.processor.now();
-        match unit.memory.wait_reason() {
-            // A posted store: the processor goes on at once, but the bus is
-            // asked for at the store's own instant.
-            None => unit.state = State::Woken,
-            reason => {
-                unit.state = State::Waiting;
-                self.book(index, now, reason.into());
-                if let Some(duration) = self.processors[index].memory.block_move() {
-                    self.events.schedule(now + duration, Event::BlockMoved(index));
-                }
-            }
-        }
-        self.ask_for_processor(index, now);
-    }
-
-    /// A processor needs the value of a load that is under way.
-    fn wait_for_load(&mut self, index: usize) {
-        self.processors[index].state = State::Waiting;
-        let now = self.processors[index].processor.now();
-        self.book(index, now, Occupation::DataMiss);
     }
 
     /// Loads of a processor that were under way have their values at `at`; if it needs
@@ -580,7 +414,16 @@ impl Node {
     }
 
     /// Sends off the frames that leave after a step.
+    #[inline]
     fn depart(&mut self, now: Time) {
+        // After most steps nothing leaves.
+        if self.network.has_departures() {
+            self.send_off(now);
+        }
+    }
+
+    #[inline(never)]
+    fn send_off(&mut self, now: Time) {
         let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
         let show = |frame: &Frame, destination| {
             probe.report(now, || probe::Event::Departure(frame.summary(), destination));
@@ -648,8 +491,14 @@ impl Partition for Node {
     type Payload = Mail<Frame>;
 
     fn next_time(&self) -> Option<Time> {
-        let events = self.next_event_time().unwrap_or(Time::NEVER);
-        let next = self.processors.iter().fold(events, |next, unit| next.min(unit.next_time()));
+        let events = match self.on_chip {
+            None => self.events.next_instant(),
+            Some(_) => self.next_event_time().unwrap_or(Time::NEVER),
+        };
+        let next = match &self.processors[..] {
+            [unit] => events.min(unit.next_time()),
+            several => several.iter().fold(events, |next, unit| next.min(unit.next_time())),
+        };
         (next < Time::NEVER).then_some(next)
     }
 

@@ -32,8 +32,12 @@ pub struct NodeProcessor {
     pub(super) look_up_time: Duration,
     /// The clocks at whose edges its interconnects are granted.
     pub(super) grant_clocks: Vec<Clock>,
+    /// After a grant, no other part notices its transaction sooner.
+    pub(super) unnoticed: Duration,
     /// What is known about the loop in which its program waits.
     pub(super) waiting: Waiting,
+    /// How long it had polled when the run was found without progress.
+    pub(super) polled_before: Option<Duration>,
 }
 
 /// Where a processor sits.
@@ -109,7 +113,9 @@ impl NodeProcessor {
             blocking_access_time: config.clock.clock().cycles(config.blocking_access_cycles),
             look_up_time,
             grant_clocks: Vec::new(),
+            unnoticed: Duration::ZERO,
             waiting: Waiting::default(),
+            polled_before: None,
         }
     }
 
@@ -124,11 +130,11 @@ impl NodeProcessor {
         self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute));
     }
 
-    /// When a transaction could begin, at the earliest, that it asks for from now on.
-    pub(super) fn earliest_grant(&self) -> Time {
+    /// When another processor could hear, at the earliest, of what it asks for from now on.
+    pub(super) fn earliest_effect(&self) -> Time {
         let now = self.processor.now();
         let edges = self.grant_clocks.iter().map(|clock| clock.edge_at_or_after(now));
-        edges.min().unwrap_or(now)
+        edges.min().unwrap_or(now) + self.unnoticed
     }
 
     /// What its ledger books now.
@@ -139,15 +145,19 @@ impl NodeProcessor {
     }
 
     /// When it does something by itself.
+    #[inline]
     pub(super) fn next_time(&self) -> Time {
-        match (self.waiting.wakes_at(self.processor.now()), self.state) {
-            (Some(wakes_at), _) => wakes_at,
-            (None, State::Running | State::Woken | State::Calling) => self.processor.now(),
-            (None, _) => Time::NEVER,
+        if self.waiting.is_asleep() {
+            return self.waiting.wakes_at(self.processor.now()).expect("it is asleep");
+        }
+        match self.state {
+            State::Running | State::Woken | State::Calling => self.processor.now(),
+            _ => Time::NEVER,
         }
     }
 
     /// Whether it has anything to do before `limit`.
+    #[inline]
     pub(super) fn is_active(&self, limit: Time) -> bool {
         match self.state {
             State::Woken => true,

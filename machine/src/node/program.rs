@@ -303,7 +303,7 @@ impl Node {
     }
 
     /// Two doublewords of a process's memory, where there is any.
-    fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
+    pub(super) fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
         let mut bytes = [0; 16];
         let process = self.processors[index].process;
         let Node { processors, processes, memories, devices, interconnects, .. } = self;

@@ -45,6 +45,10 @@ pub struct StuckThread {
     pub is_asleep: bool,
     /// Nothing is scheduled that would answer the processor.
     pub is_unanswered: bool,
+    /// It is in the library's wait for room, whatever it does there meanwhile.
+    pub is_blocked: bool,
+    /// It looks for messages again and again.
+    pub is_polling: bool,
     /// Where it is, and the calls that led there, innermost first.
     pub calls: Vec<Call>,
 }
@@ -67,6 +71,8 @@ pub struct StuckProcess {
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
+    /// Who has not come to the barrier in which it is, and which barrier that is.
+    pub awaited_in_barrier: Option<(Rank, u64)>,
 }
 
 /// How a processor stands that runs firmware.
@@ -258,6 +264,7 @@ impl Node {
         };
         let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
         threads.sort_by_key(|thread| thread.is_asleep);
+        let awaited_in_barrier = self.awaited_in_barrier(index, &threads[0].calls);
         let interface = &self.devices[0];
         // Of a whole device, all processes share what they ask of it, which is at its first
         // seat, and what arrives.
@@ -277,6 +284,7 @@ impl Node {
             }),
             threads,
             has_room: send.has_room(self.network.has_room(process)),
+            awaited_in_barrier,
             send,
             receive,
         }
@@ -303,6 +311,8 @@ impl Node {
             },
             is_asleep,
             is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
+            is_blocked: unit.activities.is_within(Activity::WaitToSend),
+            is_polling: self.is_polling(index),
             calls,
         }
     }

@@ -20,6 +20,22 @@ impl Node {
         (0..self.processors.len()).filter(is_at_work).collect()
     }
 
+    /// Takes note of how long each program has polled, in a run without progress: one that
+    /// goes on polling waits for a message, wherever in its loop the run is stopped.
+    pub fn note_polls(&mut self) {
+        for unit in &mut self.processors {
+            unit.polled_before = Some(unit.ledger.total_of_first(Activity::Poll));
+        }
+    }
+
+    /// Whether a processor polls, or has polled since the run was found without progress.
+    pub(super) fn is_polling(&self, index: usize) -> bool {
+        let unit = &self.processors[index];
+        let polled = unit.ledger.total_of_first(Activity::Poll);
+        let turns = unit.polled_before.is_some_and(|before| before < polled);
+        unit.activities.current() == Activity::Poll || turns
+    }
+
     /// A number that is different, almost surely, when any register is.
     pub fn registers_digest(&self, index: usize) -> u128 {
         let processor = &self.processors[index].processor;

@@ -96,6 +96,7 @@ fn suspects(simulation: &mut Simulation<Part>) -> Vec<Suspect> {
     let mut suspects = Vec::new();
     for (number, node) in simulation.partitions_mut().filter_map(Part::node_mut).enumerate() {
         node.rest_at(now);
+        node.note_polls();
         let of_node = node.at_own_work().into_iter();
         suspects.extend(of_node.map(|processor| Suspect {
             node: number,

@@ -13,7 +13,9 @@ use crate::{ELSEWHERE, MACHINES, machines_and_interfaces};
 pub(crate) fn compared(request: &RunRequest, guest: &(impl Guest + ?Sized)) -> (u64, u64) {
     let (request, elf) = (guest.in_run(request), guest.elf());
     let measured = |execute_wait_loops| {
-        let request = RunRequest { execute_wait_loops, ..request.clone() };
+        // Where wait loops are executed, each step is an event, too.
+        let request =
+            RunRequest { execute_wait_loops, schedule_steps: execute_wait_loops, ..request.clone() };
         run_monitored(&request, &elf, &mut (), &mut |_| true).unwrap_or_else(|failure| panic!("{failure}"))
     };
     let (computed, effort) = measured(false);

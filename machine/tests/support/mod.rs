@@ -176,6 +176,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         threads: 1,
         seed: None,
         execute_wait_loops: false,
+        schedule_steps: false,
         job_nodes: None,
         jobs: Vec::new(),
         firmware: Default::default(),

@@ -132,6 +132,15 @@ pub trait Composition {
         false
     }
 
+    /// Whether nothing but the interconnect that asks has a turn up to a step that is due at
+    /// `at`, that instant included, so that it may take the step without scheduling it.
+    fn is_free_before(&self, _at: Time) -> bool {
+        false
+    }
+
+    /// An interconnect takes such a step, which is due at `at`.
+    fn pass(&mut self, _at: Time) {}
+
     /// Whether an agent wants to issue a transaction on an interconnect.
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool;
 
@@ -257,6 +266,12 @@ pub trait Rules: Sized {
     /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
+    /// The same where the composition is doing nothing else: what is over before anything
+    /// else happens may be done at once.
+    fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        Self::ask(composition, now, on, agent);
+    }
+
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
@@ -285,6 +300,12 @@ pub trait Rules: Sized {
 
     /// Whether no agent has it at `now`, or waits for it.
     fn is_idle_at(&self, now: Time) -> bool;
+
+    /// The time from the grant of an uncached access to the first instant at which any part
+    /// but its agent may notice it.
+    fn shortest_access(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Its statistics, each with what is put in front of its names.
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)>;
@@ -386,6 +407,12 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.is_idle_at(now),)* }
             }
 
+            /// The time from the grant of an uncached access to the first instant at which any
+            /// part but its agent may notice it.
+            pub fn shortest_access(&self) -> Duration {
+                match self { $(Interconnect::$name(own) => own.shortest_access(),)* }
+            }
+
             /// Its statistics, each with what is put in front of its names.
             pub fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
                 match self { $(Interconnect::$name(own) => own.statistics(),)* }
@@ -446,6 +473,17 @@ macro_rules! interconnects {
         pub fn request<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
+            }
+        }
+
+        /// The same where the composition is doing nothing else: what is over before anything
+        /// else happens may be done at once.
+        #[inline]
+        pub fn request_alone<C: Composition>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::ask_alone(composition, now, on, agent),)*
             }
         }
 

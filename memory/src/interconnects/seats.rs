@@ -40,12 +40,53 @@ pub struct Seats {
     seats: Vec<Seat>,
     /// Agents whose block transactions nobody snoops.
     hidden: Vec<AgentId>,
+    /// Blocks that concern others than the agents of whole memory are all in here.
+    hull: Range<u64>,
+    /// The agents that snoop transactions on all blocks.
+    of_all: Agents,
+    /// The agents that may snarf.
+    snarfing: Agents,
+}
+
+/// How many agents there are of a kind, as far as it matters to one that issues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Agents {
+    #[default]
+    None,
+    One(AgentId),
+    Several,
+}
+
+impl Agents {
+    fn of(agents: impl Iterator<Item = AgentId>) -> Self {
+        agents.fold(Agents::None, |found, agent| match found {
+            Agents::None => Agents::One(agent),
+            _ => Agents::Several,
+        })
+    }
+
+    /// Whether there is any but this one.
+    #[inline]
+    fn has_other_than(self, issuer: AgentId) -> bool {
+        match self {
+            Agents::None => false,
+            Agents::One(agent) => agent != issuer,
+            Agents::Several => true,
+        }
+    }
 }
 
 impl Seats {
     /// These seats, in this order.
     pub fn new(seats: Vec<Seat>) -> Self {
-        Seats { seats, hidden: Vec::new() }
+        let agents =
+            |is: fn(&Seat) -> bool| Agents::of(seats.iter().filter(|seat| is(seat)).map(|seat| seat.agent));
+        let of_all = agents(|seat| seat.concern == (0..u64::MAX));
+        let snarfing = agents(|seat| seat.snarfs);
+        let parts =
+            seats.iter().map(|seat| &seat.concern).filter(|part| **part != (0..u64::MAX) && !part.is_empty());
+        let hull = parts.cloned().reduce(|all, part| all.start.min(part.start)..all.end.max(part.end));
+        Seats { hull: hull.unwrap_or_default(), of_all, snarfing, seats, hidden: Vec::new() }
     }
 
     /// The same seats, of which nobody snoops the transactions of these agents, nor
@@ -63,12 +104,20 @@ impl Seats {
     /// but for the one that issued it: its place, and the agent.
     #[inline]
     pub(crate) fn concerned(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
+        // Most transactions of a processor alone concern nobody else.
+        if !self.of_all.has_other_than(transaction.agent) && !self.hull.contains(&transaction.address) {
+            return None;
+        }
         self.find(next, transaction.agent, |seat| seat.concern.contains(&transaction.address))
     }
 
     /// The first seat from place `next` on whose agent may snarf, but for the one
     /// that issued: its place, and the agent.
+    #[inline]
     pub(crate) fn snarfing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
+        if !self.snarfing.has_other_than(transaction.agent) {
+            return None;
+        }
         self.find(next, transaction.agent, |seat| seat.snarfs)
     }
 
@@ -84,7 +133,6 @@ impl Seats {
         self.seats.iter().any(|seat| seat.agent == agent && seat.refuses)
     }
 
-    #[inline]
     fn find(&self, next: usize, issuer: AgentId, is: impl Fn(&Seat) -> bool) -> Option<(usize, AgentId)> {
         if self.hidden.contains(&issuer) {
             return None;

@@ -12,6 +12,11 @@
 //! answer. Nothing else crosses in between, so the snoop at the beginning and the
 //! fill at the end are atomic.
 //!
+//! **An agent that is alone** needs no step. Where nothing else happens before its
+//! transaction is over ([`Composition::is_free_before`]), it is granted, snooped, answered and
+//! released in one go, and so is the next one that it asks for at the end, such as the read
+//! for which a write-back has made room.
+//!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
@@ -20,7 +25,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Clock, Damage, Time};
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -120,14 +125,27 @@ impl SnoopingBus {
         transaction: Transaction,
         answer: Answer,
     ) {
-        let Answer { response, delay, supplier } = answer;
+        let end = Self::end_of(composition, now, on, &transaction, &answer);
+        let underway = Underway { transaction, response: answer.response };
+        Self::of(composition, on).underway = Some(underway);
+        composition.schedule(end, on, Step::Release);
+    }
+
+    /// When a transaction is over that has the bus from now on.
+    #[inline(always)]
+    fn end_of<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+        &Answer { delay, supplier, .. }: &Answer,
+    ) -> Time {
         let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
         if composition.is_observed() {
-            let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
+            let seen = Observation::Crossing { time: (now, end), transaction, supplier };
             composition.observe(now, on, seen);
         }
-        Self::of(composition, on).underway = Some(Underway { transaction, response });
-        composition.schedule(end, on, Step::Release);
+        end
     }
 
     /// The transaction on the bus is over.
@@ -157,6 +175,68 @@ impl SnoopingBus {
         }
     }
 
+    /// Carries the transaction of the agent to which the bus goes, if nothing else happens
+    /// before its end: when it is granted next, if an agent waits for it then. None if
+    /// steps are scheduled instead.
+    #[inline(always)]
+    fn carry_at_once<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) -> Option<Time> {
+        composition.pass(now);
+        let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
+        let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
+        let end = Self::end_of(composition, now, on, &transaction, &answer);
+        let underway = Underway { transaction, response: answer.response };
+        if !composition.is_free_before(end) {
+            Self::of(composition, on).underway = Some(underway);
+            composition.schedule(end, on, Step::Release);
+            return None;
+        }
+        composition.pass(end);
+        complete(composition, end, on, underway, home);
+        Self::of(composition, on).bus.release(end)
+    }
+
+    /// An agent that has the bus issues what it needs, which is answered by `home` or an
+    /// owner; none if it issues nothing, or the bus is not its own for now.
+    #[inline(always)]
+    fn begin<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<(Transaction, Home, Answer)> {
+        let bus = Self::of(composition, on);
+        if let Some((bridge, behind)) = bus.bridge
+            && agent == bridge
+        {
+            BridgedBus::take_upper(composition, now, behind);
+            return None;
+        }
+        let issued = match bus.refusals {
+            None => composition.issue(now, agent, on),
+            Some(_) => Self::issue_or_repeat(composition, now, on, agent)?,
+        };
+        let Some(transaction) = issued else {
+            composition.observe(now, on, Observation::GrantedInVain(agent));
+            Self::free(composition, now, on);
+            return None;
+        };
+        let home = Self::of(composition, on).homes.home(transaction.address);
+        let answer = match home {
+            Home::Beyond(behind) => {
+                BridgedBus::start_crossing(composition, now, behind, transaction);
+                return None;
+            }
+            Home::Agent(device) if transaction.kind.is_uncached() => {
+                Answer::after(composition.access_time(device, transaction.kind))
+            }
+            Home::Memory(memory) if transaction.kind.is_uncached() => {
+                Answer::after(composition.memory_access_time(now, memory))
+            }
+            home => block_transaction(composition, now, &[on], home, &transaction),
+        };
+        Some((transaction, home, answer))
+    }
+
     /// The bus goes to the agent that has waited longest.
     fn grant<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).bus.grant() {
@@ -174,6 +254,16 @@ impl Rules for SnoopingBus {
         Self::request(composition, now, on, agent);
     }
 
+    fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        let mut next = Self::of(composition, on).bus.request(now, agent);
+        while let Some(at) = next {
+            if !composition.is_free_before(at) {
+                return composition.schedule(at, on, Step::Grant);
+            }
+            next = Self::carry_at_once(composition, at, on);
+        }
+    }
+
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => Self::grant(composition, now, on),
@@ -183,36 +273,9 @@ impl Rules for SnoopingBus {
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        let bus = Self::of(composition, on);
-        if let Some((bridge, behind)) = bus.bridge
-            && agent == bridge
-        {
-            return BridgedBus::take_upper(composition, now, behind);
+        if let Some((transaction, _, answer)) = Self::begin(composition, now, on, agent) {
+            Self::occupy(composition, now, on, transaction, answer);
         }
-        let issued = match bus.refusals {
-            None => composition.issue(now, agent, on),
-            Some(_) => match Self::issue_or_repeat(composition, now, on, agent) {
-                Some(issued) => issued,
-                None => return,
-            },
-        };
-        let Some(transaction) = issued else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
-            return Self::free(composition, now, on);
-        };
-        let answer = match Self::of(composition, on).homes.home(transaction.address) {
-            Home::Beyond(behind) => {
-                return BridgedBus::start_crossing(composition, now, behind, transaction);
-            }
-            Home::Agent(device) if transaction.kind.is_uncached() => {
-                Answer::after(composition.access_time(device, transaction.kind))
-            }
-            Home::Memory(memory) if transaction.kind.is_uncached() => {
-                Answer::after(composition.memory_access_time(now, memory))
-            }
-            home => block_transaction(composition, now, &[on], home, &transaction),
-        };
-        Self::occupy(composition, now, on, transaction, answer);
     }
 
     fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
@@ -253,6 +316,11 @@ impl Rules for SnoopingBus {
 
     fn is_idle_at(&self, now: Time) -> bool {
         self.underway.is_none() && self.bus.is_idle_at(now)
+    }
+
+    /// What may refuse an access is asked at its grant.
+    fn shortest_access(&self) -> Duration {
+        if self.refusals.is_some() { Duration::ZERO } else { self.bus.shortest_access() }
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {

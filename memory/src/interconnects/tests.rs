@@ -354,3 +354,28 @@ fn a_bus_that_goes_to_the_next_agent_at_once_does_what_it_does_step_by_step() {
     assert_eq!(steps, 6, "three transactions");
     assert_eq!(run(true), (seen, crossings, 4), "only the first grant is a step");
 }
+
+#[test]
+fn transactions_that_nothing_comes_between_take_no_steps_and_are_the_same() {
+    let run = |free_until_ns| {
+        let free_until = Time::ZERO + Duration::from_ns(free_until_ns);
+        let mut bench = Bench { free_until, ..Bench::on_one_bus() };
+        let block = BlockData::from_bytes(&[4; BLOCK_BYTES]);
+        bench.agents[1].takes = true;
+        bench.script(PROCESSOR, Transaction::carrying(PROCESSOR, Kind::WriteBack, BLOCK, block));
+        bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+        bench.script(PROCESSOR, load(PROCESSOR));
+        request_alone(&mut bench, Time::ZERO + Duration::from_ns(4), BUS, PROCESSOR);
+        bench.run();
+        assert!(bench.interconnects[0].is_idle_at(Time::from_ps(470_000)));
+        (bench.due.taken(), bench.seen, bench.crossings)
+    };
+    let (steps, seen, crossings) = run(0);
+    // Granted at 10; over at 210, at 410 and at 470.
+    assert_eq!(crossings.last(), Some(&(BUS, Kind::UncachedLoad, 410, 470)));
+    assert_eq!(steps, 6);
+    let with_steps = [(10, 6), (11, 5), (211, 3), (410, 3), (411, 1), (470, 1), (471, 0)];
+    for (free_until_ns, steps) in with_steps {
+        assert_eq!(run(free_until_ns), (steps, seen.clone(), crossings.clone()), "{free_until_ns}");
+    }
+}

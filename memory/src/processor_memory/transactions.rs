@@ -15,6 +15,15 @@ impl ProcessorMemory {
     /// The interconnect of this traffic is granted: the transaction that the
     /// present state needs on it.
     pub fn issue(&mut self, traffic: Traffic) -> Option<Transaction> {
+        if let Some(Pending::Data { address, access, .. }) = self.pending
+            && traffic != Traffic::Uncached
+            && self.has_nothing_beside()
+        {
+            self.overtaking = 0;
+            let mut transaction = self.issue_block(address, access)?;
+            transaction.address = self.translation.to_node(transaction.address);
+            return Some(transaction);
+        }
         if !self.wants(traffic) {
             return None;
         }
@@ -58,6 +67,17 @@ impl ProcessorMemory {
             transaction.address = self.translation.to_node(transaction.address);
         }
         transaction
+    }
+
+    /// Whether nothing is under way, posted or to be locked beside the access for which the
+    /// processor waits: the usual case.
+    #[inline(always)]
+    fn has_nothing_beside(&self) -> bool {
+        self.issued_block.is_none()
+            && self.issued_uncached.is_none()
+            && self.store_buffer.is_empty()
+            && self.second.is_none()
+            && self.misses.is_none()
     }
 
     /// The oldest of what is posted, if this traffic carries it.

@@ -143,6 +143,7 @@ pub fn explain(
         threads: 1,
         seed,
         execute_wait_loops: true,
+        schedule_steps: false,
         job_nodes: None,
         jobs: Vec::new(),
         firmware,

@@ -96,8 +96,12 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
     if thread.is_asleep {
         return What::Thread;
     }
+    if thread.is_blocked {
+        return What::Room;
+    }
     match thread.activity {
         Activity::WaitToSend | Activity::Buffering => What::Room,
+        Activity::Application | Activity::Send if thread.is_polling => What::Message,
         Activity::Application | Activity::Send if !process.has_room => What::Room,
         Activity::Application
         | Activity::Send
@@ -231,6 +235,12 @@ fn whereabouts(account: &Account, to: &str) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(", "))
 }
 
+/// Who has not come to the barrier in which a process waits.
+fn barrier_link(process: &StuckProcess) -> Vec<Link> {
+    let link = |(to, barrier)| Link { to, why: format!("its message of barrier {barrier} has not come") };
+    process.awaited_in_barrier.map(link).into_iter().collect()
+}
+
 /// Whose packets do not come to a process that waits for a message.
 fn message(nodes: &[StuckNode], process: &StuckProcess) -> (String, Vec<Link>) {
     let own = process.rank;
@@ -250,6 +260,7 @@ fn message(nodes: &[StuckNode], process: &StuckProcess) -> (String, Vec<Link>) {
             Some(Link { to: one.source, why })
         })
         .collect();
+    let links = if links.is_empty() { barrier_link(process) } else { links };
     let nothing = "no message is on its way to it, and who should send one is not known";
     let detail = if links.is_empty() { nothing.to_owned() } else { String::new() };
     (detail, links)

@@ -26,7 +26,7 @@ from narthex.charts.looks import (
 )
 
 if TYPE_CHECKING:
-    import altair as alt
+    from narthex.extras import altair as alt
 
 CURVES_HEIGHT, PANEL_HEIGHT = 360, 190
 """Points of a chart of curves, and of each of its panels."""
@@ -59,7 +59,7 @@ def curves(
     `x` and `series` are the words at the axis and the legend; without a series, one
     curve has no legend. `is_joined` draws lines between the points.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     listed = legend(panels) if series is not None else None
     colours = list(map(palette.of_series, range(len(names))))
@@ -87,7 +87,7 @@ def curves(
 
 def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
     """Return the axis of `x`: of numbers with a tick at each, or of words in their order."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     found = list(dict.fromkeys(row["x"] for row in rows))
     numbers = [value for value in found if isinstance(value, int | float)]
@@ -110,7 +110,7 @@ def coinciding(rows: Rows) -> list[tuple[str, str]]:
 
 def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":
     """Return which curves are dashed: those that would hide an earlier one."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     later = sorted({pair[1] for pair in coinciding(rows)})
     return alt.condition(
@@ -123,7 +123,7 @@ def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (Non
 
     `titles` are the words at the axes, downwards and across.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     names = [row["row"] for row in rows]
     plain = alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap=True)

@@ -35,7 +35,7 @@ def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
 
     A row has its `time` in picoseconds and its `share` of the bar.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     unit, ps = time_unit(rows)
     parts = palette.in_order(by, {row[by] for row in rows})
@@ -69,7 +69,7 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     A row has `interface`, `value`, and where they exist `low`, `high` (of the
     error bar), `published_low` and `published_high`.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     y = names_axis("interface")
     base = alt.Chart().encode(y=y, tooltip=tooltip(rows, unit))
@@ -86,7 +86,7 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
 
 def pairs(rows: Rows, unit: str) -> Spec:
     """Draw measured and published points of rows, each under its `name`."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     names = [row["name"] for row in rows]
     base = alt.Chart().encode(y=names_axis("name"), tooltip=tooltip(rows, unit))
@@ -102,7 +102,7 @@ def pairs(rows: Rows, unit: str) -> Spec:
 
 def errors(rows: Rows, names: Sequence[str]) -> Spec:
     """Draw every error in percent as a tick, a line for each experiment."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     base = alt.Chart(alt.Data(values=rows)).encode(y=names_axis("experiment"))
     ticks = base.mark_tick(thickness=2, color="var(--measured)", opacity=0.75).encode(
@@ -119,7 +119,7 @@ def tornado(rows: Rows) -> Spec:
 
     Bars of a parameter begin at 0 and lie on one line, by `kind` of value.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     chart = (
@@ -144,7 +144,7 @@ def tornado(rows: Rows) -> Spec:
 
 def sizes(rows: Rows) -> Spec:
     """Draw how many messages of each size there were."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     labels = [row["bytes"] for row in rows]
     chart = (

@@ -15,14 +15,14 @@ def text() -> str:
 
     It is kept in the cache folder: a page needs no engine once it is there.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     kept = cache_folder() / "charts" / f"{version}-{metadata.version('vl-convert-python')}.js"
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     engine.check()
-    import vl_convert
+    from narthex.extras import vl_convert
 
     made = vl_convert.javascript_bundle(vl_version=version)
     with suppress(OSError):

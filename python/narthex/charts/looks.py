@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import altair as alt
+    from narthex.extras import altair as alt
 
 Rows = list[dict[str, Any]]
 Spec = dict[str, Any]
@@ -25,7 +25,7 @@ def beside(base: "alt.Chart", rows: Rows, along: str, fill: str | None = None) -
     A diamond is filled with `fill` and has the border of its curve's colour; or
     it has the one colour of published values.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     kind = {"x": alt.X, "y": alt.Y}[along]
 
@@ -69,7 +69,7 @@ def completed(rows: Rows) -> Rows:
 
 def tooltip(rows: Rows, unit: str) -> list["alt.Tooltip"]:
     """Return what is told of a point: its names, the measured value, the published one."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     texts = [key for key in ("name", "workload", "interface") if rows and key in rows[0]]
     titles = {"value": f"measured, {unit}", "published": f"published, {unit}", "error": "error"}
@@ -82,14 +82,14 @@ def tooltip(rows: Rows, unit: str) -> list["alt.Tooltip"]:
 
 def height(names: Sequence[str], panels: str | None = None) -> "alt.Step | int":
     """Return the height of a chart of bars; panels have bars of their own, and each its height."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     return alt.Step(BAR_STEP) if panels else BAR_STEP * len(set(names))
 
 
 def names_axis(field: str) -> "alt.Y":
     """Return an axis with names in the order in which the rows have them."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     axis = alt.Axis(domain=False, ticks=False, grid=False)
     return alt.Y(f"{field}:N", title=None, sort=None, axis=axis)
@@ -105,7 +105,7 @@ def time_unit(rows: Rows) -> tuple[str, int]:
 
 def values_axis(panels: str | None = None) -> "alt.Axis":
     """Return an axis of numbers, with a value each 90 points; fewer in a panel."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     ticks = PANEL_TICKS if panels else {"expr": "ceil(width / 90)"}
     return alt.Axis(tickCount=ticks, labelOverlap=True)
@@ -113,7 +113,7 @@ def values_axis(panels: str | None = None) -> "alt.Axis":
 
 def legend(panels: str | None = None) -> "alt.Legend":
     """Return a legend below the chart; that of panels gets its columns with them."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     columns = {"expr": "width > 640 ? 6 : width > 420 ? 4 : 2"}
     if panels:
@@ -132,7 +132,7 @@ def finish(
 
     Each panel has scales of its own, but for those of `shared` ("x", "y"), which are compared.
     """
-    import altair as alt
+    from narthex.extras import altair as alt
 
     if panels:
         header = alt.Header(title=None, labelLimit=260)

@@ -37,7 +37,7 @@ TITLE = {"anchor": "start", "offset": 12}
 
 def standalone(part: "Chart", subtitle: str) -> "altair.TopLevelMixin":
     """Return a page's chart as one that needs no page; the subtitle says of what it is."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     specification = _by_itself(part)
     specification["title"] = {"text": part.title, "subtitle": subtitle, **TITLE}
@@ -47,7 +47,7 @@ def standalone(part: "Chart", subtitle: str) -> "altair.TopLevelMixin":
 
 def together(parts: Sequence["Chart"], title: str) -> "altair.VConcatChart":
     """Return charts of a page below each other, as one that needs no page."""
-    import altair as alt
+    from narthex.extras import altair as alt
 
     specifications = [_by_itself(part) for part in parts]
     config = specifications[0]["config"]

@@ -36,6 +36,7 @@ from narthex.cli.console import examples
 from narthex.cli.streams import fail
 from narthex.cli.terminal import (
     be_quiet,
+    be_verbose,
     do_without_colour,
     forget_sizes_that_are_no_numbers,
     show_what_cannot_be_encoded,
@@ -93,6 +94,12 @@ def narthex(
     quiet: bool = typer.Option(
         False, "--quiet", "-q", help="Print results, warnings and errors only: no progress."
     ),
+    verbose: bool = typer.Option(
+        False,
+        "--verbose",
+        "-v",
+        help="Say on stderr what is called: compilers, kept programs and runs, requests.",
+    ),
     no_color: bool = typer.Option(
         False, "--no-color", help="Use no colour (as the environment's NO_COLOR)."
     ),
@@ -100,6 +107,8 @@ def narthex(
     """Simulate the host-network interface: real programs, the NI of your choice."""
     if quiet:
         be_quiet()
+    if verbose:
+        be_verbose()
     if no_color:
         do_without_colour()
 

@@ -6,6 +6,7 @@ import typer
 
 from narthex.cli.console import JSON_OPTION, JsonTarget, examples
 from narthex.cli.terminal import inform, say
+from narthex.errors import NarthexError
 
 
 def register(app: typer.Typer) -> None:
@@ -16,14 +17,17 @@ def register(app: typer.Typer) -> None:
             "narthex cc ring.c -o ring",
             "narthex cc main.cpp helper.c -o program -- -O3 -DSIZE=64",
             "narthex cc --firmware forward.c -o forward -- -DFIRMWARE_START=0x40000",
+            "narthex cc --print-flags cmake > narthex.cmake",
             "NARTHEX_CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
         ),
     )(cc)
 
 
 def cc(
-    arguments: list[str] = typer.Argument(
-        ..., metavar="SOURCES... [-- FLAGS...]", help="C and C++ files; flags for the compiler."
+    arguments: list[str] | None = typer.Argument(
+        None,
+        metavar="SOURCES... [-- FLAGS...]",
+        help="C and C++ files, objects and archives; flags for the compiler.",
     ),
     firmware: bool = typer.Option(
         False,
@@ -33,7 +37,14 @@ def cc(
     interface: str = typer.Option(
         "", "--interface", help="The interface, if that has a driver apart: SARC."
     ),
-    output: Path = typer.Option(..., "--output", "-o", help="The program to write."),
+    output: Path | None = typer.Option(None, "--output", "-o", help="The program to write."),
+    print_flags: str | None = typer.Option(
+        None,
+        "--print-flags",
+        metavar="FORMAT",
+        help="Compile nothing; print what a build system of your own takes, as cmake, json,"
+        " make, pkg-config or sh.",
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Compile C and C++ for the simulated processors.
@@ -47,6 +58,11 @@ def cc(
 
     from narthex import _native, compiler
 
+    if print_flags:
+        _print_flags(print_flags, interface)
+        return
+    if not arguments or output is None:
+        raise NarthexError("narthex cc takes sources and --output, or --print-flags FORMAT")
     target = JsonTarget(json_file)
     sources = [argument for argument in arguments if not argument.startswith("-")]
     flags = [argument for argument in arguments if argument.startswith("-")]
@@ -66,3 +82,9 @@ def cc(
     )
     if not target.to_stdout:
         say(f"{program}: {program.stat().st_size:,} bytes")
+
+
+def _print_flags(form: str, interface: str) -> None:
+    from narthex.build_systems import flags_text
+
+    say(flags_text(form, interface, inform).rstrip("\n"))

@@ -161,6 +161,13 @@ def check_writable(file: Path, option: str) -> None:
     files.check_writable(file, f"choose another place for {option}")
 
 
+def check_diagram(file: Path) -> None:
+    """Refuse a file that cannot hold the picture."""
+    if file.suffix != ".svg":
+        raise NarthexError(f"'{file}' is no picture: its name must end in .svg")
+    check_writable(file, "--diagram")
+
+
 def print_table(
     title: str,
     names: Sequence[str],

@@ -5,12 +5,14 @@ from typing import Any
 
 import typer
 
+from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
     JsonTarget,
     Waiting,
+    check_diagram,
     compile_program,
     examples,
     finish,
@@ -46,6 +48,7 @@ def register(app: typer.Typer) -> None:
             "narthex explain NI2w --bytes 8 --machine isca96",
             "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
             "narthex explain CNI32Qm --bytes 256 --report life.html",
+            "narthex explain CNI32Qm --diagram life.svg",
         ),
     )(explain)
 
@@ -61,12 +64,17 @@ def explain(
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    diagram: Path | None = typer.Option(
+        None, "--diagram", metavar="FILE.svg", help="Draw the life as a picture."
+    ),
 ) -> None:
     """Show one message's life, transaction by transaction, and the parts of its latency."""
     from narthex import explanation
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
+    if diagram:
+        check_diagram(diagram)
     guest = find(explanation.PROGRAM)
     compile_program(guest)
     warn_of_idle(machine, set_, [interface])
@@ -85,8 +93,16 @@ def explain(
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: _draw(document, diagram) if diagram else None,
         lambda: None if target.to_stdout else show(document),
     )
+
+
+def _draw(document: dict[str, Any], file: Path) -> None:
+    from narthex.charts import sequence
+    from narthex.report import lives
+
+    files.write(file, sequence.svg(lives.diagram(document)).encode())
 
 
 def show(document: dict[str, Any]) -> None:
@@ -129,14 +145,12 @@ def _title(document: dict[str, Any]) -> str:
 
 
 def _show_breakdown(document: dict[str, Any]) -> None:
-    from narthex.explanation import Explanation
-
     latency = document["latency_ps"]
     rounds = document["rounds"]
-    rows = [
-        (part, _ns(time), f"{100 * time / latency:.1f}", _ns(mean))
-        for part, time, mean in Explanation(document).breakdown.iter_rows()
-    ]
+    rows = []
+    for each in document["breakdown"]:
+        time, mean = each["time_ps"], each["rounds_total_ps"] / rounds["count"]
+        rows.append((each["part"], _ns(time), f"{100 * time / latency:.1f}", _ns(mean)))
     styles = [_colour_of(row[0]) for row in rows]
     rows.append(("latency", _ns(latency), "100.0", _ns(rounds["total_ps"] / rounds["count"])))
     columns = ["part", "ns", "%", "mean ns"]

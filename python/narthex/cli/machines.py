@@ -13,6 +13,7 @@ from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
     JsonTarget,
+    check_diagram,
     check_writable,
     examples,
     machine_file,
@@ -67,7 +68,7 @@ def show(
 
     target = JsonTarget(json_file)
     if diagram:
-        _check_diagram(diagram)
+        check_diagram(diagram)
     found = json.loads(_native.machine_show(name, set_, sources))
     _write(target, found)
     if diagram:
@@ -84,13 +85,6 @@ def show(
         print_table(found["name"], columns, rows, has_prose=True)
     else:
         say(found["toml"])
-
-
-def _check_diagram(file: Path) -> None:
-    """Refuse a file that cannot hold the picture."""
-    if file.suffix != ".svg":
-        raise NarthexError(f"'{file}' is no picture: its name must end in .svg")
-    check_writable(file, "--diagram")
 
 
 @machine.command(

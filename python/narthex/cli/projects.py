@@ -5,7 +5,9 @@ import typer
 from narthex.cli.console import examples
 from narthex.cli.terminal import say
 
-new = typer.Typer(help="Begin a program of your own.", no_args_is_help=True, rich_markup_mode=None)
+new = typer.Typer(
+    help="Begin a program or an interface of your own.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 @new.callback()
 def _group() -> None:
-    """Begin a program of your own."""
+    """Begin a program or an interface of your own."""
 
 
 @new.command(epilog=examples("narthex new program stencil"))
@@ -28,3 +30,21 @@ def program(
     for file in new_program(name):
         say(str(file))
     say(f"\nTo run it: cd {name} && narthex run {name}.c")
+
+
+@new.command(epilog=examples("narthex new interface Doorbell"))
+def interface(
+    name: str = typer.Argument(..., help="What the interface is called."),
+) -> None:
+    """Make a folder with an interface that every program runs on, its machine and its tests.
+
+    The simulator is built with it in a clone of Narthex: `make setup MODELS=FOLDER`.
+    """
+    from narthex.projects import new_interface
+
+    made = new_interface(name)
+    for file in made:
+        say(str(file))
+    folder = made[0].parent
+    say(f"\nTo build it, in a clone of Narthex: make setup MODELS={folder.absolute()}")
+    say(f"To run it: cd {folder} && narthex run roundtrip 64 1000")

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from narthex import engine
+from narthex import engine, extras
 from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
@@ -82,6 +82,7 @@ class ReportTarget:
         self._file = file
         if file is None:
             return
+        extras.require("report")
         if file.suffix not in SUFFIXES:
             raise NarthexError(f"'{file}' is no page: its name must end in {' or '.join(SUFFIXES)}")
         check_writable(file, option)

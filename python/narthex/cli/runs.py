@@ -86,6 +86,7 @@ def register(app: typer.Typer) -> None:
             "narthex compare roundtrip 64 --interface all",
             "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
             "narthex compare roundtrip 64 --report roundtrip.html",
+            "narthex compare roundtrip 64 --interface NI2w,CNI4,CNI32Qm --plot ranking.svg",
             "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
             "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
         ),
@@ -339,12 +340,19 @@ def compare(
     jobs: int = typer.Option(1, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    plot: Path | None = typer.Option(
+        None, "--plot", metavar="FILE", help="Draw the ranking: .html, .svg or .png."
+    ),
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
+    if plot:
+        from narthex.report import pictures
+
+        pictures.check_file(plot)
     every = interface.casefold() == "all"
     names, left_out = split_names(interface), dict[str, str]()
     if every:
@@ -377,6 +385,7 @@ def compare(
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: pictures.save([found.ranking()], found.title, plot) if plot else None,
         lambda: None if target.to_stdout else _show_ranking(found, machine),
     )
 

@@ -11,6 +11,7 @@ Errors are red on a terminal, unless the environment's `NO_COLOR` or `--no-color
 import codecs
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -67,6 +68,15 @@ def complain(text: str) -> None:
 def be_quiet() -> None:
     """Say nothing of what goes on from now on: neither progress nor notices."""
     os.environ[_QUIET] = "1"
+
+
+def be_verbose() -> None:
+    """Print from now on what the package's modules log: what they call, and what they find."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("narthex: %(message)s"))
+    package = logging.getLogger("narthex")
+    package.handlers = [handler]
+    package.setLevel(logging.DEBUG)
 
 
 def is_quiet() -> bool:

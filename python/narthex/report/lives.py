@@ -122,15 +122,20 @@ def section(document: dict[str, Any]) -> Section:
             ("Machine", document["machine"]["machine"]["name"]),
         ]
     )
-    caption = f"{over}, from the call that sends to the handler"
     told = (
         "The message with the median latency of all rounds. Point at a row, or go to it with the"
         " keyboard (Tab, then the arrow keys), to read what happens in it. An arrow points where"
         " data go, a broken one carries only an address, and a pale one is beside the critical"
         " path: it costs no latency."
     )
-    parts = [facts, Paragraph(told), Diagram(caption, steps(document)), breakdown(document)]
+    parts = [facts, Paragraph(told), diagram(document), breakdown(document)]
     return Section(f"One message's life: {over}", parts)
+
+
+def diagram(document: dict[str, Any]) -> Diagram:
+    """Return a message's life as rows under lanes."""
+    over = f"{document['bytes']} bytes over {document['interface']}"
+    return Diagram(f"{over}, from the call that sends to the handler", steps(document))
 
 
 def steps(document: dict[str, Any]) -> list[Step]:

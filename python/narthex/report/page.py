@@ -10,7 +10,7 @@ from narthex import _native, files
 from narthex.charts import library, palette
 from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, SWEEP, Found, needed_whole
 from narthex.errors import NarthexError
-from narthex.report import again, comparisons, experiments, lives, machines, runs, sweeps
+from narthex.report import again, comparisons, experiments, lives, machines, runs
 from narthex.report.parts import Chart, Mark, Paragraph, Section
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -57,6 +57,8 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
     """Return what a document has to show, and note the machines that it used."""
     document = found.document
     if found.kind == SWEEP:
+        from narthex.report import sweeps  # its frames are an extra
+
         return [sweeps.section(found)]
     if found.kind == EXPERIMENTS:
         summaries = document["summaries"]
@@ -130,12 +132,12 @@ def _text(name: str) -> str:
 
 
 def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is made
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from narthex.extras import jinja2
 
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

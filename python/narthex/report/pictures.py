@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
 
-from narthex import engine, files
+from narthex import engine, extras, files
 from narthex.charts.standalone import together
 from narthex.errors import NarthexError
 from narthex.report.parts import Chart, Section, Table
@@ -18,6 +18,7 @@ PNG_SCALE = 2.0
 
 def check_file(file: Path) -> None:
     """Refuse a file that cannot hold a plot."""
+    extras.require("report")
     if file.suffix not in FORMATS:
         raise NarthexError(f"'{file}' is no plot: its name must end in {', '.join(FORMATS)}")
     files.check_writable(file, "choose another place for --plot")

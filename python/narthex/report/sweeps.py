@@ -10,11 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from narthex import arguments, notation
 from narthex.charts import curves, drawings
 from narthex.errors import NarthexError
+from narthex.extras import polars as pl
 from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, number
 from narthex.results import larger_is_better
 

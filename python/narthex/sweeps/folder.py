@@ -26,10 +26,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from narthex import _native, seals
 from narthex.errors import GUEST_FAILED, NarthexError
+from narthex.extras import polars as pl
 from narthex.files import UNFINISHED, write_whole
 from narthex.identity import simulator
 from narthex.packed import unpacked

@@ -19,11 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from narthex import arguments, notation
 from narthex.charts import curves, looks
 from narthex.errors import NarthexError, unknown
+from narthex.extras import polars as pl
 from narthex.report import pictures
 from narthex.report.parts import Chart, Table, columns, number
 from narthex.sweeps.definition import RUN_KEYS, Definition

@@ -9,6 +9,8 @@ product of its dimensions.
         . . . x                     with few points
         x . . .
         . . x .
+
+A sample is a shuffle a parameter, of values of any type; SciPy's is of numbers between 0 and 1.
 """
 
 import itertools

@@ -11,8 +11,7 @@ runs with a column for each report.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from narthex.extras import polars as pl
 from narthex.packed import unpacked
 from narthex.results import Result, measurements_schema
 from narthex.sweeps.definition import RUN_KEYS, Axis, Definition

@@ -43,7 +43,7 @@ class Experiments(Loaded):
     @property
     def frame(self) -> "polars.DataFrame":
         """The rows, measured beside published: experiment, interface, workload, value, unit ..."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema: dict[str, type[pl.DataType]] = {each.name: pl.Float64 for each in fields(Row)}
         schema.update(dict.fromkeys(TEXTS, pl.String))
@@ -53,7 +53,7 @@ class Experiments(Loaded):
     @property
     def verdicts(self) -> "polars.DataFrame":
         """The papers' claims: experiment, claim, whether it holds, where it fails, source."""
-        import polars as pl
+        from narthex.extras import polars as pl
 
         schema: dict[str, type[pl.DataType] | pl.DataType] = {
             "experiment": pl.String,

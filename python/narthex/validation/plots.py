@@ -73,7 +73,7 @@ def chart(outcome: Outcome) -> Chart:
 
 
 def _time_chart(outcome: Outcome, rows: Rows) -> Chart:
-    import altair as alt
+    from narthex.extras import altair as alt
 
     experiment = outcome.experiment
     parts = palette.in_order("activity", {row["part"] for row in rows})
@@ -102,7 +102,7 @@ def _time_chart(outcome: Outcome, rows: Rows) -> Chart:
 
 
 def _sizes_chart(outcome: Outcome, rows: Rows) -> Chart:
-    import altair as alt
+    from narthex.extras import altair as alt
 
     kinds = {"measured": "var(--measured)", "published": "var(--published)"}
     bars = (

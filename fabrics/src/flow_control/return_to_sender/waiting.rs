@@ -60,24 +60,33 @@ impl Waiting {
         None
     }
 
-    /// Whether the entry at `place` has to wait for one before it.
+    /// Whether the entry at `place` has to wait for one before it, in sequence.
     fn is_behind(&self, place: usize) -> bool {
         let entry = &self.entries[place];
-        let mut before = self.entries.iter().take(place);
-        self.retries == Retries::InSequence && before.any(|other| other.goes_as(&entry.packet))
+        self.entries.iter().take(place).any(|other| other.goes_as(&entry.packet))
     }
 
     /// When the next one may be sent.
     pub fn next_attempt(&self) -> Option<Time> {
+        if self.retries == Retries::Independent {
+            // Who came back first waits as long as the others.
+            return self.entries.front().map(|entry| entry.at);
+        }
         let first = (0..self.entries.len()).filter(|&place| !self.is_behind(place));
         first.map(|place| self.entries[place].at).min()
     }
 
     /// Takes the first that may be sent at `now`, with whether it came back.
     pub fn take_due(&mut self, now: Time) -> Option<(Box<Packet>, bool)> {
-        let mut places = 0..self.entries.len();
-        let place = places.find(|&place| self.entries[place].at <= now && !self.is_behind(place))?;
-        self.entries.remove(place).map(|entry| (entry.packet, entry.came_back))
+        let entry = match self.retries {
+            Retries::Independent => self.entries.pop_front_if(|entry| entry.at <= now),
+            Retries::InSequence => {
+                let mut places = 0..self.entries.len();
+                let is_due = |&place: &usize| self.entries[place].at <= now && !self.is_behind(place);
+                places.find(is_due).and_then(|place| self.entries.remove(place))
+            }
+        };
+        entry.map(|entry| (entry.packet, entry.came_back))
     }
 
     /// All of them.

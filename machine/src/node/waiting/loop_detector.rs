@@ -41,6 +41,8 @@ pub(super) struct Candidate {
 #[derive(Debug)]
 pub(super) struct LoopDetector {
     places: [u64; KEPT],
+    /// A bit for each of the places, so that most stops elsewhere are told by one look.
+    filter: u64,
     changed: [ChangedRegister; KEPT],
     /// What is kept of them, as many.
     stops: Box<[StopRecord]>,
@@ -84,6 +86,7 @@ impl LoopDetector {
     fn new(stops: Box<[StopRecord]>) -> Self {
         LoopDetector {
             places: [u64::MAX; KEPT],
+            filter: 0,
             changed: [ChangedRegister::default(); KEPT],
             stops,
             next: 0,
@@ -111,7 +114,7 @@ impl LoopDetector {
             return None;
         }
         let pc = processor.pc();
-        if self.places.contains(&pc) {
+        if self.filter & filter_bit(pc) != 0 && self.places.contains(&pc) {
             let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
             let mut is_same = |place: usize| {
                 let changed = &mut self.changed[place];
@@ -146,6 +149,7 @@ impl LoopDetector {
             }
         };
         self.places[place] = pc;
+        self.filter = self.places.iter().fold(0, |filter, &place| filter | filter_bit(place));
         self.changed[place] = ChangedRegister::new(processor, self.changed[place].register);
         self.stops[place] = StopRecord {
             registers: *processor.registers(),
@@ -171,6 +175,11 @@ impl LoopDetector {
             self.penalty = SHORTEST_PENALTY;
         }
     }
+}
+
+/// The bit of a place in the filter.
+fn filter_bit(place: u64) -> u64 {
+    1 << (place >> 1 & 63)
 }
 
 impl ChangedRegister {

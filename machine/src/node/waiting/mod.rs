@@ -112,9 +112,14 @@ impl Sleepers {
         }
     }
 
+    /// Whether any processor sleeps.
+    pub fn are_any(&self) -> bool {
+        self.count > 0
+    }
+
     /// Whether one of them may have to wake when something happens at `next`.
     #[inline]
-    fn may_be_due(&self, next: Time) -> bool {
+    pub fn may_be_due(&self, next: Time) -> bool {
         self.count > 0 && (self.on_bus > 0 || self.first <= next)
     }
 }
@@ -162,6 +167,12 @@ impl Node {
     /// Everything is executed from now on, wait loops too.
     pub fn execute_wait_loops(&mut self) {
         self.executes_wait_loops = true;
+    }
+
+    /// Each step of an interconnect is an event from now on, also where nothing else
+    /// happens before it.
+    pub fn schedule_steps(&mut self) {
+        self.schedules_steps = true;
     }
 
     /// Instructions that were computed instead of executed.
@@ -243,9 +254,12 @@ impl Node {
     /// Lets a processor execute the rest of a turn, in which nothing stops it for long.
     fn execute_until(&mut self, index: usize, until: Time) {
         let executes = std::mem::replace(&mut self.executes_wait_loops, true);
+        // It may be at the beginning of another agent's transaction.
+        let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
         while self.processors[index].is_active(until) {
             self.run_processor(index, until);
         }
+        self.free_until = free_until;
         self.executes_wait_loops = executes;
     }
 

@@ -106,7 +106,10 @@ impl Node {
             let (stop, verdict) = self.watched_step(index, until);
             let waits = stop == Some(Stop::Wait);
             if let Some(stop) = stop {
+                // Each step of what it waits for is looked at.
+                let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
                 self.handle_stop(index, stop);
+                self.free_until = free_until;
             }
             if waits && !self.waits_as_watched(index) {
                 self.stop_watching(index);

@@ -112,6 +112,8 @@ pub(super) struct Bench {
     pub(super) owners: u32,
     /// Whether a bus may take the step at once that comes next.
     pub(super) at_once: bool,
+    /// Up to when a bus may take its steps without scheduling them.
+    pub(super) free_until: Time,
 }
 
 pub(super) fn nanoseconds(time: Time) -> u64 {
@@ -152,6 +154,7 @@ impl Bench {
             suppliers: Vec::new(),
             owners: 0,
             at_once: false,
+            free_until: Time::ZERO,
         }
     }
 
@@ -229,6 +232,10 @@ impl Composition for Bench {
 
     fn comes_next(&self, now: Time) -> bool {
         self.at_once && self.due.next_time().is_none_or(|next| next > now)
+    }
+
+    fn is_free_before(&self, at: Time) -> bool {
+        at < self.free_until && at < self.due.next_instant()
     }
 
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {

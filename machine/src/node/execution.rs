@@ -1,0 +1,256 @@
+//! How a node executes: what happens next, which processor runs and up to when, and what
+//! a processor stops for.
+//!
+//! Processors run ahead to the next event, and events happen where none of them has
+//! anything to do before. A processor that is alone with its bus needs no event for its
+//! transactions: where nothing else happens before they are over, they are carried as soon
+//! as it has asked ([`Composition::is_free_before`]).
+//!
+//! [`Composition::is_free_before`]: narthex_memory::interconnects::Composition::is_free_before
+
+use narthex_cores::Stop;
+use narthex_kernel::Time;
+use narthex_kernel::partition::{Partition, Status};
+
+use super::processor::State;
+use super::{Event, Node, Occupation, after};
+
+impl Node {
+    /// Does everything that happens before `until`, but for turns of a wait loop
+    /// that can be computed later.
+    pub(super) fn work(&mut self, until: Time) {
+        let schedules_all = self.schedules_steps || self.probe.is_attached() || self.on_chip.is_some();
+        self.free_until = if schedules_all { Time::ZERO } else { until };
+        // Most nodes have one processor.
+        match self.is_shared() || self.on_chip.is_some() {
+            true => self.work_of_many(until),
+            false => self.work_of_one(until),
+        }
+        self.free_until = Time::ZERO;
+    }
+
+    /// The same for a node with one processor, which calls the system at once.
+    fn work_of_one(&mut self, until: Time) {
+        loop {
+            let limit = self.events.next_instant().min(until);
+            self.wake_sleepers(limit, until);
+            if self.processors[0].is_active(limit) {
+                let stop = self.run_processor(0, limit);
+                // The run may end soon after a node that finishes: it goes on from there.
+                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                    break;
+                }
+            } else if limit >= until {
+                self.reached = until;
+                break;
+            } else if !self.handle_next(until) {
+                break;
+            }
+        }
+    }
+
+    /// The same for a node with several processors, or a chip.
+    fn work_of_many(&mut self, until: Time) {
+        // It never changes.
+        let is_chip = self.on_chip.is_some();
+        loop {
+            let waiting_call = self.next_call();
+            let (next, call) = self.next_stop(waiting_call, until);
+            let limit = match is_chip {
+                true => self.limit(next, waiting_call, until),
+                false if next < until => self.bound(next),
+                false => until,
+            };
+            self.wake_sleepers(next.min(until), until);
+            if let Some(stop) = self.run_next(limit) {
+                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                    break;
+                }
+            } else if let Some(index) = call.filter(|_| next < until) {
+                self.catch_up_all(next);
+                self.system_call(index);
+                if self.status() != Status::Running {
+                    break;
+                }
+            } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
+                self.happen_on_chip(now, happening);
+            } else if self.events.next_instant() >= until {
+                self.reached = until;
+                break;
+            } else if !self.handle_next(until) {
+                break;
+            }
+        }
+    }
+
+    /// Lets the next event before `until` happen; false at an instant that does not end.
+    #[inline]
+    fn handle_next(&mut self, until: Time) -> bool {
+        let Some((now, event)) = self.events.pop_before(until) else { return false };
+        self.handle(now, event);
+        let is_endless = self.instant.is_endless();
+        if is_endless {
+            self.stop_at_endless_instant();
+        }
+        !is_endless
+    }
+
+    /// Lets a processor, or each tile of a chip, execute that has anything to do before
+    /// `limit`: why the last one has stopped. None if none has.
+    #[inline(always)]
+    fn run_next(&mut self, limit: Time) -> Option<Stop> {
+        match self.tiles_lookahead {
+            None => self.run_several(limit),
+            Some(lookahead) => self.run_tiles(limit, lookahead),
+        }
+    }
+
+    /// Lets processors execute by turns, until one has stopped for something else than the
+    /// others, or none has anything to do before `limit`.
+    fn run_several(&mut self, limit: Time) -> Option<Stop> {
+        let mut last = None;
+        while let Some((index, horizon)) = self.slowest_to_run(limit) {
+            let stop = self.run_processor(index, horizon);
+            last = Some(stop);
+            if !matches!(stop, Stop::Horizon) || self.sleepers.are_any() {
+                break;
+            }
+        }
+        last
+    }
+
+    /// The processor that runs next, and up to when: the slowest one that has
+    /// anything to do before `limit`.
+    fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
+        let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
+        let mut slowest: Option<(usize, Time)> = None;
+        for (index, unit) in active() {
+            let now = unit.processor.now();
+            if slowest.is_none_or(|(_, least)| now < least) {
+                slowest = Some((index, now));
+            }
+        }
+        let (slowest, _) = slowest?;
+        let others = active().filter(|&(index, _)| index != slowest);
+        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_effect())));
+        Some((slowest, horizon))
+    }
+
+    /// Whether an instruction may depend on what several processors do.
+    #[inline]
+    pub(super) fn is_shared(&self) -> bool {
+        self.processors.len() > 1
+    }
+
+    /// Up to when its processors have made their accesses when an event of this instant
+    /// happens.
+    #[inline]
+    pub(super) fn bound(&self, event: Time) -> Time {
+        if self.is_shared() { after(event) } else { event }
+    }
+
+    /// The first processor whose thread calls the system, and when.
+    #[inline]
+    fn next_call(&self) -> Option<(Time, usize)> {
+        if self.callers == 0 { None } else { self.first_caller() }
+    }
+
+    fn first_caller(&self) -> Option<(Time, usize)> {
+        let calling = self.processors.iter().enumerate().filter(|(_, unit)| unit.state == State::Calling);
+        calling.map(|(index, unit)| (unit.processor.now(), index)).min()
+    }
+
+    /// The next thing that stops all processors before `until`: a system call, or
+    /// nothing if that is an event.
+    #[inline(always)]
+    fn next_stop(&self, call: Option<(Time, usize)>, until: Time) -> (Time, Option<usize>) {
+        let event = self.next_event_time();
+        match call {
+            Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
+            _ => (event.unwrap_or(until), None),
+        }
+    }
+
+    /// Lets a processor execute until `until` or until it needs something: why it
+    /// has stopped. A marker books time and stops nothing.
+    #[inline(always)]
+    pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
+        loop {
+            let unit = &mut self.processors[index];
+            if unit.waiting.is_watching() {
+                return self.run_watched(index, until);
+            }
+            unit.state = State::Running;
+            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+            let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
+            let stop = unit.processor.run(&mut port, until);
+            self.detect_loop(index, stop);
+            match stop {
+                Stop::Horizon => {}
+                Stop::Wait => self.wait(index),
+                Stop::Marker(immediate) => {
+                    self.mark(index, immediate);
+                    if self.processors[index].is_active(until) {
+                        continue;
+                    }
+                }
+                rarer => self.handle_stop(index, rarer),
+            }
+            return stop;
+        }
+    }
+
+    /// Gives a processor what it has stopped for.
+    #[inline(never)]
+    pub(super) fn handle_stop(&mut self, index: usize, stop: Stop) {
+        match stop {
+            Stop::Horizon => {}
+            Stop::Wait => self.wait(index),
+            Stop::NotReady => self.wait_for_load(index),
+            Stop::SystemCall if self.is_shared() => self.call_system(index),
+            Stop::SystemCall => self.system_call(index),
+            Stop::Marker(immediate) => self.mark(index, immediate),
+            Stop::WaitForInterrupt => self.wait_for_interrupt(index),
+            Stop::Fault(fault) => self.fault(index, &fault),
+        }
+    }
+
+    /// A thread calls the system, which answers when all other processors have come to that
+    /// instant.
+    fn call_system(&mut self, index: usize) {
+        let unit = &mut self.processors[index];
+        unit.state = State::Calling;
+        self.callers += 1;
+        if let Some(lookahead) = self.tiles_lookahead {
+            let now = unit.processor.now();
+            unit.processor.pass_until(now + lookahead);
+            self.book(index, now, Occupation::SystemCall);
+        }
+    }
+
+    /// A processor's access cannot finish at once.
+    fn wait(&mut self, index: usize) {
+        let unit = &mut self.processors[index];
+        let now = unit.processor.now();
+        match unit.memory.wait_reason() {
+            // A posted store: the processor goes on at once, but the bus is
+            // asked for at the store's own instant.
+            None => unit.state = State::Woken,
+            reason => {
+                unit.state = State::Waiting;
+                self.book(index, now, reason.into());
+                if let Some(duration) = self.processors[index].memory.block_move() {
+                    self.events.schedule(now + duration, Event::BlockMoved(index));
+                }
+            }
+        }
+        self.ask_at_stop(index, now);
+    }
+
+    /// A processor needs the value of a load that is under way.
+    fn wait_for_load(&mut self, index: usize) {
+        self.processors[index].state = State::Waiting;
+        let now = self.processors[index].processor.now();
+        self.book(index, now, Occupation::DataMiss);
+    }
+}

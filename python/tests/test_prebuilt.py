@@ -1,0 +1,89 @@
+"""Programs that a wheel brings compiled, and packages that are not installed."""
+
+import importlib.util
+import zipfile
+
+import pytest
+
+from narthex import NarthexError, compiler, extras, health, prebuilt, toolchain
+
+NO_COMPILER = "there is no compiler"
+
+
+@pytest.fixture
+def a_wheel(tmp_path, monkeypatch):
+    """An archive of two programs, on a machine without a compiler and with an empty cache."""
+    archive = tmp_path / "prebuilt.zip"
+    monkeypatch.setattr(compiler, "program_names", lambda: ["hello"])
+    monkeypatch.setattr(compiler, "firmware_names", list)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("NARTHEX_CC", raising=False)
+    prebuilt.make(archive)
+    expected = compiler.program_path("hello").read_bytes()
+    monkeypatch.setattr(prebuilt, "ARCHIVE", archive)
+    monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(toolchain, "_zig", without_compiler)
+    return archive, expected
+
+
+def without_compiler(_notice=""):
+    raise NarthexError(NO_COMPILER)
+
+
+def test_a_wheels_program_runs_without_a_compiler(a_wheel):
+    _, expected = a_wheel
+    path = compiler.program_path("hello")
+    assert path.read_bytes() == expected
+    assert path.stat().st_mode & 0o100
+    assert compiler.program_path("hello", interface="SARC").read_bytes() != expected
+
+
+def test_another_compiler_or_other_sources_are_not_passed_over(a_wheel, monkeypatch):
+    archive, _ = a_wheel
+    with pytest.raises(NarthexError, match="no-such-gcc"):
+        compiler.program_path("hello", compiler="no-such-gcc")
+    with zipfile.ZipFile(archive, "a") as changed:
+        changed.comment = b"other sources"
+    with pytest.raises(NarthexError, match=NO_COMPILER):
+        compiler.program_path("hello")
+
+
+def test_a_program_that_the_wheel_does_not_have_needs_the_compiler(a_wheel):
+    with pytest.raises(NarthexError, match=NO_COMPILER):
+        compiler.program_path("roundtrip")
+
+
+def test_without_a_compiler_the_doctor_warns_if_the_programs_are_there(a_wheel):
+    state, found, _ = health.check_compiler()
+    assert (state, found) == (
+        health.State.WARNING,
+        f"{NO_COMPILER}; programs that come with Narthex run",
+    )
+
+
+@pytest.fixture
+def without_polars(monkeypatch):
+    real_import, real_find = importlib.import_module, importlib.util.find_spec
+
+    def import_module(name, *rest):
+        if name == "polars":
+            raise ModuleNotFoundError(name="polars")
+        return real_import(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", import_module)
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "polars" else real_find(name)
+    )
+
+
+def test_a_package_that_is_missing_is_named_with_what_installs_it(without_polars):
+    message = r"'polars', which is not installed: python -m pip install 'narthex\[report\]'"
+    with pytest.raises(NarthexError, match=message):
+        extras.polars  # noqa: B018 - it is imported where it is named
+    with pytest.raises(NarthexError, match=message):
+        extras.require("report")
+    assert health.check_extras() == (
+        health.State.WARNING,
+        "compiler; report lacks polars",
+        "python -m pip install 'narthex[report]'",
+    )
