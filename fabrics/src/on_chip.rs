@@ -435,15 +435,18 @@ mod tests {
 
     #[test]
     fn packets_with_adaptive_routes_take_the_link_that_is_free_and_overtake_each_other() {
-        let adaptive = Config { packet_routes: PacketRoutes::Adaptive, ..config(2, 2) };
+        let adaptive = Config { packet_routes: PacketRoutes::Adaptive, ..config(2, 3) };
         let mut mesh = OnChip::new(&adaptive);
-        // From place 1 on, the fixed way of those from 0 to 3 is taken until 21 ns.
-        assert_eq!(mesh.send(ns(0), (1, 3), 1, 312), ns(2 * 3 + 20));
-        assert_eq!(mesh.send_packet(ns(0), (0, 3), 1, 64), ns(20 + 2 * 3 + 5), "it waits behind place 1");
+        assert_eq!(
+            mesh.send(ns(0), (1, 5), 1, 312),
+            ns(3 * 3 + 20),
+            "from 1 to 3 the link is taken until 20"
+        );
+        assert_eq!(mesh.send_packet(ns(0), (0, 3), 1, 64), ns(20 + 2 * 3 + 5), "it waits at place 1");
         assert_eq!(mesh.send_packet(ns(1), (0, 3), 1, 0), ns(1 + 3 * 3 + 1), "around by place 2");
         assert_eq!(mesh.statistics().overtaken.get(), 1);
-        let mut fixed = OnChip::new(&config(2, 2));
-        fixed.send(ns(0), (1, 3), 1, 312);
+        let mut fixed = OnChip::new(&config(2, 3));
+        fixed.send(ns(0), (1, 5), 1, 312);
         let first = fixed.send_packet(ns(0), (0, 3), 1, 64);
         assert!(fixed.send_packet(ns(1), (0, 3), 1, 0) > first, "those with fixed ones keep their order");
     }

@@ -83,8 +83,8 @@ pub struct Bench {
     /// By time and order.
     events: BTreeMap<(Time, u64), Event>,
     order: u64,
-    /// How long a packet takes from place to place.
-    pub network_time: Box<dyn FnMut(&Packet) -> Duration>,
+    /// How long a packet takes from place to place that leaves then.
+    pub network_time: Box<dyn FnMut(Time, &Packet) -> Duration>,
     /// When and what waiting processors were answered, by tile.
     pub answers: Vec<(u64, u16, u64)>,
     /// What packets left: cycle, from, to, lane, bytes.
@@ -133,7 +133,7 @@ impl Bench {
             now: Time::ZERO,
             events: BTreeMap::new(),
             order: 0,
-            network_time: Box::new(|_| Duration::from_ns(8)),
+            network_time: Box::new(|_, _| Duration::from_ns(8)),
             answers: Vec::new(),
             sent: Vec::new(),
             faults: Vec::new(),
@@ -171,7 +171,7 @@ impl Bench {
             let leaves = self.now + after;
             let Packet { from, to, lane, data_bytes, content, settles_after } = packet;
             self.sent.push(((leaves - Time::ZERO).as_ps() / CYCLE, from, to, lane, data_bytes));
-            let arrival = leaves + (self.network_time)(&packet) + settles_after;
+            let arrival = leaves + (self.network_time)(leaves, &packet) + settles_after;
             self.schedule(arrival, Event::Arrives(to, content));
         }
         timers.into_iter().for_each(|at| self.schedule(at, Event::Timer(tile.into())));
