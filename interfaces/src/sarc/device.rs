@@ -56,6 +56,8 @@ narthex_kernel::statistics! {
         bytes: Counter, "sarc_packet_bytes", "bytes", "bytes in them behind the network's header";
         off_chip: Counter, "sarc_off_chip_packets", "packets", "packets that left for other chips";
         notifications: Counter, "sarc_notifications", "words", "words that counters sent when they came to zero";
+        first_level_fills: Counter, "sarc_first_level_fills", "lines", "lines of scratchpad that first levels took";
+        first_level_losses: Counter, "sarc_first_level_losses", "lines", "those that changed while a first level may have had them";
         locks: Counter, "sarc_lock_accesses", "accesses", "accesses to the lock box";
         calls: Counter, "sarc_calls", "calls", "calls of the kernel agent";
     }
