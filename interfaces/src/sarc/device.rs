@@ -215,6 +215,11 @@ impl Sarc {
 }
 
 impl Device for Sarc {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        let config = &self.build.config;
+        config.first_level.then(|| config.cycles(config.out_cycles) + config.cycles(config.in_cycles))
+    }
+
     /// Of the access that was made last.
     fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
         self.state.answer_time

@@ -13,6 +13,7 @@
 
 use narthex_cores::Stop;
 use narthex_fabrics::on_chip::OnChip;
+use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
 use narthex_interfaces::sarc::messages::lane;
@@ -100,11 +101,17 @@ impl NodeOnChip {
     }
 
     /// What one of these processors does reaches no other one sooner, if there are several
-    /// and all of them are on the directory alone.
-    pub(super) fn lookahead_of(&self, processors: &[NodeProcessor]) -> Option<Duration> {
+    /// and all of them are on the directory alone: neither by its messages nor by the packets
+    /// of these devices.
+    pub(super) fn lookahead_of<'a>(
+        &self,
+        processors: &[NodeProcessor],
+        devices: impl Iterator<Item = &'a dyn Device>,
+    ) -> Option<Duration> {
         let is_tile = |unit: &NodeProcessor| unit.seats.caches.0 == self.on && unit.seats.private.is_none();
-        ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile))
-            .then_some(self.lookahead)
+        let by_packets = devices.filter_map(Device::reaches_first_levels_in);
+        let soonest = by_packets.map(|time| self.message_time + time).fold(self.lookahead, Ord::min);
+        ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile)).then_some(soonest)
     }
 
     /// What carries its messages.
