@@ -267,11 +267,11 @@ impl Node {
 
     /// Takes the probe off that is a `P`, if there is one, and hands it out.
     pub fn detach<P: Probe>(&mut self) -> Option<P> {
-        let is_one = |probe: &Box<dyn Probe>| {
+        let place = self.probe.0.iter().position(|probe| {
             let probe: &dyn Any = &**probe;
             probe.is::<P>()
-        };
-        let probe: Box<dyn Any> = self.probe.0.remove(self.probe.0.iter().position(is_one)?);
+        });
+        let probe: Box<dyn Any> = self.probe.0.remove(place?);
         probe.downcast().ok().map(|probe| *probe)
     }
 
