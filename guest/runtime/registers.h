@@ -173,8 +173,8 @@
 /* Shape of a queue: words of an item | items << this; both powers of two. */
 #define SARC_QUEUE_ITEMS UINT64_C(0x10)
 
-/* ioctl: tile, lines, SARC_SHARED | SARC_FIRST_LEVEL or 0 -> address; the lines are scratchpad lines
- * of zeros. */
+/* ioctl: tile, lines, SARC_SHARED | SARC_FIRST_LEVEL or 0 -> address; the lines are scratchpad
+ * lines of zeros. */
 #define SARC_ALLOCATE UINT64_C(0x1)
 
 /* ioctl: address, lines, as allocated or a part of it. */

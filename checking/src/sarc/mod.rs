@@ -146,11 +146,11 @@ mod tests {
             found.explorations.iter().map(|own| (own.traffic.as_str(), own.exploration.states)).collect();
         let expected = [
             ("command buffers", 601),
-            ("counters", 268),
-            ("changes of roles", 35),
-            ("a single-reader queue", 6_037),
+            ("counters", 407),
+            ("changes of roles", 66),
+            ("a single-reader queue", 7_653),
             ("a multiple-reader queue", 22_335),
-            ("copies", 259),
+            ("copies", 918),
             ("coherence beside it on one network", 36_157),
         ];
         assert_eq!(states, expected);
