@@ -300,8 +300,14 @@ mod tests {
             header: Header(5),
             payload: vec![0; 24],
         });
-        let summary =
-            |kind, payload_bytes| FrameSummary { kind, source, destination, sequence: 9, payload_bytes, message_bytes: None };
+        let summary = |kind, payload_bytes| FrameSummary {
+            kind,
+            source,
+            destination,
+            sequence: 9,
+            payload_bytes,
+            message_bytes: None,
+        };
         let acknowledgement = Frame::Acknowledgement { from: destination, to: source, sequence: 9 };
         assert_eq!(Frame::Data(packet.clone()).summary(), summary(FrameKind::Packet, 24));
         assert_eq!(Frame::Returned(packet).summary(), summary(FrameKind::ReturnedPacket, 24));

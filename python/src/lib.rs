@@ -87,20 +87,25 @@ fn run(
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
-        narthex_observation::run(&request, Observed { trace: trace.as_ref(), traffic }, elf, &mut |progress| {
-            let goes_on = Python::attach(|py| match progress {
-                Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
-                Progress::Output { node, process, stream, bytes } => {
-                    write(py, output.as_ref(), (node, process), stream, bytes)
-                }
-                Progress::Notice(text) => tell(py, notice.as_ref(), text),
-                Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
-            });
-            goes_on.unwrap_or_else(|error| {
-                interruption.get_or_insert(error);
-                false
-            }) && interruption.is_none()
-        })
+        narthex_observation::run(
+            &request,
+            Observed { trace: trace.as_ref(), traffic },
+            elf,
+            &mut |progress| {
+                let goes_on = Python::attach(|py| match progress {
+                    Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
+                    Progress::Output { node, process, stream, bytes } => {
+                        write(py, output.as_ref(), (node, process), stream, bytes)
+                    }
+                    Progress::Notice(text) => tell(py, notice.as_ref(), text),
+                    Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
+                });
+                goes_on.unwrap_or_else(|error| {
+                    interruption.get_or_insert(error);
+                    false
+                }) && interruption.is_none()
+            },
+        )
     });
     match interruption {
         Some(error) => Err(error),

@@ -125,9 +125,7 @@ impl Pairs {
             }
             entry
         };
-        let size = |(bytes, latencies): (&u64, &Histogram)| {
-            json!({ "bytes": bytes, "message_latency_ps": latency(latencies, true) })
-        };
+        let size = |(bytes, latencies): (&u64, &Histogram)| json!({ "bytes": bytes, "message_latency_ps": latency(latencies, true) });
         let sizes = has_messages.then(|| self.sizes.iter().map(size).collect::<Vec<_>>());
         json!({
             "ranks": self.nodes * self.processes,
