@@ -15,7 +15,7 @@ Document = dict[str, Any]
 
 PS_PER_NS = 1_000
 
-MOST_FIELDS = 32
+MOST_FIELDS = 16
 """Ranks, or groups of ranks, that a map has beside each other."""
 
 LISTED_PAIRS = 20
