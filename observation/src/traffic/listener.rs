@@ -64,6 +64,8 @@ impl Bus {
 pub struct Listener {
     seen: Vec<(Time, Seen)>,
     waiting: Vec<usize>,
+    /// A packet has come since the last look: an interface may have taken it in the same event.
+    has_come: bool,
     buses: BTreeMap<&'static str, Bus>,
     /// What each processor is at, and since when.
     processors: Vec<Option<(Activity, Time)>>,
@@ -161,6 +163,7 @@ impl Probe for Listener {
             }
             Event::Arrival(note, true) if note.kind == FrameKind::Packet => {
                 self.seen.push((at, Seen::Arrival(note)));
+                self.has_come = true;
             }
             _ => {}
         }
@@ -181,10 +184,11 @@ impl Probe for Listener {
         self.unacknowledged.set(now, buffers.unacknowledged);
         self.returned.set(now, buffers.returned);
         self.untaken.set(now, buffers.waiting);
+        let has_come = std::mem::take(&mut self.has_come);
         self.waiting.resize(seats / 2, 0);
         for (process, seen) in self.waiting.iter_mut().enumerate() {
             let waiting = network.waiting(process as u8);
-            if std::mem::replace(seen, waiting) != waiting {
+            if std::mem::replace(seen, waiting) != waiting || has_come {
                 self.seen.push((now, Seen::Waiting(process as u8, waiting)));
             }
         }

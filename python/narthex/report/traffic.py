@@ -8,20 +8,23 @@ series   ──► curves of buses, queues and buffers, bands of activities
 from collections import defaultdict
 from typing import Any
 
-from narthex.charts import curves, looks
+from narthex.charts import curves, drawings, looks
 from narthex.report.parts import Chart, Section, Table, columns, number
 
 Document = dict[str, Any]
 
 PS_PER_NS = 1_000
 
-MOST_FIELDS = 32
+MOST_FIELDS = 16
 """Ranks, or groups of ranks, that a map has beside each other."""
 
 LISTED_PAIRS = 20
 """Pairs in the table of those that exchange most."""
 
-MOST_NODES = 4
+UNFOLDED = 4
+"""Rows of a table that is open."""
+
+MOST_NODES = 2
 """Nodes that have curves of their own; of more there is the mean."""
 
 TITLES = {
@@ -60,7 +63,7 @@ def maps(traffic: Document) -> list[Chart]:
         field = sums[pair["from"] // size, pair["to"] // size]
         field[:] = (before + more for before, more in zip(field, added, strict=True))
     what = "messages" if "messages" in traffic["pairs"][0] else "packets"
-    told = f"{what} from rank to rank" if size == 1 else f"{what} between groups of {size} ranks"
+    told = "from rank to rank" if size == 1 else f"between groups of {size} ranks"
     values = {place: (of[0], of[1], of[2] / max(of[3], 1)) for place, of in sums.items()}
     titles = [
         (what.capitalize(), what),
@@ -95,7 +98,7 @@ def _map(
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     behind = Table(f"{title}, from and to", names, list(cells), is_folded=True)
-    return Chart(title, f"{title} of {told}, the darker the larger", drawn, behind)
+    return Chart(title, f"{title} {told}, the darker the larger", drawn, behind)
 
 
 def _name(group: int, size: int, ranks: int) -> str:
@@ -126,7 +129,7 @@ def busiest(traffic: Document) -> Table:
     ]
     numbers = ["messages", "packets", "bytes", "mean, ns", "smallest, ns", "largest, ns"]
     names = columns("from", "to", *numbers, numbers=numbers)
-    return Table("The pairs with most packets", names, list(rows), is_folded=len(rows) > MOST_NODES)
+    return Table("The pairs with most packets", names, list(rows), is_folded=len(rows) > UNFOLDED)
 
 
 def _times(latency: Document) -> list[str]:
@@ -144,13 +147,16 @@ def latencies(traffic: Document) -> Chart:
         for least, count in size["message_latency_ps"]["buckets"]:
             counts[least] += count
     rows = [
-        {"x": f"from {number(least / PS_PER_NS, 1)}", "interface": "", "value": counts[least]}
+        {"bytes": f"from {number(least / PS_PER_NS, 1)}", "messages": counts[least]}
         for least in sorted(counts)
     ]
-    cells = [[row["x"], number(row["value"])] for row in rows]
+    cells = [
+        [str(row["bytes"]), number(counts[least])]
+        for row, least in zip(rows, sorted(counts), strict=True)
+    ]
     names = columns("latency, ns", "messages", numbers=["messages"])
     behind = Table("Messages by latency", names, list(cells), is_folded=True)
-    drawn = curves.curves(rows, "messages", [""], x="latency, ns", series=None)
+    drawn = drawings.sizes(rows, "latency, ns")
     told = "Messages of all sizes by their latency, between powers of two of a picosecond"
     return Chart("Messages by latency", told, drawn, behind)
 
@@ -167,7 +173,7 @@ def by_size(traffic: Document) -> Table:
     ]
     numbers = ["bytes of payload", "messages", "mean, ns", "smallest, ns", "largest, ns"]
     names = columns(*numbers, numbers=numbers)
-    return Table("Latency of messages by size", names, list(rows), is_folded=len(rows) > MOST_NODES)
+    return Table("Latency of messages by size", names, list(rows), is_folded=len(rows) > UNFOLDED)
 
 
 def _means(document: Document, kind: str) -> dict[str, list[float]]:
