@@ -5,6 +5,9 @@
 //!             │               │               │
 //! ```
 //!
+//! Messages of a directory take the topology's own routes, and keep their order. Packets of devices
+//! may have adaptive ones ([`adaptive`]) and overtake each other.
+//!
 //! Topology and routes are those of networks between nodes ([`crate::topologies`]); what
 //! they call a node is a *place* here. A message leaves each switch of its way over one
 //! link, the last one into its place: so one that stays at its place passes one switch. Each
@@ -23,13 +26,28 @@
 //! comes to their common link after it, and that arbiters do not choose. Nothing waits for
 //! room, so nothing waits in a circle.
 
+mod adaptive;
+
 use narthex_kernel::{Archive, Archived, Bytes, Clock, Damage, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use adaptive::Nearer;
+
 use crate::link;
 use crate::packet::NodeId;
 use crate::topologies::{self, Peer, Topology};
+
+/// The ways of devices' packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketRoutes {
+    /// Those of the topology, one for each pair of places: packets keep their order.
+    #[default]
+    Fixed,
+    /// Each switch chooses, of the links of a shortest way, the one that is free first.
+    Adaptive,
+}
 
 /// A network on chip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +66,9 @@ pub struct Config {
     pub lanes: u32,
     /// Bytes of a message beside the data that it carries.
     pub header: Bytes,
+    /// The ways of devices' packets; a directory's messages keep to the topology's own.
+    #[serde(default)]
+    pub packet_routes: PacketRoutes,
 }
 
 /// More places than a node has agents and homes are of no use.
@@ -108,6 +129,7 @@ statistics! {
     pub struct Statistics {
         latency: Histogram, "on_chip_latency", "ns", "time of a message from one place to another";
         links: Counter, "on_chip_links", "links", "links that messages crossed, the one into their place included";
+        overtaken: Counter, "on_chip_overtaken", "packets", "packets of devices that arrived before one that had been sent earlier between the same places in the same lane";
         waited: TimeTotal, "on_chip_waited", "ps", "time that messages waited for links";
     }
 }
@@ -122,15 +144,21 @@ struct Reserved {
 }
 
 impl Reserved {
+    /// From when on it can be taken.
+    #[inline]
+    fn start(&self, at: Time, serialization: Duration) -> Time {
+        let within = at.max(self.gap.0);
+        if within + serialization <= self.gap.1 { within } else { at.max(self.free_at) }
+    }
+
     /// Takes it for this long, from `at` on at the earliest; from when on.
     #[inline]
     fn take(&mut self, at: Time, serialization: Duration) -> Time {
-        let within = at.max(self.gap.0);
-        if within + serialization <= self.gap.1 {
-            self.gap.0 = within + serialization;
-            return within;
+        let start = self.start(at, serialization);
+        if start < self.free_at {
+            self.gap.0 = start + serialization;
+            return start;
         }
-        let start = at.max(self.free_at);
         self.gap = (self.free_at, start);
         self.free_at = start + serialization;
         start
@@ -144,7 +172,31 @@ struct State {
     reserved: Vec<Reserved>,
     /// What each link carried, in all lanes.
     uses: Vec<link::Statistics>,
+    /// When the last packet arrives, by its two places and lane; empty where none can overtake.
+    latest: Vec<Time>,
     statistics: Statistics,
+}
+
+impl State {
+    /// A message crosses a link, at which its head is at `head` at the earliest: from when on.
+    #[inline]
+    fn cross(
+        &mut self,
+        link: usize,
+        (lane, lanes): (usize, usize),
+        (head, serialization, bytes): (Time, Duration, u64),
+    ) -> Time {
+        let start = self.reserved[link * lanes + lane].take(head, serialization);
+        let waited = start - head;
+        let used = &mut self.uses[link];
+        used.parcels.increment();
+        used.bytes.add(bytes);
+        used.busy.add(serialization);
+        used.waited.add(waited);
+        self.statistics.waited.add(waited);
+        self.statistics.links.increment();
+        start
+    }
 }
 
 /// A network on chip, with what is under way on it.
@@ -158,6 +210,8 @@ pub struct OnChip {
     starts: Vec<u32>,
     /// The links of all ways.
     ways: Vec<u16>,
+    /// For adaptive routes of packets.
+    nearer: Option<Nearer>,
     state: State,
 }
 
@@ -175,7 +229,13 @@ impl OnChip {
         }
         let links = topology.switches() as usize * usize::from(topology.ports());
         let lanes = config.lanes as usize;
+        let nearer = match config.packet_routes {
+            PacketRoutes::Fixed => None,
+            PacketRoutes::Adaptive => Nearer::of(topology),
+        };
+        let pairs = if nearer.is_some() { places * places * lanes } else { 0 };
         OnChip {
+            nearer,
             clock: config.clock.clock(),
             lanes,
             places,
@@ -184,6 +244,7 @@ impl OnChip {
             state: State {
                 reserved: vec![Reserved::default(); links * lanes],
                 uses: vec![link::Statistics::default(); links],
+                latest: vec![Time::ZERO; pairs],
                 statistics: Statistics::default(),
             },
             config: config.clone(),
@@ -198,23 +259,49 @@ impl OnChip {
         let serialization = cycles(self.clock, bytes, self.config.width.as_u64());
         let way = usize::from(from) * self.places + usize::from(to);
         let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
-        let State { reserved, uses, statistics } = &mut self.state;
         let mut head = now;
         for &link in way {
-            let link = usize::from(link);
-            let start = reserved[link * self.lanes + lane].take(head, serialization);
-            let waited = start - head;
-            let used = &mut uses[link];
-            used.parcels.increment();
-            used.bytes.add(bytes);
-            used.busy.add(serialization);
-            used.waited.add(waited);
-            statistics.waited.add(waited);
-            head = start + self.config.hop_time;
+            head = self.state.cross(link.into(), (lane, self.lanes), (head, serialization, bytes))
+                + self.config.hop_time;
         }
-        statistics.links.add(way.len() as u64);
         let arrival = head + serialization;
-        statistics.latency.record((arrival - now).as_ps() / 1_000);
+        self.state.statistics.latency.record((arrival - now).as_ps() / 1_000);
+        arrival
+    }
+
+    /// The same for a packet of a device, which may have adaptive routes.
+    #[inline]
+    pub fn send_packet(&mut self, now: Time, (from, to): (u16, u16), lane: usize, data_bytes: u64) -> Time {
+        if self.nearer.is_some() {
+            return self.send_adaptively(now, (from, to), lane, data_bytes);
+        }
+        self.send(now, (from, to), lane, data_bytes)
+    }
+
+    fn send_adaptively(&mut self, now: Time, (from, to): (u16, u16), lane: usize, data_bytes: u64) -> Time {
+        let OnChip { config, clock, lanes, places, nearer: Some(nearer), state, .. } = self else {
+            unreachable!("routes are adaptive")
+        };
+        let (topology, bytes) = (&config.topology, config.header.as_u64() + data_bytes);
+        let serialization = cycles(*clock, bytes, config.width.as_u64());
+        let mut switch = topology.attachment(NodeId(from)).0;
+        let mut head = now;
+        loop {
+            let link_of = |port: u16| switch as usize * usize::from(topology.ports()) + usize::from(port);
+            let start_of = |port| state.reserved[link_of(port) * *lanes + lane].start(head, serialization);
+            let port = nearer.ports(switch, to).min_by_key(|&port| start_of(port));
+            let port = port.expect("a link leads nearer to each place");
+            head = state.cross(link_of(port), (lane, *lanes), (head, serialization, bytes)) + config.hop_time;
+            match topology.peer(switch, port) {
+                Peer::Switch { switch: next, .. } => switch = next,
+                Peer::Node(_) | Peer::Nothing => break,
+            }
+        }
+        let arrival = head + serialization;
+        let latest = &mut state.latest[(usize::from(from) * *places + usize::from(to)) * *lanes + lane];
+        state.statistics.overtaken.add(u64::from(arrival < *latest));
+        *latest = arrival.max(*latest);
+        state.statistics.latency.record((arrival - now).as_ps() / 1_000);
         arrival
     }
 
@@ -266,9 +353,12 @@ fn way(topology: &topologies::Config, from: u16, to: u16, mut each: impl FnMut(u
 
 impl Archived for OnChip {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let (reserved, uses) = (self.state.reserved.len(), self.state.uses.len());
+        let State { reserved, uses, latest, .. } = &self.state;
+        let (reserved, uses, latest) = (reserved.len(), uses.len(), latest.len());
         archive.value(&mut self.state)?;
-        let fits = self.state.reserved.len() == reserved && self.state.uses.len() == uses;
+        let fits = self.state.reserved.len() == reserved
+            && self.state.uses.len() == uses
+            && self.state.latest.len() == latest;
         archive.ensure(fits, "a network on chip has other links than the machine's")
     }
 }
@@ -286,6 +376,7 @@ mod tests {
             hop_time: Duration::from_ns(3),
             lanes: 3,
             header: Bytes::new(8),
+            packet_routes: PacketRoutes::Fixed,
         }
     }
 
@@ -339,6 +430,42 @@ mod tests {
         for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))) {
             let sent = ns(1_000 * (16 * u64::from(from) + u64::from(to) + 1));
             assert!(torus.send(sent, (from, to), 0, 0) <= sent + Duration::from_ns(5 * 3 + 1));
+        }
+    }
+
+    #[test]
+    fn packets_with_adaptive_routes_take_the_link_that_is_free_and_overtake_each_other() {
+        let adaptive = Config { packet_routes: PacketRoutes::Adaptive, ..config(2, 3) };
+        let mut mesh = OnChip::new(&adaptive);
+        assert_eq!(
+            mesh.send(ns(0), (1, 5), 1, 312),
+            ns(3 * 3 + 20),
+            "from 1 to 3 the link is taken until 20"
+        );
+        assert_eq!(mesh.send_packet(ns(0), (0, 3), 1, 64), ns(20 + 2 * 3 + 5), "it waits at place 1");
+        assert_eq!(mesh.send_packet(ns(1), (0, 3), 1, 0), ns(1 + 3 * 3 + 1), "around by place 2");
+        assert_eq!(mesh.statistics().overtaken.get(), 1);
+        let mut fixed = OnChip::new(&config(2, 3));
+        fixed.send(ns(0), (1, 5), 1, 312);
+        let first = fixed.send_packet(ns(0), (0, 3), 1, 64);
+        assert!(fixed.send_packet(ns(1), (0, 3), 1, 0) > first, "those with fixed ones keep their order");
+    }
+
+    #[test]
+    fn adaptive_routes_are_shortest_ones() {
+        let topologies = [
+            topologies::Config::Mesh(mesh::Config { columns: 4, rows: 4 }),
+            topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }),
+        ];
+        for topology in topologies {
+            let fixed = Config { topology, ..config(1, 1) };
+            let adaptive = Config { packet_routes: PacketRoutes::Adaptive, ..fixed.clone() };
+            let (mut fixed, mut adaptive) = (OnChip::new(&fixed), OnChip::new(&adaptive));
+            for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))) {
+                let sent = ns(1_000 * (16 * u64::from(from) + u64::from(to) + 1));
+                let arrival = fixed.send_packet(sent, (from, to), 0, 0);
+                assert_eq!(adaptive.send_packet(sent, (from, to), 0, 0), arrival, "{from} to {to}");
+            }
         }
     }
 

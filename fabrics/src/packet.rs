@@ -214,6 +214,9 @@ pub struct FrameSummary {
     pub sequence: u64,
     /// Bytes of payload that it carries.
     pub payload_bytes: usize,
+    /// Bytes of payload of the message that ends with it, as its header says; none
+    /// for another packet, and for an acknowledgement.
+    pub message_bytes: Option<u64>,
 }
 
 impl Frame {
@@ -228,13 +231,20 @@ impl Frame {
 
     /// All of it but the bytes.
     pub fn summary(&self) -> FrameSummary {
-        let (source, destination, sequence, payload_bytes) = match self {
+        let kind = self.kind();
+        match self {
             Frame::Data(packet) | Frame::Returned(packet) => {
-                (packet.source, packet.destination, packet.sequence, packet.payload.len())
+                let &Packet { source, destination, sequence, header, ref payload, .. } = &**packet;
+                let message_bytes =
+                    header.is_last().then(|| header.place_bytes() + header.payload_bytes() as u64);
+                let payload_bytes = payload.len();
+                FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
             }
-            &Frame::Acknowledgement { from, to, sequence } => (to, from, sequence, 0),
-        };
-        FrameSummary { kind: self.kind(), source, destination, sequence, payload_bytes }
+            &Frame::Acknowledgement { from: destination, to: source, sequence } => {
+                let (payload_bytes, message_bytes) = (0, None);
+                FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
+            }
+        }
     }
 }
 
@@ -290,8 +300,14 @@ mod tests {
             header: Header(5),
             payload: vec![0; 24],
         });
-        let summary =
-            |kind, payload_bytes| FrameSummary { kind, source, destination, sequence: 9, payload_bytes };
+        let summary = |kind, payload_bytes| FrameSummary {
+            kind,
+            source,
+            destination,
+            sequence: 9,
+            payload_bytes,
+            message_bytes: None,
+        };
         let acknowledgement = Frame::Acknowledgement { from: destination, to: source, sequence: 9 };
         assert_eq!(Frame::Data(packet.clone()).summary(), summary(FrameKind::Packet, 24));
         assert_eq!(Frame::Returned(packet).summary(), summary(FrameKind::ReturnedPacket, 24));

@@ -143,6 +143,9 @@
 /* State: all processes of its owner's job may use it. */
 #define SARC_STATE_SHARED UINT64_C(0x200)
 
+/* State: its program has selected it for the first level. */
+#define SARC_STATE_FIRST_LEVEL UINT64_C(0x400)
+
 /* State: where the owner's process stands. */
 #define SARC_STATE_OWNER UINT64_C(0x10)
 
@@ -170,7 +173,8 @@
 /* Shape of a queue: words of an item | items << this; both powers of two. */
 #define SARC_QUEUE_ITEMS UINT64_C(0x10)
 
-/* ioctl: tile, lines, SARC_SHARED or 0 -> address; the lines are scratchpad lines of zeros. */
+/* ioctl: tile, lines, SARC_SHARED | SARC_FIRST_LEVEL or 0 -> address; the lines are scratchpad
+ * lines of zeros. */
 #define SARC_ALLOCATE UINT64_C(0x1)
 
 /* ioctl: address, lines, as allocated or a part of it. */
@@ -191,6 +195,9 @@
 
 /* All processes of the job may use it. */
 #define SARC_SHARED UINT64_C(0x1)
+
+/* The first level may keep the lines while they are plain memory, where the hardware lets it. */
+#define SARC_FIRST_LEVEL UINT64_C(0x2)
 
 /* Bytes of a line that was swapped out. */
 #define SARC_SWAPPED_LINE_BYTES UINT64_C(0x50)

@@ -55,7 +55,8 @@ bool sarc_tiles_share_memory(void);
 
 /* Takes lines of the second-level cache as scratchpad of the caller's tile, zero, which all
  * processes of the job may access; NULL with errno if there are not so many. All tiles that take
- * the same in the same order get the same offsets. */
+ * the same in the same order get the same offsets. The lines are selected for the first level
+ * (SARC_FIRST_LEVEL), which keeps those that are plain memory where the hardware lets it. */
 uint64_t *sarc_allocate(unsigned lines);
 
 /* The same of another tile of the process, by its number on the chip. */

@@ -13,7 +13,7 @@ uint64_t *sarc_allocate(unsigned lines) {
 }
 
 uint64_t *sarc_allocate_at(unsigned tile, unsigned lines) {
-    uint64_t words[SARC_REQUEST_WORDS] = {tile, lines, SARC_SHARED};
+    uint64_t words[SARC_REQUEST_WORDS] = {tile, lines, SARC_SHARED | SARC_FIRST_LEVEL};
     errno = sarc_request(SARC_ALLOCATE, words);
     return errno == 0 ? (uint64_t *)(uintptr_t)words[3] : NULL;
 }
@@ -48,6 +48,8 @@ uint64_t *sarc_state(const uint64_t *line) {
 
 void sarc_mark(uint64_t *line, unsigned role) {
     sarc_store(sarc_state(line), role);
+    /* The first level may have the line as memory until the role is there. */
+    sarc_fence();
 }
 
 bool sarc_is_marked(const uint64_t *line, unsigned role) {

@@ -118,6 +118,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         unreachable!("this device sends no packets on chip, and {content} came")
     }
 
+    /// The least time, beside the network's own, from a tile's access until what it sends
+    /// changes the first level of another tile; none if it never does.
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     /// A program calls the device through the operating system; the seat is its process's
     /// first. What the program's call returns.
     ///

@@ -9,6 +9,7 @@
 //! ```
 
 use narthex_kernel::Duration;
+use narthex_memory::BlockData;
 use serde::{Deserialize, Serialize};
 
 use crate::half::RegisterFault;
@@ -41,6 +42,15 @@ pub struct Packet {
     pub settles_after: Duration,
 }
 
+/// What happens to a line of a tile's scratchpad in the first level above it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FirstLevel {
+    /// It takes the line, of which its processor loads.
+    Takes(BlockData),
+    /// It loses the line, which has changed below.
+    Loses,
+}
+
 /// What a device asks in a verb.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -49,6 +59,8 @@ pub struct Effects {
     /// Seats whose tile's processor has waited for the answer to its access, the value, and
     /// after which time the processor has it.
     pub answers: Vec<(u16, u64, Duration)>,
+    /// Tiles whose first level takes or loses a line of their scratchpad, and its address.
+    pub first_level: Vec<(u16, u64, FirstLevel)>,
     /// What a tile's processor did wrong, found when its access was over.
     pub faults: Vec<(u16, RegisterFault)>,
     /// The access that is made is answered later.
@@ -59,6 +71,9 @@ impl Effects {
     /// Whether nothing is asked.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.answers.is_empty() && self.faults.is_empty()
+        self.packets.is_empty()
+            && self.answers.is_empty()
+            && self.first_level.is_empty()
+            && self.faults.is_empty()
     }
 }

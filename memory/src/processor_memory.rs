@@ -25,6 +25,7 @@ mod local;
 mod locking;
 pub mod misses;
 mod port;
+mod scratchpad;
 pub mod second_level;
 mod store_buffer;
 mod tagged_memory;

@@ -160,6 +160,63 @@ class NetworkOnChip(TypedDict):
     links: Annotated[list[Link], msgspec.Meta(min_length=1)]
 
 
+class PairLatency(TypedDict):
+    """How long packets or messages of a pair of ranks took."""
+
+    count: Whole
+    sum: Whole
+    minimum: Whole | None
+    maximum: Whole | None
+    buckets: NotRequired[list[tuple[Whole, Whole]]]
+
+
+Pair = TypedDict(
+    "Pair",
+    {
+        "from": Whole,
+        "to": Whole,
+        "packets": Whole,
+        "bytes": Whole,
+        "messages": NotRequired[Whole],
+        "packet_latency_ps": PairLatency,
+        "message_latency_ps": NotRequired[PairLatency],
+    },
+)
+"""What one rank sent another."""
+
+
+class SizeLatency(TypedDict):
+    """How long messages of a size took."""
+
+    bytes: Whole
+    message_latency_ps: Latency
+
+
+class SeriesRow(TypedDict):
+    """An amount over time, of a node or of all: its mean in each bin."""
+
+    node: Whole | None
+    kind: Literal["bus", "activity", "messages", "packets"]
+    name: str
+    means: list[float]
+
+
+class Series(TypedDict):
+    """Amounts over time, in bins of one width."""
+
+    bin_ps: Positive
+    rows: list[SeriesRow]
+
+
+class Traffic(TypedDict):
+    """Who talks to whom, and what was busy when."""
+
+    ranks: Positive
+    pairs: list[Pair]
+    sizes: list[SizeLatency]
+    series: Series
+
+
 class Run(TypedDict):
     """The document of a run."""
 
@@ -178,6 +235,7 @@ class Run(TypedDict):
     output: list[Piece]
     network: NotRequired[Network]
     network_on_chip: NotRequired[NetworkOnChip]
+    traffic: NotRequired[Traffic]
 
 
 class Rank(TypedDict):

@@ -123,6 +123,33 @@ class Result(Loaded):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
+    def traffic(self) -> "polars.DataFrame":
+        """Who talks to whom, of a run with `traffic=True`: from, to, messages, packets, bytes, ns.
+
+        `from` and `to` are ranks; `mean_ns` and `maximum_ns` are latencies of messages, or of
+        packets where `messages` is null. Without traffic the frame is empty.
+        """
+        from narthex.extras import polars as pl
+
+        schema = {
+            "from": pl.Int64,
+            "to": pl.Int64,
+            "messages": pl.Int64,
+            "packets": pl.Int64,
+            "bytes": pl.Int64,
+            "mean_ns": pl.Float64,
+            "maximum_ns": pl.Float64,
+        }
+        rows = []
+        for pair in self.document.get("traffic", {}).get("pairs", []):
+            latency = pair.get("message_latency_ps", pair["packet_latency_ps"])
+            mean = latency["sum"] / latency["count"] / 1e3 if latency["count"] else None
+            largest = None if latency["maximum"] is None else latency["maximum"] / 1e3
+            counts = (pair.get("messages"), pair["packets"], pair["bytes"])
+            rows.append((pair["from"], pair["to"], *counts, mean, largest))
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
     def regions(self) -> list[str]:
         """The names of the program's regions that ended: parts that are measured by themselves."""
         regions = self.document["regions"]

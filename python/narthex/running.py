@@ -59,6 +59,7 @@ def run(
     trace_nodes: str | None = None,
     trace_from: str | None = None,
     trace_to: str | None = None,
+    traffic: bool = False,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -92,6 +93,9 @@ def run(
     viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
 
+    `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
+    (docs/traffic.md).
+
     >>> import narthex
     >>> slow = narthex.run("roundtrip", 64, 10, interface="NI2w", nodes=2)
     >>> fast = narthex.run("roundtrip", 64, 10, interface="CNI32Qm", nodes=2)
@@ -120,7 +124,8 @@ def run(
         execute_wait_loops=execute_wait_loops,
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to)
-    result = simulate(wanted, guest, observer, output, notice, trace=timeline)
+    check_traffic(wanted, traffic=traffic)
+    result = simulate(wanted, guest, observer, output, notice, trace=timeline, traffic=traffic)
     forget_checkpoint(wanted)
     return result
 
@@ -205,6 +210,16 @@ def trace_request(
     }
 
 
+def check_traffic(wanted: dict[str, Any], *, traffic: bool) -> None:
+    """Refuse to count the traffic of a run that goes on from a checkpoint."""
+    if traffic and wanted.get("checkpoint", {}).get("resume"):
+        raise NarthexError(
+            "traffic is counted from a run's begin, and a run that is resumed has one that is not"
+            " seen; leave out --traffic or --resume",
+            USAGE,
+        )
+
+
 def _text_or_none(argument: str, given: str | None) -> str | None:
     return None if given is None else arguments.text(argument, given)
 
@@ -225,8 +240,11 @@ def simulate(
     loss: Notice | None = None,
     *,
     trace: dict[str, Any] | None = None,
+    traffic: bool = False,
 ) -> Result:
     """Make the run that a request describes, with a timeline if `trace` describes one.
+
+    `traffic` counts who talks to whom.
 
     `loss` hears what could not be written besides the result.
     """
@@ -234,6 +252,10 @@ def simulate(
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, loss)
     text = _native.run(
-        json.dumps(wanted), program.elf(interface=wanted["interface"]), *listeners, timeline
+        json.dumps(wanted),
+        program.elf(interface=wanted["interface"]),
+        *listeners,
+        timeline,
+        traffic,
     )
     return Result(json.loads(text))

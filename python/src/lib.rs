@@ -12,7 +12,7 @@
 use narthex_checking::interface::InterfaceCheck;
 use narthex_cores::linux::Program;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
-use narthex_observation::{ExplainRequest, TraceRequest};
+use narthex_observation::{ExplainRequest, Observed, TraceRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -65,11 +65,12 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 /// program writes, `observer(simulated_time_ps)` several times a second,
 /// `notice(text)` for what happens to the run's checkpoints and timeline, and
 /// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
-/// JSON `TraceRequest`, where a timeline is to be written. The run is interrupted
+/// JSON `TraceRequest`, where a timeline is to be written, and `traffic` asks who
+/// talks to whom. The run is interrupted
 /// when the observer returns a false value, or when one of them or a signal's
 /// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None, traffic=false))]
 #[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
@@ -80,25 +81,31 @@ fn run(
     notice: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
     trace: Option<&str>,
+    traffic: bool,
 ) -> PyResult<String> {
     let request: RunRequest = parse(py, "run", request)?;
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
-        narthex_observation::run(&request, trace.as_ref(), elf, &mut |progress| {
-            let goes_on = Python::attach(|py| match progress {
-                Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
-                Progress::Output { node, process, stream, bytes } => {
-                    write(py, output.as_ref(), (node, process), stream, bytes)
-                }
-                Progress::Notice(text) => tell(py, notice.as_ref(), text),
-                Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
-            });
-            goes_on.unwrap_or_else(|error| {
-                interruption.get_or_insert(error);
-                false
-            }) && interruption.is_none()
-        })
+        narthex_observation::run(
+            &request,
+            Observed { trace: trace.as_ref(), traffic },
+            elf,
+            &mut |progress| {
+                let goes_on = Python::attach(|py| match progress {
+                    Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
+                    Progress::Output { node, process, stream, bytes } => {
+                        write(py, output.as_ref(), (node, process), stream, bytes)
+                    }
+                    Progress::Notice(text) => tell(py, notice.as_ref(), text),
+                    Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
+                });
+                goes_on.unwrap_or_else(|error| {
+                    interruption.get_or_insert(error);
+                    false
+                }) && interruption.is_none()
+            },
+        )
     });
     match interruption {
         Some(error) => Err(error),

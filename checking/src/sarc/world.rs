@@ -5,6 +5,7 @@
 //! busy until the event that lets it go on, so that each order of engines, packets and
 //! processors is tried.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use narthex_fabrics::networks::{self, ideal};
@@ -12,16 +13,16 @@ use narthex_fabrics::{NetworkPort, NodeId, Placement, flow_control};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::interface::Chip;
-use narthex_interfaces::on_chip::{Effects, End};
+use narthex_interfaces::on_chip::{Effects, End, FirstLevel};
 use narthex_interfaces::sarc::config::Config;
 use narthex_interfaces::sarc::messages::Body;
-use narthex_interfaces::sarc::registers::{LINE_BYTES, Role, STATE, STATE_BYTES};
+use narthex_interfaces::sarc::registers::{CHIP_BYTES, LINE_BYTES, Role, STATE, STATE_BYTES, WINDOW_BYTES};
 use narthex_interfaces::sarc::rules::Rule;
 use narthex_interfaces::sarc::space::address_of;
 use narthex_interfaces::sarc::{Build, Sarc};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use serde_json::json;
 
 use super::program::{Op, Scenario, Thread};
@@ -46,6 +47,8 @@ pub struct World {
     pub arrived: Vec<u8>,
     /// Which thread has the lock.
     pub holder: Option<usize>,
+    /// Lines of scratchpad in the tiles' first levels.
+    above: BTreeMap<u64, BlockData>,
     /// What the hardware refused.
     pub refused: Option<String>,
 }
@@ -83,6 +86,11 @@ pub fn line(tile: u16, number: u64) -> u64 {
     address_of(0, tile, number * LINE_BYTES)
 }
 
+/// The tile in whose window an address is.
+fn tile_of(address: u64) -> usize {
+    (address / WINDOW_BYTES % (CHIP_BYTES / WINDOW_BYTES)) as usize
+}
+
 /// A store that marks a tile's line.
 pub fn marking(tile: u16, number: u64, role: Role) -> (u64, u64) {
     (address_of(0, tile, STATE + number * STATE_BYTES), role as u64)
@@ -90,7 +98,7 @@ pub fn marking(tile: u16, number: u64, role: Role) -> (u64, u64) {
 
 fn device(tiles: u16, without: Option<Rule>) -> Sarc {
     let parameters = json!({
-        "clock": "1GHz", "load_cycles": 1, "store_cycles": 1, "out_cycles": 1, "in_cycles": 1,
+        "clock": "1GHz", "first_level": true, "load_cycles": 1, "store_cycles": 1, "out_cycles": 1, "in_cycles": 1,
         "packet_cycles": 1, "width": "8B", "job_list": { "kind": "fifo", "entries": 1 },
         "combines_stores": false, "locks": 0, "lock_cycles": 1, "dram": "0B",
         "dram_access_time": "1ns", "dram_line_time": "1ns", "chips": 1,
@@ -115,11 +123,11 @@ impl World {
             threads: vec![Thread::default(); tiles],
             arrived: vec![0; tiles],
             holder: None,
+            above: BTreeMap::new(),
             refused: None,
         };
         for &(address, value) in &scenario.before {
-            let tile = (address >> 20) as u16 & 0x7f;
-            world.access(around, usize::from(tile), Kind::UncachedStore, address, value);
+            world.access(around, tile_of(address), Kind::UncachedStore, address, value);
         }
         scenario.bytes.iter().for_each(|(address, bytes)| world.device.poke_bytes(*address, bytes));
         world
@@ -145,6 +153,12 @@ impl World {
         for (tile, value, _) in effects.answers {
             self.threads[usize::from(tile)].answered = Some(value);
         }
+        for (_, line, change) in effects.first_level {
+            match change {
+                FirstLevel::Takes(bytes) => self.above.insert(line, bytes),
+                FirstLevel::Loses => self.above.remove(&line),
+            };
+        }
         if let Some((_, RegisterFault(problem))) = effects.faults.into_iter().next() {
             self.refused.get_or_insert(problem);
         }
@@ -160,6 +174,15 @@ impl World {
         address: u64,
         value: u64,
     ) -> Option<u64> {
+        let offset = (address % LINE_BYTES) as usize;
+        let is_own = tile_of(address) == thread;
+        if let Some(bytes) = self.above.get_mut(&(address - offset as u64)).filter(|_| is_own) {
+            match kind {
+                Kind::UncachedLoad => return Some(bytes.word(offset)),
+                // It goes through to the device.
+                _ => bytes.set_word(offset, value),
+            }
+        }
         let transaction = Transaction::uncached(AgentId(thread as u8), kind, address, 8, value);
         let mut response = Response::default();
         let (done, is_later) = self.with_device(around, |device, context| {
@@ -226,7 +249,8 @@ impl World {
         let packet = |own: &UnderWay| Digest::of(&(own.to, self.device.message(own.content)));
         let mut packets: Vec<u128> = self.packets.iter().map(packet).collect();
         packets.sort_unstable();
-        Digest::of(&(Tiles(&self.device), packets, &self.threads, &self.arrived, self.holder))
+        let above: Vec<(u64, &[u8])> = self.above.iter().map(|(&line, bytes)| (line, &bytes[..])).collect();
+        Digest::of(&(Tiles(&self.device), packets, &self.threads, &self.arrived, self.holder, above))
     }
 }
 

@@ -79,6 +79,7 @@ pub static MODEL: Model = Model {
     sample: || {
         json!({
             "clock": "1GHz",
+            "first_level": false,
             "load_cycles": 10,
             "store_cycles": 1,
             "out_cycles": 10,

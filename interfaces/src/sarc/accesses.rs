@@ -51,7 +51,8 @@ impl Sarc {
             }
             Spot::State(chip, own, line, word) if (chip, own) == (self.chip, tile) => {
                 self.statistics.local.increment();
-                self.access_state(origin, line as usize, word, (!is_load).then_some(value), response)
+                let stored = (!is_load).then_some(value);
+                self.access_state(context, origin, (line as usize, word, stored), response)
             }
             Spot::State(..) => Err("the state of a line is accessed by its own tile".into()),
             Spot::Register(offset) => {
@@ -102,6 +103,9 @@ impl Sarc {
                 let lines = &self.state.tiles[usize::from(tile)].lines;
                 value[..size.into()].copy_from_slice(lines.bytes(offset, size.into()));
                 response.value = u64::from_le_bytes(value);
+                if self.build.config.first_level {
+                    self.fill_first_level(context, tile, offset / LINE_BYTES);
+                }
             }
         }
         Ok(())
@@ -116,8 +120,13 @@ impl Sarc {
     ) -> Result<(), Problem> {
         let tile = origin.tile;
         self.check_line(origin.process, tile, (offset / LINE_BYTES) as usize)?;
+        if self.is_scratchpad(tile, offset) {
+            self.state.tiles[usize::from(tile)].lines.store_through(offset, bytes);
+            return Ok(());
+        }
         let mut effects = std::mem::take(&mut self.effects);
         let written = self.state.tiles[usize::from(tile)].lines.write(offset, bytes, &mut effects);
+        self.clear_first_level(context, tile);
         let done = match written {
             Ok(()) => self.carry_out(context, tile, origin, &mut effects),
             Err(problem) => Err(problem),
@@ -129,10 +138,9 @@ impl Sarc {
 
     fn access_state(
         &mut self,
+        context: &mut Context<'_>,
         origin: Origin,
-        line: usize,
-        word: u64,
-        stored: Option<u64>,
+        (line, word, stored): (usize, u64, Option<u64>),
         response: &mut Response,
     ) -> Result<(), Problem> {
         let tile = origin.tile;
@@ -146,6 +154,7 @@ impl Sarc {
         }
         let lines = &mut self.state.tiles[usize::from(tile)].lines;
         let done = if word == 0 { lines.mark(line, value) } else { lines.set_tag(line, value) };
+        self.clear_first_level(context, tile);
         done.map_err(|problem| self.at_line(tile, line as u64 * LINE_BYTES, &problem))
     }
 

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::device::Sarc;
-use super::lines::Owner;
-use super::registers::{DRAM, DRAM_CHIP_BYTES, LINE_BYTES, Role, request};
+use super::lines::{LineState, Owner};
+use super::registers::{DRAM, DRAM_CHIP_BYTES, LINE_BYTES, Role, request, state};
 use super::space::{Spot, address_of};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::Context;
@@ -85,9 +85,10 @@ impl Sarc {
             request::FREE => {
                 let (tile, first, lines) = self.named(owner(0), &words)?;
                 self.state.tiles[usize::from(tile)].lines.give_back(first, lines);
+                self.clear_first_level(context, tile);
                 self.free_lines(tile, first..first + lines, system);
             }
-            request::SWAP_OUT => self.swap_out(owner(0), &words, system)?,
+            request::SWAP_OUT => self.swap_out(context, owner(0), &words, system)?,
             request::SWAP_IN => self.swap_in(owner(request::SHARED), &words, system)?,
             request::DRAM_ALLOCATE => self.allocate_dram(owner(words[1]), &mut words)?,
             _ => self.query(own, &mut words)?,
@@ -136,7 +137,8 @@ impl Sarc {
         let first = first.ok_or(CallError::NoMemory)?;
         let range = first..first + lines as usize;
         self.lock_lines(tile as u16, range, system)?;
-        self.state.tiles[tile as usize].lines.take(first, lines as usize, owner);
+        let is_selected = words[2] & request::FIRST_LEVEL != 0;
+        self.state.tiles[tile as usize].lines.take(first, lines as usize, owner, is_selected);
         words[3] = address_of(self.chip, tile as u16, first as u64 * LINE_BYTES);
         Ok(())
     }
@@ -167,6 +169,7 @@ impl Sarc {
     /// Bytes and state of lines go to memory, and the lines to the cache.
     fn swap_out(
         &mut self,
+        context: &mut Context<'_>,
         owner: Owner,
         words: &Words,
         system: &mut dyn OperatingSystem,
@@ -179,6 +182,7 @@ impl Sarc {
             system.write(words[2] + (line - first) as u64 * request::SWAPPED_LINE_BYTES, &swapped)?;
         }
         self.state.tiles[usize::from(tile)].lines.give_back(first, lines);
+        self.clear_first_level(context, tile);
         self.free_lines(tile, first..first + lines, system);
         self.take_swap_time(lines, system);
         Ok(())
@@ -202,17 +206,19 @@ impl Sarc {
         self.lock_lines(tile, first..first + lines, system)?;
         let own = &mut self.state.tiles[usize::from(tile)].lines;
         for (line, bytes) in (first..).zip(swapped.chunks_exact(request::SWAPPED_LINE_BYTES as usize)) {
-            let (bytes, state) = bytes.split_at(LINE_BYTES as usize);
+            let (bytes, words) = bytes.split_at(LINE_BYTES as usize);
             let word =
-                |own: usize| u64::from_le_bytes(state[own * 8..own * 8 + 8].try_into().expect("eight"));
-            let is_shared = word(0) & super::registers::state::SHARED != 0;
-            let role = Role::of(word(0) & super::registers::state::ROLE).ok_or(CallError::Invalid)?;
-            own.restore(
-                line,
-                bytes,
-                (role, word(1)),
-                Owner { shared_with: owner.shared_with.filter(|_| is_shared), ..owner },
-            );
+                |own: usize| u64::from_le_bytes(words[own * 8..own * 8 + 8].try_into().expect("eight"));
+            let is_shared = word(0) & state::SHARED != 0;
+            let owner = Owner { shared_with: owner.shared_with.filter(|_| is_shared), ..owner };
+            let state = LineState {
+                role: Role::of(word(0) & state::ROLE).ok_or(CallError::Invalid)?,
+                tag: word(1),
+                owner: Some(owner),
+                is_selected: word(0) & state::FIRST_LEVEL != 0,
+                is_above: false,
+            };
+            own.restore(line, bytes, state);
         }
         self.take_swap_time(lines, system);
         Ok(())

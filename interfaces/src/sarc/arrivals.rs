@@ -160,6 +160,7 @@ impl Sarc {
                 let mut effects = std::mem::take(&mut self.effects);
                 let lines = &mut self.state.tiles[usize::from(tile)].lines;
                 let written = lines.write(offset, bytes, &mut effects);
+                self.clear_first_level(context, tile);
                 let done = match written {
                     Ok(()) => self.carry_out(context, tile, origin, &mut effects),
                     Err(problem) => Err(problem),

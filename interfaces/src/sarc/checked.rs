@@ -23,7 +23,7 @@ impl Sarc {
     /// The first lines of a tile are scratchpad of the chip's first process.
     pub fn take_lines(&mut self, tile: u16, lines: usize) {
         let owner = Owner { process: Rank(0), number: 0, shared_with: None };
-        self.state.tiles[usize::from(tile)].lines.take(0, lines, owner);
+        self.state.tiles[usize::from(tile)].lines.take(0, lines, owner, true);
     }
 
     /// The time is over for which an engine makes its last packet.

@@ -33,6 +33,9 @@ pub enum JobList {
 pub struct Config {
     /// The clock of the second level and of the interface in it.
     pub clock: Frequency,
+    /// Whether the first level keeps lines of scratchpad that programs select for it (Section 3:
+    /// "selective L1-caching of L2 scratchpad regions").
+    pub first_level: bool,
     /// Cycles of a load of the own tile's scratchpad: the second level's latency.
     #[schemars(range(min = 1, max = 1000))]
     pub load_cycles: u32,

@@ -56,6 +56,8 @@ narthex_kernel::statistics! {
         bytes: Counter, "sarc_packet_bytes", "bytes", "bytes in them behind the network's header";
         off_chip: Counter, "sarc_off_chip_packets", "packets", "packets that left for other chips";
         notifications: Counter, "sarc_notifications", "words", "words that counters sent when they came to zero";
+        first_level_fills: Counter, "sarc_first_level_fills", "lines", "lines of scratchpad that first levels took";
+        first_level_losses: Counter, "sarc_first_level_losses", "lines", "those that changed while a first level may have had them";
         locks: Counter, "sarc_lock_accesses", "accesses", "accesses to the lock box";
         calls: Counter, "sarc_calls", "calls", "calls of the kernel agent";
     }
@@ -213,6 +215,11 @@ impl Sarc {
 }
 
 impl Device for Sarc {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        let config = &self.build.config;
+        config.first_level.then(|| config.cycles(config.out_cycles) + config.cycles(config.in_cycles))
+    }
+
     /// Of the access that was made last.
     fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
         self.state.answer_time

@@ -224,6 +224,7 @@ impl Lines {
         if role == Role::Cache {
             return Err("a line goes back to the cache by the system (FREE)".into());
         }
+        self.leave_first_level(line);
         let before = *self.state(line);
         let tag = if self.lacks(Rule::ClearingTheTag) { before.tag } else { 0 };
         *self.state_mut(line) = LineState { role, tag, ..before };

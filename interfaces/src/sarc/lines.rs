@@ -42,6 +42,10 @@ pub struct LineState {
     pub tag: u64,
     /// Who owns it; none if the cache has it.
     pub owner: Option<Owner>,
+    /// Its program has selected it for the first level.
+    pub is_selected: bool,
+    /// The first level may have it.
+    pub is_above: bool,
 }
 
 /// The lines of a tile.
@@ -50,6 +54,8 @@ pub struct Lines {
     states: Vec<LineState>,
     /// Bytes of the lines up to the last one that was ever allocated.
     bytes: Vec<u8>,
+    /// Those that the first level has to lose.
+    changed: Vec<usize>,
     /// A rule to which they do not keep.
     #[serde(skip)]
     without: Option<Rule>,
@@ -61,6 +67,7 @@ impl Lines {
         Lines {
             states: vec![LineState::default(); (l2_bytes / LINE_BYTES) as usize],
             bytes: Vec::new(),
+            changed: Vec::new(),
             without: None,
         }
     }
@@ -102,26 +109,58 @@ impl Lines {
     }
 
     /// Makes lines scratchpad of zeros.
-    pub fn take(&mut self, first: usize, lines: usize, owner: Owner) {
-        let end = (first + lines) * LINE_BYTES as usize;
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
+    pub fn take(&mut self, first: usize, lines: usize, owner: Owner, is_selected: bool) {
+        let end = self.make_room_up_to(first + lines);
         self.bytes[first * LINE_BYTES as usize..end].fill(0);
-        let taken = LineState { role: Role::Scratchpad, tag: 0, owner: Some(owner) };
+        let taken =
+            LineState { role: Role::Scratchpad, owner: Some(owner), is_selected, ..LineState::default() };
         self.states[first..first + lines].fill(taken);
     }
 
+    /// Has bytes for the lines before this one: how many.
+    fn make_room_up_to(&mut self, line: usize) -> usize {
+        let end = line * LINE_BYTES as usize;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        end
+    }
+
     /// Lines that were swapped out come back, one of them.
-    pub fn restore(&mut self, line: usize, bytes: &[u8], (role, tag): (Role, u64), owner: Owner) {
-        self.take(line, 1, owner);
+    pub fn restore(&mut self, line: usize, bytes: &[u8], state: LineState) {
+        self.make_room_up_to(line + 1);
         self.bytes_mut(line as u64 * LINE_BYTES, bytes.len()).copy_from_slice(bytes);
-        self.states[line] = LineState { role, tag, owner: Some(owner) };
+        self.states[line] = state;
     }
 
     /// Gives lines back to the cache.
     pub fn give_back(&mut self, first: usize, lines: usize) {
+        (first..first + lines).for_each(|line| self.leave_first_level(line));
         self.states[first..first + lines].fill(LineState::default());
+    }
+
+    /// Whether the first level may take a line, of which the processor loads; it has the line then.
+    pub(super) fn goes_above(&mut self, line: usize) -> bool {
+        let state = &mut self.states[line];
+        state.is_above = state.is_selected && state.role == Role::Scratchpad;
+        state.is_above
+    }
+
+    /// A line changes, but by a store of the processor above, which the first level has taken in.
+    pub(super) fn leave_first_level(&mut self, line: usize) {
+        if std::mem::take(&mut self.states[line].is_above) && !self.lacks(Rule::ClearingTheFirstLevel) {
+            self.changed.push(line);
+        }
+    }
+
+    /// Lines that the first level has to lose.
+    pub(super) fn changed(&mut self) -> impl Iterator<Item = usize> + '_ {
+        self.changed.drain(..)
+    }
+
+    /// The processor above stores to scratchpad, through its first level.
+    pub(super) fn store_through(&mut self, offset: u64, bytes: &[u8]) {
+        self.bytes[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Bytes of allocated lines.
@@ -129,7 +168,10 @@ impl Lines {
         &self.bytes[offset as usize..offset as usize + length]
     }
 
+    /// The same, to be changed.
     pub(super) fn bytes_mut(&mut self, offset: u64, length: usize) -> &mut [u8] {
+        let lines = offset / LINE_BYTES..=(offset + length as u64 - 1) / LINE_BYTES;
+        lines.for_each(|line| self.leave_first_level(line as usize));
         &mut self.bytes[offset as usize..offset as usize + length]
     }
 
@@ -145,13 +187,14 @@ impl Lines {
 
     /// What a load of a word of a line's state shows.
     pub fn state_word(&self, line: usize, word: u64) -> u64 {
-        let LineState { role, tag, owner } = self.states[line];
+        let LineState { role, tag, owner, is_selected, .. } = self.states[line];
         if word == 1 {
             return tag;
         }
+        let selected = if is_selected { state::FIRST_LEVEL } else { 0 };
         let of_owner = owner.map_or(0, |owner| {
             let shared = if owner.shared_with.is_some() { state::SHARED } else { 0 };
-            state::LOCKED | shared | u64::from(owner.number) << state::OWNER_SHIFT
+            state::LOCKED | shared | selected | u64::from(owner.number) << state::OWNER_SHIFT
         });
         role as u64 | of_owner
     }

@@ -11,6 +11,7 @@
 //! | [`jobs`] | the job list of a tile, and its engine |
 //! | [`transfers`], [`arrivals`] | launched commands and packets that leave, packets that come |
 //! | [`accesses`] | a processor's accesses |
+//! | `first_level` | lines of scratchpad in the first level above |
 //! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
 //! | [`rules`] | what checkers can leave out |
@@ -24,6 +25,7 @@ pub mod checked;
 pub mod config;
 pub mod device;
 pub mod events;
+mod first_level;
 pub mod gateway;
 pub mod jobs;
 pub mod lines;

@@ -132,6 +132,8 @@ pub mod state {
     pub const LOCKED: u64 = 1 << 8;
     /// All processes of its owner's job may use it.
     pub const SHARED: u64 = 1 << 9;
+    /// Its program has selected it for the first level.
+    pub const FIRST_LEVEL: u64 = 1 << 10;
     /// Where its owner's process stands.
     pub const OWNER_SHIFT: u32 = 16;
 }
@@ -214,6 +216,8 @@ pub mod request {
     pub const QUERY: u64 = 6;
     /// All processes of the job may use it.
     pub const SHARED: u64 = 1;
+    /// The first level may keep the lines, where the hardware lets it.
+    pub const FIRST_LEVEL: u64 = 2;
     /// Bytes of a line that was swapped out: its own, and its state.
     pub const SWAPPED_LINE_BYTES: u64 = super::LINE_BYTES + super::STATE_BYTES;
 }
@@ -279,6 +283,7 @@ pub const CONSTANTS: &[Constant] = &[
     ("SARC_STATE_ROLE", state::ROLE, "State: bits of the role."),
     ("SARC_STATE_LOCKED", state::LOCKED, "State: the cache has the line no more."),
     ("SARC_STATE_SHARED", state::SHARED, "State: all processes of its owner's job may use it."),
+    ("SARC_STATE_FIRST_LEVEL", state::FIRST_LEVEL, "State: its program has selected it for the first level."),
     ("SARC_STATE_OWNER", state::OWNER_SHIFT as u64, "State: where the owner's process stands."),
     (
         "SARC_OPERATION_COPY",
@@ -307,7 +312,7 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "SARC_ALLOCATE",
         request::ALLOCATE,
-        "ioctl: tile, lines, SARC_SHARED or 0 -> address; the lines are scratchpad lines of zeros.",
+        "ioctl: tile, lines, SARC_SHARED | SARC_FIRST_LEVEL or 0 -> address; the lines are scratchpad lines of zeros.",
     ),
     ("SARC_FREE", request::FREE, "ioctl: address, lines, as allocated or a part of it."),
     (
@@ -331,5 +336,10 @@ pub const CONSTANTS: &[Constant] = &[
         "ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For lines of other tiles, whose states cannot be loaded.",
     ),
     ("SARC_SHARED", request::SHARED, "All processes of the job may use it."),
+    (
+        "SARC_FIRST_LEVEL",
+        request::FIRST_LEVEL,
+        "The first level may keep the lines while they are plain memory, where the hardware lets it.",
+    ),
     ("SARC_SWAPPED_LINE_BYTES", request::SWAPPED_LINE_BYTES, "Bytes of a line that was swapped out."),
 ];

@@ -21,11 +21,13 @@ pub enum Rule {
     AcknowledgingWhatIsWritten,
     /// An acknowledgement says how many bytes.
     AcknowledgingSizes,
+    /// The first level loses a line of scratchpad that changes below it.
+    ClearingTheFirstLevel,
 }
 
 impl Rule {
     /// All of them, by the names that users write.
-    pub const ALL: [(Rule, &'static str); 9] = [
+    pub const ALL: [(Rule, &'static str); 10] = [
         (Rule::LaunchingWhenComplete, "launching-when-complete"),
         (Rule::PendingWhileQueued, "pending-while-queued"),
         (Rule::Resetting, "resetting"),
@@ -35,5 +37,6 @@ impl Rule {
         (Rule::Matching, "matching"),
         (Rule::AcknowledgingWhatIsWritten, "acknowledging-what-is-written"),
         (Rule::AcknowledgingSizes, "acknowledging-sizes"),
+        (Rule::ClearingTheFirstLevel, "clearing-the-first-level"),
     ];
 }

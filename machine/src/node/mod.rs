@@ -236,7 +236,8 @@ impl Node {
                 unit.leave_vacant();
             }
         }
-        let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors));
+        let devices = || parts.devices.iter().map(|(device, _)| &**device);
+        let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors, devices()));
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
         for (device, (own, on)) in parts.devices.iter().enumerate() {
             first_seats.push(seats.len());

@@ -13,8 +13,9 @@
 
 use narthex_cores::Stop;
 use narthex_fabrics::on_chip::OnChip;
+use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
-use narthex_interfaces::on_chip::{End, Packet};
+use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
 use narthex_interfaces::sarc::messages::lane;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
@@ -100,11 +101,17 @@ impl NodeOnChip {
     }
 
     /// What one of these processors does reaches no other one sooner, if there are several
-    /// and all of them are on the directory alone.
-    pub(super) fn lookahead_of(&self, processors: &[NodeProcessor]) -> Option<Duration> {
+    /// and all of them are on the directory alone: neither by its messages nor by the packets
+    /// of these devices.
+    pub(super) fn lookahead_of<'a>(
+        &self,
+        processors: &[NodeProcessor],
+        devices: impl Iterator<Item = &'a dyn Device>,
+    ) -> Option<Duration> {
         let is_tile = |unit: &NodeProcessor| unit.seats.caches.0 == self.on && unit.seats.private.is_none();
-        ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile))
-            .then_some(self.lookahead)
+        let by_packets = devices.filter_map(Device::reaches_first_levels_in);
+        let soonest = by_packets.map(|time| self.message_time + time).fold(self.lookahead, Ord::min);
+        ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile)).then_some(soonest)
     }
 
     /// What carries its messages.
@@ -237,9 +244,10 @@ impl Node {
 
     /// A packet of a device leaves.
     fn packet_leaves(&mut self, now: Time, device: u8, packet: Packet) {
-        // What is acknowledged has been written: the machine gets further. Requests and answers are
-        // those of loads, which a tile may repeat for ever.
-        if packet.lane == lane::ACKNOWLEDGEMENT {
+        // What is acknowledged has been written, and so is what goes to DRAM: the machine gets further.
+        // Requests and answers are those of loads, which a tile may repeat for ever.
+        let is_written = packet.lane == lane::WRITE && matches!(packet.to, End::Controller(_));
+        if packet.lane == lane::ACKNOWLEDGEMENT || is_written {
             self.got_further(now);
         }
         let Node { on_chip, events, processors, first_seats, .. } = self;
@@ -247,7 +255,7 @@ impl Node {
         let first_seat = processors.len() + first_seats[usize::from(device)];
         let Packet { from, to, lane, data_bytes, content, settles_after } = packet;
         let places = (own.place_of(first_seat, from), own.place_of(first_seat, to));
-        let arrival = own.network.send(now, places, lane.into(), data_bytes.into()) + settles_after;
+        let arrival = own.network.send_packet(now, places, lane.into(), data_bytes.into()) + settles_after;
         let sequence = own.sent;
         own.sent += 1;
         let envelope = Envelope { arrival, source: MESSAGES, sequence, destination: 0, payload: content };
@@ -298,10 +306,29 @@ impl Node {
         for (seat, value, after) in effects.answers.drain(..) {
             Directory::answer(self, now + after, on, AgentId(seat as u8), value);
         }
+        for (tile, line, change) in effects.first_level.drain(..) {
+            self.change_first_level(now, tile.into(), line, &change);
+        }
         for (seat, RegisterFault(problem)) in effects.faults.drain(..) {
             self.fail_on(now, seat.into(), &problem);
         }
         self.effects = effects;
+    }
+
+    /// The first level of a tile takes or loses a line of its scratchpad. A wait loop that it is
+    /// in is another one then.
+    fn change_first_level(&mut self, now: Time, tile: usize, line: u64, change: &FirstLevel) {
+        match change {
+            FirstLevel::Takes(bytes) => {
+                self.stop_watching(tile);
+                self.processors[tile].memory.take_scratchpad_line(line, bytes);
+            }
+            FirstLevel::Loses if self.processors[tile].memory.has_scratchpad_line(line) => {
+                self.disturb(now, tile);
+                self.processors[tile].memory.drop_scratchpad_line(line);
+            }
+            FirstLevel::Loses => {}
+        }
     }
 
     /// A message of the directory is at its place.

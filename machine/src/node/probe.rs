@@ -2,7 +2,7 @@
 //!
 //! Everything that crosses from one component to another passes through the node,
 //! so the node reports it, and models have no lines for it. What observes a run
-//! attaches a [`Probe`] to a node and hears of it:
+//! attaches a [`Probe`] to a node, beside others, and hears of it:
 //!
 //! ```text
 //!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
@@ -17,7 +17,7 @@
 //! After each of its events the node also lets the probe look at the interface and
 //! the network port ([`Probe::look`]): they change in events and in nothing else.
 //!
-//! A node without a probe pays one look at an `Option` an event and a change of the
+//! A node without a probe pays one look at an empty list an event and a change of the
 //! ledger, nothing an instruction. A probe changes nothing of what comes of a run.
 
 use std::any::Any;
@@ -181,26 +181,26 @@ pub trait Probe: Any + Debug + Send {
     fn look(&mut self, _now: Time, _edge: Option<Edge>, _interface: &dyn Device, _network: &NetworkPort) {}
 }
 
-/// Where a probe is attached to its node: all that the node reports passes here.
+/// Where probes are attached to their node: all that the node reports passes here.
 #[derive(Debug, Default)]
-pub(super) struct ProbePort(Option<Box<dyn Probe>>);
+pub(super) struct ProbePort(Vec<Box<dyn Probe>>);
 
 impl ProbePort {
     /// Whether there is a probe.
     #[inline]
     pub fn is_attached(&self) -> bool {
-        self.0.is_some()
+        !self.0.is_empty()
     }
 
-    /// Tells the probe, if there is one, of an event.
+    /// Tells the probes, if there are any, of an event.
     #[inline]
     pub fn report(&mut self, at: Time, event: impl FnOnce() -> Event) {
-        if let Some(probe) = &mut self.0 {
-            tell(&mut **probe, at, event);
+        if self.is_attached() {
+            tell(&mut self.0, at, event);
         }
     }
 
-    /// Lets the probe, if there is one, look at what an event may have changed.
+    /// Lets the probes, if there are any, look at what an event may have changed.
     #[inline]
     pub fn show(
         &mut self,
@@ -209,7 +209,7 @@ impl ProbePort {
         devices: &[Box<dyn Device>],
         network: &NetworkPort,
     ) {
-        if let Some(probe) = &mut self.0 {
+        for probe in &mut self.0 {
             probe.look(now, edge, &*devices[0], network);
         }
     }
@@ -233,14 +233,15 @@ fn edge(event: &super::Event) -> Option<Edge> {
 
 /// Out of line, because most nodes have no probe.
 #[cold]
-fn tell(probe: &mut dyn Probe, at: Time, event: impl FnOnce() -> Event) {
-    probe.record(at, event());
+fn tell(probes: &mut [Box<dyn Probe>], at: Time, event: impl FnOnce() -> Event) {
+    let event = event();
+    probes.iter_mut().for_each(|probe| probe.record(at, event));
 }
 
 impl Node {
-    /// From now on `probe` observes the node.
+    /// From now on `probe` observes the node, beside those that do already.
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
-        self.probe = ProbePort(Some(probe));
+        self.probe.0.push(probe);
     }
 
     /// The same at the instant `now`, the end of a window; at first the probe is told
@@ -256,15 +257,21 @@ impl Node {
         self.probe.show(now, None, &self.devices, &self.network);
     }
 
-    /// The probe that is attached, if it is a `P`.
+    /// The probe that is attached and is a `P`, if there is one.
     pub fn probe<P: Probe>(&mut self) -> Option<&mut P> {
-        let probe: &mut dyn Any = &mut **self.probe.0.as_mut()?;
-        probe.downcast_mut()
+        self.probe.0.iter_mut().find_map(|probe| {
+            let probe: &mut dyn Any = &mut **probe;
+            probe.downcast_mut()
+        })
     }
 
-    /// Takes the probe off; it is handed out if it is a `P`.
+    /// Takes the probe off that is a `P`, if there is one, and hands it out.
     pub fn detach<P: Probe>(&mut self) -> Option<P> {
-        let probe: Box<dyn Any> = self.probe.0.take()?;
+        let place = self.probe.0.iter().position(|probe| {
+            let probe: &dyn Any = &**probe;
+            probe.is::<P>()
+        });
+        let probe: Box<dyn Any> = self.probe.0.remove(place?);
         probe.downcast().ok().map(|probe| *probe)
     }
 

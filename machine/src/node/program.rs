@@ -13,7 +13,9 @@ use narthex_cores::Fault;
 use narthex_cores::linux::{
     Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, is_simulators, write_registers,
 };
+use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;
+use narthex_interfaces::sarc::registers::SPACE;
 use narthex_kernel::{Duration, Time};
 
 use super::Node;
@@ -201,10 +203,19 @@ impl Node {
             floats: &floats,
             program: &self.processes[process].program,
             space: self.processes[process].calls.space(),
-            owner: self.owner_of(process, fault.address),
+            owner: self.owner_of(process, fault.address).or_else(|| self.sarc_at(fault.address)),
         };
         let text = report.to_string();
         self.end(now, process, Ended::Failed(text));
+    }
+
+    /// Whose an address of SARC is on a node whose interface is another one.
+    fn sarc_at(&self, address: u64) -> Option<String> {
+        let has_tiles = |device: &dyn Device| device.seats().iter().any(|seat| seat.of_tile.is_some());
+        let is_missing = SPACE.contains(&address) && !self.devices.iter().any(|device| has_tiles(&**device));
+        let words = "SARC's scratchpads, registers and DRAM, which this machine's interface lacks: run the program \
+                     with --machine sarc-prototype or sarc-chip and --interface SARC";
+        is_missing.then(|| words.to_owned())
     }
 
     /// A process by its node and, where there are several, its number.

@@ -68,6 +68,14 @@ fn a_load_from_where_nothing_is_mapped_names_the_address() {
 }
 
 #[test]
+fn a_load_from_a_scratchpad_that_the_machine_lacks_names_sarc() {
+    assert_says(
+        &fault_at(0x11_0000_0000, "ld a0, 32(s1)"),
+        &["no memory is mapped there", "0x1100000020 belongs to SARC's", "--interface SARC"],
+    );
+}
+
+#[test]
 fn a_load_through_a_null_pointer_says_so() {
     assert_says(&fault_at(0, "lw a0, 16(s1)"), &["load from 0x10", "a null pointer?"]);
 }

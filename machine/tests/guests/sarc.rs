@@ -114,6 +114,36 @@ fn a_remote_store_is_seen_by_a_tile_that_polls_its_own_scratchpad() {
     assert_eq!(document["nodes"][0]["statistics"]["sarc_packets"]["write"], 1);
 }
 
+/// The same of a line that the first level may keep.
+fn allocate_selected(lines: &str, into: &str) -> String {
+    format!("{} ld {into}, 24(s1)\n", call(1, &["s3", lines, "3"]))
+}
+
+#[test]
+fn a_line_that_is_selected_hits_the_first_level_until_a_remote_store_arrives() {
+    let body = format!(
+        "{} {} {} bnez s3, other\n li s8, 3\n warm: {} {} addi s8, s8, -1\n bnez s8, warm\n \
+         report hit, s6\n report below, s7\n poll: ld t0, 0(s4)\n beqz t0, poll\n report value, t0\n \
+         sd zero, 8(s4)\n ld t0, 0(s4)\n report kept, t0\n j end\n \
+         other: li t0, 1\n bne s3, t0, end\n li s8, 3000\n later: addi s8, s8, -1\n bnez s8, later\n \
+         li t0, 5\n sd t0, 0(s10)\n end:",
+        allocate_selected("1", "s4"),
+        allocate("1", "s5"),
+        window(0, "s10"),
+        measured("ld t5, 0(s4)", "s6"),
+        measured("ld t5, 0(s5)", "s7"),
+    );
+    let document = result(&prototype(), &guest(&body));
+    let [hit, below] = ["hit", "below"].map(|name| reported(&document, 0, name));
+    assert_eq!(below - hit, 6, "the second level's latency");
+    assert_eq!([reported(&document, 0, "value"), reported(&document, 0, "kept")], [5, 5]);
+    let [fills, losses] = ["sarc_first_level_fills", "sarc_first_level_losses"];
+    assert_eq!([fills, losses].map(|name| statistic(&document, 0, name)), [2, 1]);
+    let executed = with(prototype(), "interfaces.sarc.first_level=false");
+    let without = result(&executed, &guest(&body));
+    assert_eq!(reported(&without, 0, "hit"), below, "without it each load goes below");
+}
+
 #[test]
 fn what_the_hardware_refuses_is_told_with_the_line_and_the_instruction() {
     for (body, part) in [

@@ -122,7 +122,11 @@ impl ProcessorPort<'_> {
     fn uncached_load(&mut self, address: u64, size: usize) -> Outcome<u64> {
         let pending = Pending::UncachedLoad(Uncached { address, size: size as u8, value: 0 });
         if let Some(value) = self.own.take_finished(pending) {
+            self.own.open_scratchpad_line(address);
             return Outcome::Done(value);
+        }
+        if let Some(outcome) = self.load_scratchpad(address, size) {
+            return outcome;
         }
         self.own.statistics.uncached_loads.increment();
         self.own.close_buffers();
@@ -135,6 +139,7 @@ impl ProcessorPort<'_> {
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
         }
+        self.own.store_through_to_scratchpad(address, &value.to_le_bytes()[..size]);
         self.own.close_buffers();
         if self.own.posted_limit > 0 {
             if self.own.store_buffer.len() >= self.own.posted_limit {

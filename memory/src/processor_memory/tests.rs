@@ -15,11 +15,11 @@ use crate::transaction::{BlockData, Response};
 
 const DATA: u64 = 0x1000;
 const CODE: u64 = 0x2000;
-const REGISTERS: u64 = 0x3000;
+pub(super) const REGISTERS: u64 = 0x3000;
 const BUFFERS: u64 = 0x4000;
 
-struct Bench {
-    own: ProcessorMemory,
+pub(super) struct Bench {
+    pub(super) own: ProcessorMemory,
     pages: PageTable,
     memory: MainMemory,
 }
@@ -34,7 +34,7 @@ fn data_config() -> cache::Config {
     }
 }
 
-fn bench(uncached_stores: UncachedStores) -> Bench {
+pub(super) fn bench(uncached_stores: UncachedStores) -> Bench {
     let data = data_config();
     let store_buffer = StoreBufferConfig { uncached_stores, entries: 2, flushed_blocks: Default::default() };
     let mut pages = PageTable::default();
@@ -47,7 +47,7 @@ fn bench(uncached_stores: UncachedStores) -> Bench {
 }
 
 impl Bench {
-    fn port(&mut self) -> ProcessorPort<'_> {
+    pub(super) fn port(&mut self) -> ProcessorPort<'_> {
         self.own.port(&self.pages, &mut self.memory)
     }
 
@@ -59,7 +59,7 @@ impl Bench {
 
     /// Carries out the transaction that is wanted; its kind, and whether
     /// the processor was woken by it.
-    fn bus_turn(&mut self) -> (Kind, bool) {
+    pub(super) fn bus_turn(&mut self) -> (Kind, bool) {
         assert!(self.own.wants(Traffic::All));
         let transaction = self.own.issue(Traffic::All).expect("a transaction");
         if let Some(data) = &transaction.data {

@@ -124,8 +124,14 @@ fn seen_from(tile: usize, record: &Record) -> Option<Record> {
         {
             let [source, destination] = [seat, to].map(|tile| Rank(tile as u16));
             let kind = FrameKind::Packet;
-            let note =
-                FrameSummary { kind, source, destination, sequence: number, payload_bytes: bytes.into() };
+            let note = FrameSummary {
+                kind,
+                source,
+                destination,
+                sequence: number,
+                payload_bytes: bytes.into(),
+                message_bytes: None,
+            };
             match is_there {
                 true if to == tile => Event::Arrival(note, true),
                 false if seat == tile => Event::Departure(note, NodeId(to as u16)),

@@ -1,4 +1,4 @@
-//! What is observed of whole machines that run programs: hangs, lives of messages, timelines.
+//! What is observed of whole machines that run programs: hangs, lives of messages, timelines, traffic.
 
 #[path = "../../../machine/tests/support/mod.rs"]
 mod support;
@@ -6,6 +6,7 @@ mod support;
 mod explain;
 mod hangs;
 mod timeline;
+mod traffic;
 
 use narthex_machine::{Failure, RunRequest};
 use narthex_observation::{TraceRequest, run};

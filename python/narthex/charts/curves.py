@@ -2,6 +2,8 @@
 
     curves      values over numbers or words, a curve for each series, in panels if asked
     heat_map    values of pairs, the darker the larger
+    steps       amounts in bins of time
+    bands       shares of a whole over time, one upon the other
 
 Curves that coincide are told apart: the later one is dashed, and lets the earlier
 one be seen. `coinciding` names them, for those who do not see it.
@@ -139,5 +141,56 @@ def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (Non
             tooltip=["row:N", "column:N", alt.Tooltip("value:Q", title=unit, format=",.3~f")],
         )
         .properties(height=height(names))
+    )
+    return finish(chart)
+
+
+def bands(rows: Rows, unit: str, by: str) -> Spec:
+    """Draw shares over the `time` in `unit`, a band for each part; `by` names the field of parts.
+
+    A row has its `time`, where its bin begins, and its `share` of one.
+    """
+    from narthex.extras import altair as alt
+
+    parts = palette.in_order(by, {row[by] for row in rows})
+    ranks = {part: rank for rank, part in enumerate(parts)}
+    values = [{**row, "rank": ranks[row[by]]} for row in rows]
+    chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_area(interpolate="step-after")
+        .encode(
+            x=alt.X("time:Q", title=f"time, {unit}").scale(nice=False),
+            y=alt.Y("share:Q", title="share", stack="zero").axis(format="%").scale(domain=[0, 1]),
+            color=alt.Color(f"{by}:N", title=None)
+            .scale(domain=parts, range=[palette.of_part(by, part) for part in parts])
+            .legend(legend()),
+            order=alt.Order("rank:Q"),
+            tooltip=[f"{by}:N", "time:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(height=PANEL_HEIGHT)
+    )
+    return finish(chart)
+
+
+def steps(rows: Rows, unit: str, names: Sequence[str], *, x: str) -> Spec:
+    """Draw amounts that last for a bin each, a line for each of the `names` of `interface`."""
+    from narthex.extras import altair as alt
+
+    colours = list(map(palette.of_series, range(len(names))))
+    chosen = alt.selection_point(fields=["interface"], bind="legend", name="chosen")
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(interpolate="step-after", strokeWidth=1.5)
+        .encode(
+            x=alt.X("x:Q", title=x).scale(nice=False),
+            y=alt.Y("value:Q", title=unit),
+            color=alt.Color("interface:N", title=None)
+            .scale(domain=list(names), range=colours)
+            .legend(legend()),
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
+            tooltip=["interface:N", alt.Tooltip("x:Q", title=x), "value:Q"],
+        )
+        .properties(height=PANEL_HEIGHT)
+        .add_params(chosen)
     )
     return finish(chart)

@@ -142,8 +142,8 @@ def tornado(rows: Rows) -> Spec:
     return finish(chart, "row", list(dict.fromkeys(row["row"] for row in rows)))
 
 
-def sizes(rows: Rows) -> Spec:
-    """Draw how many messages of each size there were."""
+def sizes(rows: Rows, title: str = "bytes") -> Spec:
+    """Draw how many messages of each size there were, or of each of what `title` says."""
     from narthex.extras import altair as alt
 
     labels = [row["bytes"] for row in rows]
@@ -151,9 +151,9 @@ def sizes(rows: Rows) -> Spec:
         alt.Chart(alt.Data(values=rows))
         .mark_bar(color="var(--measured)")
         .encode(
-            y=names_axis("bytes").title("bytes"),
+            y=names_axis("bytes").title(title),
             x=alt.X("messages:Q", title="messages", axis=values_axis()),
-            tooltip=["bytes:N", alt.Tooltip("messages:Q", format=",")],
+            tooltip=[alt.Tooltip("bytes:N", title=title), alt.Tooltip("messages:Q", format=",")],
         )
         .properties(height=height(labels))
     )

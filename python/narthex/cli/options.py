@@ -89,6 +89,12 @@ TRACE = typer.Option(
     help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
     "for a viewer of waveforms; compressed if .gz follows.",
 )
+TRAFFIC = typer.Option(
+    False,
+    "--traffic",
+    help="Count who talks to whom, latencies of messages, and what was busy when: in the result of "
+    "--json and on the page of --report.",
+)
 TRACE_NODES = typer.Option(
     None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
 )

@@ -43,6 +43,7 @@ from narthex.cli.options import (
     TRACE_FROM,
     TRACE_NODES,
     TRACE_TO,
+    TRAFFIC,
     UNTIL,
     WHERE,
 )
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
+
+MOST_PAIRS = 12
+"""Pairs of ranks of which the terminal shows what they exchange: those with most packets."""
 
 LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
 """Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
@@ -123,6 +127,7 @@ def run(
     trace_nodes: str | None = TRACE_NODES,
     trace_from: str | None = TRACE_FROM,
     trace_to: str | None = TRACE_TO,
+    traffic: bool = TRAFFIC,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
 ) -> None:
@@ -154,12 +159,13 @@ def run(
         execute_wait_loops=execute_wait_loops,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
+    running.check_traffic(wanted, traffic=traffic)
     warn_of_idle(machine, set_, [interface])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
         goes_on=bool(report or trace or target.is_file),
     )
-    _simulate(wanted, guest, printer, target, page, timeline)
+    _simulate(wanted, guest, printer, target, page, timeline, traffic=traffic)
     running.forget_checkpoint(wanted)
 
 
@@ -170,6 +176,8 @@ def _simulate(
     target: JsonTarget,
     page: ReportTarget,
     timeline: dict[str, Any] | None,
+    *,
+    traffic: bool,
 ) -> None:
     """Make a run, show it, and write what is wanted of it."""
     from narthex import running
@@ -185,6 +193,7 @@ def _simulate(
                 inform,
                 lost.append,
                 trace=timeline,
+                traffic=traffic,
             ).document
     except NarthexError as error:
         _keep_what_was(error, printer, target, page)
@@ -292,6 +301,8 @@ def show(document: dict[str, Any]) -> None:
         more = notation.counted(len(names) - MOST_REGIONS, "more region")
         say(f"not shown: {more}; --json FILE has them all")
     time_us = document["simulated_ps"] / 1e6
+    if "traffic" in document:
+        _show_traffic(document["traffic"])
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
@@ -300,6 +311,31 @@ def show(document: dict[str, Any]) -> None:
         f"{ran} on {document['interface']}, {notation.counted(len(document['nodes']), 'node')}:"
         f" {time_us:,.3f} us simulated, {notation.counted(retired, 'instruction')}"
     )
+
+
+def _show_traffic(traffic: dict[str, Any]) -> None:
+    """Print the pairs that exchange most."""
+    pairs = sorted(traffic["pairs"], key=lambda pair: -pair["packets"])
+    rows = [
+        (
+            str(pair["from"]),
+            str(pair["to"]),
+            f"{pair['messages']:,}" if "messages" in pair else "",
+            f"{pair['packets']:,}",
+            f"{pair['bytes']:,}",
+            notation.text(latency["sum"] / latency["count"] / 1e3),
+            notation.text(latency["maximum"] / 1e3),
+        )
+        for pair in pairs[:MOST_PAIRS]
+        for latency in [pair.get("message_latency_ps", pair["packet_latency_ps"])]
+        if latency["count"]
+    ]
+    columns = ["from", "to", "messages", "packets", "bytes", "mean, ns", "largest, ns"]
+    if rows:
+        print_table("Who talks to whom", columns, rows, columns)
+    if len(pairs) > MOST_PAIRS:
+        more = notation.counted(len(pairs) - MOST_PAIRS, "more pair")
+        say(f"not shown: {more}; --json FILE has them all")
 
 
 def _ledger_columns(nodes: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from narthex import groups, jobs, notation
 from narthex.charts import drawings, looks
-from narthex.report import networks
+from narthex.report import networks, traffic
 from narthex.report.parts import (
     Chart,
     Facts,
@@ -61,6 +61,8 @@ def section(document: Document) -> Section:
         sections.append(Section("Further regions", [_further(document, regions[MOST_REGIONS:])]))
     if document["message_sizes"]:
         sections.append(Section("Messages by size", [message_sizes(document)]))
+    if "traffic" in document:
+        sections.append(traffic.section(document))
     if "network" in document:
         sections.append(networks.section(document))
     if "network_on_chip" in document:

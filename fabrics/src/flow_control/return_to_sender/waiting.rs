@@ -79,7 +79,10 @@ impl Waiting {
     /// Takes the first that may be sent at `now`, with whether it came back.
     pub fn take_due(&mut self, now: Time) -> Option<(Box<Packet>, bool)> {
         let entry = match self.retries {
-            Retries::Independent => self.entries.pop_front_if(|entry| entry.at <= now),
+            Retries::Independent => {
+                let is_due = self.entries.front().is_some_and(|entry| entry.at <= now);
+                is_due.then(|| self.entries.pop_front()).flatten()
+            }
             Retries::InSequence => {
                 let mut places = 0..self.entries.len();
                 let is_due = |&place: &usize| self.entries[place].at <= now && !self.is_behind(place);

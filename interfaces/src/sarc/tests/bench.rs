@@ -15,7 +15,7 @@ use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::interface::Chip;
 use crate::models::sarc::MODEL;
-use crate::on_chip::{Effects, End, Packet};
+use crate::on_chip::{Effects, End, FirstLevel, Packet};
 use crate::sarc::config::Config;
 use crate::sarc::registers::{Role, STATE, STATE_BYTES, request};
 use crate::sarc::space::address_of;
@@ -83,13 +83,15 @@ pub struct Bench {
     /// By time and order.
     events: BTreeMap<(Time, u64), Event>,
     order: u64,
-    /// How long a packet takes from place to place.
-    pub network_time: Box<dyn FnMut(&Packet) -> Duration>,
+    /// How long a packet takes from place to place that leaves then.
+    pub network_time: Box<dyn FnMut(Time, &Packet) -> Duration>,
     /// When and what waiting processors were answered, by tile.
     pub answers: Vec<(u64, u16, u64)>,
     /// What packets left: cycle, from, to, lane, bytes.
     pub sent: Vec<(u64, End, End, u8, u16)>,
     pub faults: Vec<(u16, String)>,
+    /// Cycle and tile at which a first level took a line (true) or lost it, and its address.
+    pub first_level: Vec<(u64, u16, u64, bool)>,
     processes: u8,
 }
 
@@ -131,10 +133,11 @@ impl Bench {
             now: Time::ZERO,
             events: BTreeMap::new(),
             order: 0,
-            network_time: Box::new(|_| Duration::from_ns(8)),
+            network_time: Box::new(|_, _| Duration::from_ns(8)),
             answers: Vec::new(),
             sent: Vec::new(),
             faults: Vec::new(),
+            first_level: Vec::new(),
             processes,
         }
     }
@@ -168,13 +171,17 @@ impl Bench {
             let leaves = self.now + after;
             let Packet { from, to, lane, data_bytes, content, settles_after } = packet;
             self.sent.push(((leaves - Time::ZERO).as_ps() / CYCLE, from, to, lane, data_bytes));
-            let arrival = leaves + (self.network_time)(&packet) + settles_after;
+            let arrival = leaves + (self.network_time)(leaves, &packet) + settles_after;
             self.schedule(arrival, Event::Arrives(to, content));
         }
         timers.into_iter().for_each(|at| self.schedule(at, Event::Timer(tile.into())));
         for (tile, value, after) in effects.answers {
             let at = (self.now + after - Time::ZERO).as_ps() / CYCLE;
             self.answers.push((at, tile, value));
+        }
+        for (tile, line, change) in effects.first_level {
+            let takes = matches!(change, FirstLevel::Takes(_));
+            self.first_level.push((self.cycle(), tile, line, takes));
         }
         self.faults.extend(effects.faults.into_iter().map(|(tile, RegisterFault(problem))| (tile, problem)));
         (result, effects.is_later)

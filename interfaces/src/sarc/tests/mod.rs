@@ -4,6 +4,7 @@ pub mod bench;
 
 mod commands;
 mod counters;
+mod first_level;
 mod lines;
 mod protection;
 mod queues;

@@ -1,0 +1,105 @@
+//! Who talks to whom, and what was busy when.
+//!
+//! ```text
+//!   nodes ── listeners ──► packets: emptied every few microseconds ──► pairs, sizes
+//!                    `───► series: buses, queues, buffers, activities, in bins
+//! ```
+//!
+//! A packet's latency lasts from the instant at which it leaves its node for the
+//! first time to the one at which the receiving interface takes it from the flow
+//! control's buffers: the network, returns, and waiting for the interface. That of
+//! a message begins with its first packet and ends with its last.
+//!
+//! **Small.** Pairs that never talk have no entry. A series has at most
+//! [`series::MOST_BINS`] bins, which become twice as wide whenever the run is longer.
+//! Of many nodes there are series of all together alone.
+//!
+//! **The same on any number of threads.** Packets of all nodes are joined in one order,
+//! at instants of simulated time; series belong to one node.
+
+mod listener;
+mod pairs;
+mod series;
+
+use narthex_kernel::{Duration, Time};
+use narthex_machine::node::Node;
+use serde_json::{Value, json};
+
+use listener::Listener;
+use pairs::Pairs;
+use series::Series;
+
+/// Listeners hold the packets of this much time of all nodes together.
+const NODE_TIME: Duration = Duration::from_ns(1_000_000);
+/// They are emptied no more often.
+const SHORTEST_STEP: Duration = Duration::from_ns(1_000);
+/// Nodes that have series of their own, at most.
+const MOST_NODES: usize = 16;
+
+/// Counts who talks to whom in a run.
+pub struct Traffic {
+    step: Duration,
+    is_attached: bool,
+    pairs: Pairs,
+}
+
+impl Traffic {
+    /// Of these nodes, which are about to start.
+    pub fn new(nodes: &[Node]) -> Self {
+        let processes = nodes.first().map_or(1, Node::process_count);
+        let step = Duration::from_ps(NODE_TIME.as_ps() / nodes.len().max(1) as u64);
+        Traffic {
+            step: step.max(SHORTEST_STEP),
+            is_attached: false,
+            pairs: Pairs::new(nodes.len(), processes),
+        }
+    }
+
+    /// The instant at which [`Traffic::stop`] is to be called next.
+    pub fn next_stop(&self, now: Time) -> Time {
+        now.saturating_add(self.step)
+    }
+
+    /// Everything before `now` has happened, and nothing after it.
+    pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
+        if !std::mem::replace(&mut self.is_attached, true) {
+            nodes.iter_mut().for_each(|node| node.attach_at(now, Box::<Listener>::default()));
+        }
+        let seen = nodes.iter_mut().enumerate().flat_map(|(number, node)| {
+            let seen = node.probe::<Listener>().map(|listener| listener.drain(now)).unwrap_or_default();
+            seen.into_iter().map(move |(at, seen)| (at, number, seen))
+        });
+        self.pairs.take(seen.collect());
+    }
+
+    /// The run is over at `end`: the entry `traffic` of its document.
+    pub fn finish(mut self, end: Time, nodes: &mut [Node]) -> Value {
+        let mut all: Vec<&mut Node> = nodes.iter_mut().collect();
+        // What happens at the end itself belongs to the run.
+        self.stop(end + Duration::from_ps(1), &mut all);
+        let sent = all.iter().map(|node| node.message_sizes().total()).sum();
+        let of_nodes: Vec<Series> = all
+            .iter_mut()
+            .filter_map(|node| node.detach::<Listener>())
+            .map(|listener| listener.into_series(end))
+            .collect();
+        let mut document = self.pairs.to_json(sent);
+        document["series"] = series_json(of_nodes, end);
+        document
+    }
+}
+
+/// The series of each node, or of all together where there are many.
+fn series_json(of_nodes: Vec<Series>, end: Time) -> Value {
+    let count = of_nodes.len();
+    let named: Vec<(Option<usize>, Series)> = if count <= MOST_NODES {
+        of_nodes.into_iter().enumerate().map(|(node, series)| (Some(node), series)).collect()
+    } else {
+        let mut all = Series::default();
+        of_nodes.iter().for_each(|series| all.add(series));
+        vec![(None, all.divided_by(count as u64))]
+    };
+    let bin = series::width(end);
+    let rows = named.iter().flat_map(|(node, series)| series.to_json(*node, bin, end));
+    json!({ "bin_ps": bin.as_ps(), "rows": rows.collect::<Vec<_>>() })
+}
