@@ -1,7 +1,7 @@
 """Curves over numbers, and maps of two names.
 
     curves      values over numbers or words, a curve for each series, in panels if asked
-    heat_map    values of pairs, the darker the larger
+    heat_map    values of pairs: a stronger colour is a larger value
     steps       amounts in bins of time
     bands       shares of a whole over time, one upon the other
 
@@ -121,7 +121,7 @@ def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":
 
 
 def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (None, None)) -> Spec:
-    """Draw a field for each `row` and `column`, the darker the larger its `value`.
+    """Draw a field for each `row` and `column`: a stronger colour for a larger `value`.
 
     `titles` are the words at the axes, downwards and across.
     """

@@ -99,7 +99,7 @@ def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]
         return []
     cells = [[row["row"], row["column"], number(row["value"])] for row in rows]
     behind = Table(report, columns(down, across, report, numbers=[report]), cells, is_folded=True)
-    told = f"{report} over {across} and {down}, the darker the larger"
+    told = f"{report} over {across} and {down}; a stronger colour is a larger value"
     drawn = curves.heat_map(rows, report, (down, across))
     return [Chart(f"{report}, as a map", told, drawn, behind)]
 

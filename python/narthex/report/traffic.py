@@ -98,7 +98,7 @@ def _map(
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     behind = Table(f"{title}, from and to", names, list(cells), is_folded=True)
-    return Chart(title, f"{title} {told}, the darker the larger", drawn, behind)
+    return Chart(title, f"{title} {told}; a stronger colour is a larger value", drawn, behind)
 
 
 def _name(group: int, size: int, ranks: int) -> str:
