@@ -17,12 +17,14 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `measured` | an experiment, interfaces | `narthex experiment` |
 | `claims` | an experiment, interfaces | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
+| `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 
-The pictures of the README are made likewise (`PICTURES`).
+The pictures of the README and of the machines are made likewise.
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
 """
 
+import json
 import re
 import shlex
 import sys
@@ -36,6 +38,7 @@ from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import caution_table, tables
+from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE
 from narthex.validation import Claim, Outcome, experiment, wording
 from narthex.validation.outcome import label
@@ -196,14 +199,35 @@ def logp(directive: Directive) -> list[str]:
     ).splitlines()
 
 
+def machines(_directive: Directive) -> list[str]:
+    """Return a section for each machine that comes with Narthex, with its picture."""
+    lines = []
+    for each in entries("machines"):
+        name, summary = each["name"], each["summary"]
+        picture = f"![A node of {name}](machines/{name}.svg)"
+        lines += [f"## {name}", "", f"{summary}.", "", picture, ""]
+    return lines[:-1]
+
+
+def machine_pictures() -> dict[Path, str]:
+    """Return the pictures of the machines, as `narthex machine show --diagram` draws them."""
+    from narthex import _native
+    from narthex.charts import diagram
+
+    names = [each["name"] for each in entries("machines")]
+    shown = {name: json.loads(_native.machine_show(name, [], True))["machine"] for name in names}
+    return {DOCS / "machines" / f"{name}.svg": diagram.svg(shown[name]) for name in names}
+
+
 KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "transactions": transactions,
     "breakdown": breakdown,
     "measured": measured,
     "claims": claims,
     "logp": logp,
+    "machines": machines,
 }
-LIVES = ("transactions", "breakdown")
+LIVES = ("transactions", "breakdown", "machines")
 """The kinds that take no longer than a test may."""
 
 
@@ -261,6 +285,9 @@ def main() -> None:
     """Make the generated parts of all pages, and the README's pictures, anew."""
     LIFE.write_text(message_life(), encoding="utf-8")
     ranking(RANKING)
+    for file, drawn in machine_pictures().items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(drawn, encoding="utf-8")
     for page in pages():
         print(page.relative_to(DOCS.parent), flush=True)
         try:

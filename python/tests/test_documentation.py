@@ -29,6 +29,11 @@ def test_the_readmes_pictures_are_those_of_the_simulator(tmp_path):
     assert drawn == documentation.RANKING.read_text(), "run `make pages`"
 
 
+def test_the_pictures_of_the_machines_are_those_of_their_files():
+    for file, drawn in documentation.machine_pictures().items():
+        assert file.read_text(encoding="utf-8") == drawn, "run `make pages`"
+
+
 def test_every_page_is_in_the_navigation_once():
     navigation = (documentation.DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"^ +- .*: (\S+\.md)$", navigation, flags=re.MULTILINE)
