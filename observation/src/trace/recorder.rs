@@ -3,8 +3,8 @@
 //! buffers are. All of that changes in events of the node and in nothing else, so it
 //! is looked at after each of them, and what has changed is recorded.
 
-use narthex_fabrics::NetworkPort;
 use narthex_fabrics::flow_control::Occupancy;
+use narthex_fabrics::{FrameKind, NetworkPort};
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Engine;
 use narthex_kernel::Time;
@@ -40,6 +40,8 @@ pub struct Recorder {
     engines: Vec<Option<Engine>>,
     buffers: Option<Occupancy>,
     waiting: Vec<usize>,
+    /// A packet has come since the last look: an interface may have taken it in the same event.
+    has_come: bool,
 }
 
 impl Recorder {
@@ -55,6 +57,7 @@ impl Recorder {
 
 impl Probe for Recorder {
     fn record(&mut self, at: Time, event: Event) {
+        self.has_come |= matches!(event, Event::Arrival(note, true) if note.kind == FrameKind::Packet);
         self.records.push(Record { at, sight: Sight::Port(event) });
     }
 
@@ -73,10 +76,11 @@ impl Probe for Recorder {
         if self.buffers.replace(buffers) != Some(buffers) {
             record(Sight::Buffers(buffers));
         }
+        let has_come = std::mem::take(&mut self.has_come);
         self.waiting.resize(seats / 2, 0);
         for (process, seen) in self.waiting.iter_mut().enumerate() {
             let waiting = network.waiting(process as u8);
-            if std::mem::replace(seen, waiting) != waiting {
+            if std::mem::replace(seen, waiting) != waiting || has_come {
                 record(Sight::Waiting(process as u8, waiting));
             }
         }
