@@ -76,7 +76,7 @@ mod tests {
             assert!(all.iter().any(|interface| interface.attachment == place), "{name}");
         }
         // The examples of the documentation are in no machine that is built in.
-        let machines: Vec<_> = config::preset_names().into_iter().map(|name| config::load(name)).collect();
+        let machines: Vec<_> = config::preset_names().into_iter().map(config::load).collect();
         let is_built_in = |section: &str| {
             machines.iter().flatten().any(|machine| machine.config.interfaces.contains_key(section))
         };
