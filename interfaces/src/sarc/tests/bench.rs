@@ -74,6 +74,9 @@ enum Event {
     Timer(usize),
 }
 
+/// How long a packet takes that leaves at an instant.
+type NetworkTime = dyn FnMut(Time, &Packet) -> Duration;
+
 /// The chip.
 pub struct Bench {
     pub device: Sarc,
@@ -84,7 +87,7 @@ pub struct Bench {
     events: BTreeMap<(Time, u64), Event>,
     order: u64,
     /// How long a packet takes from place to place that leaves then.
-    pub network_time: Box<dyn FnMut(Time, &Packet) -> Duration>,
+    pub network_time: Box<NetworkTime>,
     /// When and what waiting processors were answered, by tile.
     pub answers: Vec<(u64, u16, u64)>,
     /// What packets left: cycle, from, to, lane, bytes.
