@@ -57,7 +57,7 @@ static void prepare(struct place *own, unsigned tile) {
                                                  .flag = flag,
                                                  .tiles = tiles};
     narthex_check(
-        kind < CENTRAL || sarc_tiles_share_memory(),
+        kind < CENTRAL || tiles == 1 || sarc_tiles_share_memory(),
         "a barrier of the kind %s is in memory that all tiles share, and keep coherent: run "
         "it on sarc-chip",
         NAMES[kind]);

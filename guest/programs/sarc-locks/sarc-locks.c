@@ -93,7 +93,7 @@ static void prepare(struct place *own, unsigned tile) {
     if (tile == 0)
         sarc_make_queue_lock(queue);
     narthex_check(
-        kind < TEST_AND_SET || sarc_tiles_share_memory(),
+        kind < TEST_AND_SET || tiles == 1 || sarc_tiles_share_memory(),
         "a lock of the kind %s is in memory that all tiles share, and keep coherent: run it "
         "on sarc-chip",
         NAMES[kind]);
