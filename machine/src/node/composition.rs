@@ -299,8 +299,13 @@ impl Composition for Node {
         let index = usize::from(agent.0);
         let processor = &mut self.processors[index];
         let waited = processor.memory.wait_reason();
+        let waits_since = processor.processor.now();
         if processor.memory.complete(transaction, response) && processor.state == State::Waiting {
-            self.wake(index, now + self.processors_part(index, on, waited));
+            // A tile runs ahead of the device in it: a posted store may have been over before the
+            // processor found the store buffer full, and then it has not waited.
+            let is_in_time = now < waits_since;
+            let over = if is_in_time { waits_since } else { now + self.processors_part(index, on, waited) };
+            self.wake(index, over);
         }
         let NodeProcessor { blocking_access_time, look_up_time, .. } = self.processors[index];
         self.deliver_loads(index, now + blocking_access_time + look_up_time);
