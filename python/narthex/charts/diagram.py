@@ -16,12 +16,11 @@ Colours are those of the palette: in the light scheme wherever an SVG is shown, 
 the reader's where a browser shows it.
 """
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from narthex.charts import palette
+from narthex.charts.svg import document, fill, stroke, text
 
 NARROWEST, GAP, MARGIN = 120, 20, 16
 """Points of a part, at least, between two parts, and around the picture."""
@@ -87,13 +86,7 @@ def svg(machine: dict[str, Any], interface: str = "network interface") -> str:
     full = sum(part.width + GAP for part in columns) - GAP
     width = full + 2 * MARGIN
     drawn = [*_bars(placed, plain, full), *_wires(placed), *map(_box, placed.parts)]
-    words = html.escape(description(machine, interface), quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{words}"'
-        f' viewBox="0 0 {width} {placed.height}" width="{width}" height="{placed.height}"'
-        f' font-family="Helvetica, Arial, sans-serif" font-size="12">'
-        f"<style>{_style()}</style>{''.join(drawn)}</svg>"
-    )
+    return document(width, placed.height, description(machine, interface), drawn)
 
 
 def description(machine: dict[str, Any], interface: str = "network interface") -> str:
@@ -201,11 +194,10 @@ def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
         name = _words(bar) if bar else "network"
         dashes = "" if bar else ' stroke-dasharray="6 4"'
         yield (
-            f'<rect class="node-raised node-line-stroke" x="{MARGIN}" y="{top}" width="{full}"'
-            f' height="{BAR}" rx="4" fill="{palette.LIGHT["raised"]}"'
-            f' stroke="{palette.LIGHT["line"]}"{dashes}/>'
+            f'<rect {fill("raised", "line")} x="{MARGIN}" y="{top}" width="{full}"'
+            f' height="{BAR}" rx="4"{dashes}/>'
         )
-        yield _text(MARGIN + PADDING, top + 17, f"{name}: {told}", is_bold=False)
+        yield text(MARGIN + PADDING, top + 17, f"{name}: {told}")
 
 
 def _on_chip(machine: dict[str, Any]) -> list[str]:
@@ -226,35 +218,17 @@ def _wires(placed: Placed) -> Iterator[str]:
             x = middle + 12 * shift
             start, stop = (foot, end) if end > top else (end + BAR, top)
             yield (
-                f'<line class="node-muted-stroke" x1="{x}" y1="{start}" x2="{x}" y2="{stop}"'
-                f' stroke="{palette.LIGHT["muted"]}" stroke-width="2"/>'
+                f'<line {stroke("muted")} x1="{x}" y1="{start}" x2="{x}" y2="{stop}"'
+                f' stroke-width="2"/>'
             )
 
 
 def _box(placed: tuple[Part, int, int]) -> str:
     part, left, top = placed
-    stroke = palette.LIGHT[part.colour]
-    lines = [_text(left + PADDING, top + PADDING + 12, part.name, is_bold=True)]
+    lines = [text(left + PADDING, top + PADDING + 12, part.name, is_bold=True)]
     for count, line in enumerate(part.lines, start=1):
-        lines.append(_text(left + PADDING, top + PADDING + 12 + count * LINE, line, is_bold=False))
+        lines.append(text(left + PADDING, top + PADDING + 12 + count * LINE, line))
     return (
-        f'<rect class="node-surface node-{part.colour}-stroke" x="{left}" y="{top}"'
-        f' width="{part.width}" height="{part.height}" rx="6" fill="{palette.LIGHT["surface"]}"'
-        f' stroke="{stroke}" stroke-width="2"/>{"".join(lines)}'
+        f'<rect {fill("surface", part.colour)} x="{left}" y="{top}" width="{part.width}"'
+        f' height="{part.height}" rx="6" stroke-width="2"/>{"".join(lines)}'
     )
-
-
-def _text(x: int, y: int, words: str, *, is_bold: bool) -> str:
-    weight = ' font-weight="bold"' if is_bold else ""
-    colour = palette.LIGHT["text"]
-    place = f'x="{x}" y="{y}" fill="{colour}"{weight}'
-    return f'<text class="node-text" {place}>{html.escape(words)}</text>'
-
-
-def _style() -> str:
-    """Return the dark scheme, which a browser puts over what the elements say themselves."""
-    dark = palette.DARK
-    strokes = ("line", "muted", "accent", "measured")
-    rules = [f".node-{name}-stroke{{stroke:{dark[name]}}}" for name in strokes]
-    rules += [f".node-{name}{{fill:{dark[name]}}}" for name in ("surface", "raised", "text")]
-    return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
