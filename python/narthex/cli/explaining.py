@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
             "narthex explain CNI32Qm --bytes 64",
             "narthex explain NI2w --bytes 8 --machine isca96",
             "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
-            "narthex explain CNI32Qm --bytes 256 --report life.html  # plays it over the machine",
+            "narthex explain CNI32Qm --bytes 256 --report life.html",
             "narthex explain CNI32Qm --diagram life.svg",
         ),
     )(explain)
@@ -68,7 +68,10 @@ def explain(
         None, "--diagram", metavar="FILE.svg", help="Draw the life as a picture."
     ),
 ) -> None:
-    """Show one message's life, transaction by transaction, and the parts of its latency."""
+    """Show one message's life, transaction by transaction, and the parts of its latency.
+
+    The page of --report plays it over the picture of the machine.
+    """
     from narthex import explanation
     from narthex.programs import find
 
