@@ -62,6 +62,7 @@ def run(
     trace_nodes: str | None = None,
     trace_from: str | None = None,
     trace_to: str | None = None,
+    trace_functions: bool = False,
     traffic: bool = False,
     observer: Observer | None = None,
     output: Output | None = None,
@@ -94,7 +95,8 @@ def run(
 
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
     browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
-    `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
+    `trace_from` and `trace_to` ("10us") say what of it, `trace_functions` adds the
+    functions that programs are in (docs/timeline.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
     (docs/traffic.md).
@@ -126,7 +128,7 @@ def run(
         timeout=timeout,
         execute_wait_loops=execute_wait_loops,
     )
-    timeline = trace_request(trace, trace_nodes, trace_from, trace_to)
+    timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
     result = simulate(wanted, guest, observer, output, notice, trace=timeline, traffic=traffic)
     forget_checkpoint(wanted)
@@ -189,11 +191,16 @@ def checkpoint_request(
 
 
 def trace_request(
-    file: str | Path | None, nodes: str | None, begin: str | None, end: str | None
+    file: str | Path | None,
+    nodes: str | None,
+    begin: str | None,
+    end: str | None,
+    *,
+    functions: bool = False,
 ) -> dict[str, Any] | None:
     """Describe a run's timeline; what says which part of it needs a file."""
     if file is None:
-        if nodes is None and begin is None and end is None:
+        if nodes is None and begin is None and end is None and not functions:
             return None
         raise NarthexError(
             "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
@@ -211,6 +218,7 @@ def trace_request(
         )
     return {
         "file": name,
+        "functions": functions,
         "page": timelines.page() if Path(name).suffix in PAGES else None,
         "nodes": _text_or_none("trace_nodes", nodes),
         "from": _text_or_none("trace_from", begin),

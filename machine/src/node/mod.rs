@@ -340,6 +340,9 @@ impl Node {
             Ok(()) => {
                 let now = unit.processor.now();
                 self.book(index, now, Occupation::Execute);
+                if let Marker::Enter(activity) = marker {
+                    self.probe.report(now, || probe::Event::Entered { processor: index, activity });
+                }
             }
             Err(problem) => self.fail(index, problem),
         }

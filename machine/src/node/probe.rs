@@ -8,6 +8,7 @@
 //!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
 //!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
+//!                  Entered   the program's marker of an activity
 //!   directory:     Message                       a message leaves its place, or is at the other
 //!   tiles:         Packet                        a packet of a tile's interface leaves it, or is at its end
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
@@ -149,6 +150,13 @@ pub enum Event {
         /// What it is doing meanwhile.
         occupation: Occupation,
     },
+    /// A program says that an activity begins inside the present one.
+    Entered {
+        /// The processor.
+        processor: usize,
+        /// What its program is doing.
+        activity: Activity,
+    },
     /// A frame leaves for a node.
     Departure(FrameSummary, NodeId),
     /// A frame has arrived; whether it is a packet that found a buffer.
@@ -270,9 +278,13 @@ impl Node {
     }
 
     /// The same at the instant `now`, the end of a window; at first the probe is told
-    /// what the processors are at, and looks.
-    pub fn attach_at(&mut self, now: Time, probe: Box<dyn Probe>) {
+    /// what the processors are at and which regions are open, and looks.
+    pub fn attach_at(&mut self, now: Time, mut probe: Box<dyn Probe>) {
         self.rest_at(now);
+        let regions = self.processes.iter().flat_map(|process| process.regions.iter());
+        for region in regions.filter(|region| region.end.is_none()) {
+            probe.region(now, region.processor, &region.name, true);
+        }
         self.attach(probe);
         for (processor, unit) in self.processors.iter().enumerate() {
             let (activity, occupation) = unit.booked();

@@ -44,18 +44,21 @@ pub mod vcd;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use narthex_cores::linux::readable;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::Failure;
 use narthex_machine::files::Destination;
 use narthex_machine::node::Node;
 use narthex_machine::node::probe::{Crossing, Event, Hold};
 
+use crate::calls::CodeMap;
 use flights::Flights;
 use format::Format;
 use output::{Output, has_waveforms};
 use perfetto::Perfetto;
-use recorder::{Recorder, Sight};
+use recorder::{Record, Recorder, Sight};
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
@@ -81,6 +84,9 @@ pub struct Tracer {
     is_page: bool,
     destination: Destination,
     selection: Selection,
+    has_functions: bool,
+    /// The code of each processor of each node, from the timeline's begin on.
+    code: Vec<Vec<Arc<CodeMap>>>,
     step: Duration,
     stage: Stage,
     timeline: Timeline,
@@ -116,6 +122,8 @@ impl Tracer {
         Ok(Tracer {
             file: request.file.clone(),
             is_page: request.page.is_some(),
+            has_functions: request.functions,
+            code: Vec::new(),
             destination,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
             stage: Stage::Before,
@@ -144,8 +152,14 @@ impl Tracer {
     pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
         if self.stage == Stage::Before && now >= self.run_up() {
             self.stage = Stage::During;
-            let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
-            shown.for_each(|(_, node)| node.attach_at(now, Box::<Recorder>::default()));
+            self.code = match has_waveforms(&self.file) {
+                true => vec![Vec::new(); nodes.len()],
+                false => CodeMap::of_nodes(nodes, false),
+            };
+            let shown = nodes.iter_mut().zip(&self.code).enumerate();
+            for (_, (node, code)) in shown.filter(|(number, _)| self.selection.has(*number)) {
+                node.attach_at(now, Box::new(Recorder::new(code, self.has_functions)));
+            }
         }
         if self.stage == Stage::During {
             let mut taken = self.take(now, nodes);
@@ -164,11 +178,19 @@ impl Tracer {
     fn take(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
         let mut entries = Vec::new();
         for (number, node) in nodes.iter_mut().enumerate() {
-            let records = node.probe::<Recorder>().map(|recorder| recorder.drain(now)).unwrap_or_default();
-            entries.extend(records.into_iter().map(|record| {
-                let place = |address| node.place_of(address).to_string();
-                let place = address_of(&record.sight).map(place);
-                Entry { at: record.at, node: number, sight: record.sight, place }
+            let Some(recorder) = node.probe::<Recorder>() else { continue };
+            let records = recorder.drain(now);
+            let regions = recorder.region_names().to_vec();
+            entries.extend(records.into_iter().map(|Record { at, sight }| {
+                let place = match sight {
+                    Sight::Region { name, .. } => Some(regions[name].clone()),
+                    Sight::Path { processor, called: Some(function), .. }
+                    | Sight::Handler(processor, Some(function)) => {
+                        Some(function_name(&self.code[number][processor], function))
+                    }
+                    _ => address_of(&sight).map(|address| node.place_of(address).to_string()),
+                };
+                Entry { at, node: number, sight, place }
             }));
         }
         entries.sort_by_key(|entry| (entry.at, entry.node));
@@ -251,6 +273,14 @@ fn format(
     Ok(Box::new(ValueChangeDump::new(writer, title, names, &buses, selection.from)?))
 }
 
+/// A function's name as its programmer wrote it.
+fn function_name(code: &CodeMap, function: u32) -> String {
+    match code.function_name(function) {
+        "" => "code without a name".to_owned(),
+        name => readable(name.into()),
+    }
+}
+
 /// The address that a transaction is about.
 fn address_of(sight: &Sight) -> Option<u64> {
     match sight {
@@ -294,6 +324,8 @@ mod tests {
         let mut tracer = Tracer {
             file: file.clone(),
             is_page: false,
+            has_functions: false,
+            code: Vec::new(),
             destination,
             step: SHORTEST_STEP,
             stage: Stage::Before,

@@ -18,6 +18,9 @@ pub struct TraceRequest {
     /// The page that is to hold it, for a browser.
     #[serde(default)]
     pub page: Option<Page>,
+    /// Whether it shows the functions that programs are in.
+    #[serde(default)]
+    pub functions: bool,
     /// The nodes ("0,3-5"); all if not given.
     #[serde(default)]
     pub nodes: Option<String>,
@@ -32,7 +35,7 @@ pub struct TraceRequest {
 impl TraceRequest {
     /// The whole of a run in a file.
     pub fn whole(file: PathBuf) -> Self {
-        TraceRequest { file, page: None, nodes: None, from: None, to: None }
+        TraceRequest { file, page: None, functions: false, nodes: None, from: None, to: None }
     }
 }
 
@@ -119,7 +122,7 @@ mod tests {
 
     fn request(nodes: Option<&str>, from: Option<&str>, to: Option<&str>) -> TraceRequest {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        TraceRequest { file: "x".into(), page: None, nodes: text(nodes), from: text(from), to: text(to) }
+        TraceRequest { nodes: text(nodes), from: text(from), to: text(to), ..TraceRequest::whole("x".into()) }
     }
 
     fn refusal(nodes: Option<&str>, from: Option<&str>, to: Option<&str>) -> String {

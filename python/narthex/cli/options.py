@@ -99,6 +99,11 @@ TRAFFIC = typer.Option(
 TRACE_NODES = typer.Option(
     None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
 )
+TRACE_FUNCTIONS = typer.Option(
+    False,
+    "--trace-functions",
+    help="Show in the timeline which functions programs are in, too.",
+)
 TRACE_FROM = typer.Option(
     None, "--trace-from", metavar="TIME", help="Begin the timeline at this simulated time (10us)."
 )

@@ -46,7 +46,7 @@ pub struct Perfetto<W: Write> {
     /// The numbers of nodes' groups and of rows that have been described.
     nodes: HashMap<usize, u64>,
     rows: HashMap<Row, u64>,
-    event_names: HashMap<&'static str, u64>,
+    event_names: HashMap<String, u64>,
     keys: HashMap<&'static str, u64>,
     texts: HashMap<String, u64>,
     /// Names that the next packet introduces.
@@ -148,8 +148,11 @@ impl<W: Write> Perfetto<W> {
         Ok(uuid)
     }
 
-    fn event_name(&mut self, name: &'static str) -> u64 {
-        intern(&mut self.event_names, name, name, &mut self.new_names.event_names)
+    fn event_name(&mut self, name: &str) -> u64 {
+        match self.event_names.get(name) {
+            Some(&iid) => iid,
+            None => intern(&mut self.event_names, name.to_owned(), name, &mut self.new_names.event_names),
+        }
     }
 
     fn annotation(&mut self, key: &'static str, detail: Detail) -> DebugAnnotation {
