@@ -13,6 +13,7 @@
 //! A run offers its nodes to a [`Monitor`]; here is the one of every run that a
 //! user makes: it explains a hang, writes a timeline if one is asked for, and counts traffic likewise.
 
+pub mod calls;
 pub mod explain;
 pub mod hang;
 pub mod trace;

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, arguments
+from narthex import _native, arguments, timelines
 from narthex.arguments import Settings
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
@@ -29,8 +29,11 @@ Output = Callable[[int, int, str, bytes], object]
 Notice = Callable[[str], object]
 """Called with what happens to a run's checkpoints and timeline, in words."""
 
-NO_TIMELINES = (".html", ".htm", ".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
+NO_TIMELINES = (".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
 """Endings of files of another kind than a timeline."""
+
+PAGES = (".html", ".htm")
+"""Endings of a timeline that a browser opens."""
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +93,7 @@ def run(
     every program stands.
 
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
-    viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
+    browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
@@ -198,12 +201,17 @@ def trace_request(
     name = arguments.file("trace", file)
     if Path(name).suffix in NO_TIMELINES:
         raise NarthexError(
-            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .pftrace, for"
-            " Perfetto, or in .vcd, for a viewer of waveforms; --report FILE.html writes a page",
+            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .html, for a"
+            " browser, in .pftrace, for Perfetto, or in .vcd, for a viewer of waveforms",
             USAGE,
+        )
+    if Path(name).suffix == ".gz" and Path(name).with_suffix("").suffix in PAGES:
+        raise NarthexError(
+            f"the page of a timeline is compressed already: '{name}' must end in .html", USAGE
         )
     return {
         "file": name,
+        "page": timelines.page() if Path(name).suffix in PAGES else None,
         "nodes": _text_or_none("trace_nodes", nodes),
         "from": _text_or_none("trace_from", begin),
         "to": _text_or_none("trace_to", end),

@@ -50,6 +50,7 @@ mod device_calls;
 mod devices;
 mod endless;
 mod execution;
+mod following;
 mod interrupts;
 pub(crate) mod memory;
 mod on_chip;

@@ -23,6 +23,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
@@ -179,6 +180,23 @@ pub trait Probe: Any + Debug + Send {
     /// An event of the node is over, `edge` if it was the begin or end of a
     /// transaction; `interface` and `network` are as it left them.
     fn look(&mut self, _now: Time, _edge: Option<Edge>, _interface: &dyn Device, _network: &NetworkPort) {}
+
+    /// Whether it is to hear what processors execute, by [`Probe::executes`] and
+    /// [`Probe::jumped`]. Asked when it is attached.
+    fn follows_programs(&self) -> bool {
+        false
+    }
+
+    /// A processor executes the instruction at `pc` next, at `at` at the earliest
+    /// ([`Follower::executes`](narthex_cores::follow::Follower::executes)).
+    fn executes(&mut self, _at: Time, _processor: usize, _pc: u64) {}
+
+    /// A processor has called a function, or returned
+    /// ([`Follower::jumped`](narthex_cores::follow::Follower::jumped)).
+    fn jumped(&mut self, _processor: usize, _jump: Jump, _target: u64, _stack: u64) {}
+
+    /// A program marks the begin of a region at `at`, or else its end.
+    fn region(&mut self, _at: Time, _processor: usize, _name: &str, _begins: bool) {}
 }
 
 /// Where probes are attached to their node: all that the node reports passes here.
@@ -198,6 +216,11 @@ impl ProbePort {
         if self.is_attached() {
             tell(&mut self.0, at, event);
         }
+    }
+
+    /// The probes.
+    pub fn all(&mut self) -> &mut [Box<dyn Probe>] {
+        &mut self.0
     }
 
     /// Lets the probes, if there are any, look at what an event may have changed.
@@ -239,9 +262,11 @@ fn tell(probes: &mut [Box<dyn Probe>], at: Time, event: impl FnOnce() -> Event) 
 }
 
 impl Node {
-    /// From now on `probe` observes the node, beside those that do already.
+    /// From now on `probe` observes the node, beside those that do already. One that follows
+    /// programs is attached before the node starts, or with [`Node::attach_at`].
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
         self.probe.0.push(probe);
+        self.follow_as_probes_want();
     }
 
     /// The same at the instant `now`, the end of a window; at first the probe is told
@@ -272,6 +297,7 @@ impl Node {
             probe.is::<P>()
         });
         let probe: Box<dyn Any> = self.probe.0.remove(place?);
+        self.follow_as_probes_want();
         probe.downcast().ok().map(|probe| *probe)
     }
 

@@ -269,6 +269,19 @@ impl Timeline {
         Ok(())
     }
 
+    /// Whether it holds as much as its viewer can show.
+    pub fn is_full(&self) -> bool {
+        self.format.is_full()
+    }
+
+    /// It says that the run goes on behind its end.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn cut(&mut self, end: Time) -> io::Result<()> {
+        self.format.cut(end)
+    }
+
     /// The timeline is over.
     ///
     /// # Errors

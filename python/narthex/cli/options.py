@@ -86,8 +86,9 @@ TRACE = typer.Option(
     None,
     "--trace",
     metavar="FILE",
-    help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
-    "for a viewer of waveforms; compressed if .gz follows.",
+    help="Write a timeline of the run: a page for the browser if FILE ends in .html, a dump for a "
+    "viewer of waveforms if in .vcd, else for Perfetto (ui.perfetto.dev); compressed if .gz "
+    "follows.",
 )
 TRAFFIC = typer.Option(
     False,

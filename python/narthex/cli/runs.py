@@ -77,6 +77,7 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --interface NI2w -- -v 3",
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
+            "narthex run em3d 256 2 --nodes 4 --trace em3d.html",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
