@@ -157,8 +157,8 @@ pub struct Node {
     network: NetworkPort,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
-    /// What leaves for other partitions, until the outbox takes it.
-    departures: Vec<Sending<Frame>>,
+    /// What leaves for other partitions: the outbox of the window, while there is one.
+    outbox: Outbox<Mail<Frame>>,
     /// How many frames it has sent to itself: their order among equals.
     sent_to_itself: u64,
     timers: Vec<Time>,
@@ -265,7 +265,7 @@ impl Node {
             network: parts.network,
             operating_system: parts.operating_system,
             output: VecDeque::new(),
-            departures: Vec::new(),
+            outbox: Outbox::new(usize::from(parts.id.0)),
             sent_to_itself: 0,
             timers: Vec::new(),
             faults: Vec::new(),
@@ -378,8 +378,11 @@ impl Node {
             Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Parcel => {
-                let Node { network, departures, .. } = self;
-                let frame = network.receive(now, &mut |sending| departures.push(sending));
+                let Node { network, outbox, .. } = self;
+                let send = &mut |(arrival, destination, mail): Sending<Frame>| {
+                    outbox.send(arrival, destination, mail);
+                };
+                let frame = network.receive(now, send);
                 self.frame(now, frame);
             }
             Event::Credit(credit) => {
@@ -429,7 +432,7 @@ impl Node {
 
     #[inline(never)]
     fn send_off(&mut self, now: Time) {
-        let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
+        let Node { id, events, sent_to_itself, outbox, probe, network, .. } = self;
         let show = |frame: &Frame, destination| {
             probe.report(now, || probe::Event::Departure(frame.summary(), destination));
         };
@@ -441,7 +444,7 @@ impl Node {
                 let envelope = Envelope { arrival, source: node, sequence, destination, payload };
                 events.receive(envelope, Event::Frame);
             }
-            mail => departures.push((arrival, destination, mail)),
+            mail => outbox.send(arrival, destination, mail),
         };
         let calls = network.departures(now, show, send);
         if let Some(at) = calls.retry_at {
@@ -508,12 +511,9 @@ impl Partition for Node {
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
+        std::mem::swap(&mut self.outbox, outbox);
         self.work(until);
-        if !self.departures.is_empty() {
-            for (arrival, destination, mail) in self.departures.drain(..) {
-                outbox.send(arrival, destination, mail);
-            }
-        }
+        std::mem::swap(&mut self.outbox, outbox);
     }
 
     fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {
