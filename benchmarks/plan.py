@@ -88,6 +88,7 @@ def steps() -> list[Step]:
         Step("programs", _of_programs(programs.macrobenchmarks)),
         Step("wait-loops", _of_programs(programs.wait_loops)),
         Step("threads", _of_programs(programs.threads)),
+        Step("balance", _of_programs(programs.balance)),
         Step("growth", _of_programs(programs.growth)),
     ]
 
@@ -197,5 +198,6 @@ def _grown(bench: Bench, what: str, short: Sequence[str], long: Sequence[str]) -
 
 def programs_of(scale: Scale) -> list[str]:
     """Return the names of all guests that a scale needs."""
-    runs = (*scale.programs.values(), *scale.threaded.values())
+    counted = (run for runs in scale.counted.values() for run in runs)
+    runs = (*scale.programs.values(), *scale.threaded.values(), *counted)
     return list(dict.fromkeys([*GUESTS, *(run.program for run in runs)]))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.simulator import Cost, Run, Simulator
@@ -26,10 +26,19 @@ class Scale:
     """What runs on several threads: programs whose nodes all work most of the time."""
     nodes: Sequence[int]
     """Sizes of the machine, the smallest first."""
+    counted: Mapping[str, tuple[Run, Run]] = field(default_factory=dict)
+    """Programs whose work is counted window by window: a run, and one with more iterations."""
 
 
 _DEFAULT_SIZE = {name: Run(name, nodes=16) for name in ("em3d", "spsolve", "gauss")}
 _UNSTRUCTURED = Run("unstructured", nodes=16)
+
+
+def _lengths(program: str, *lengths: Sequence[int]) -> tuple[Run, Run]:
+    short, long = (Run(program, args, nodes=16) for args in lengths)
+    return short, long
+
+
 FULL = Scale(
     rounds=6,
     messages=5000,
@@ -38,6 +47,11 @@ FULL = Scale(
         "unstructured": _UNSTRUCTURED,
         "unstructured on isca96": replace(_UNSTRUCTURED, machine="isca96", interface="CNI512Q"),
         "dsmc": Run("dsmc", nodes=16),
+    },
+    counted={
+        "em3d": _lengths("em3d", (1024, 3), (1024, 23)),
+        "moldyn": _lengths("moldyn", (500, 4, 4), (500, 8, 4)),
+        "spsolve": _lengths("spsolve", (600, 3), (600, 6)),
     },
     nodes=(16, 64, 256, 1024),
 )
@@ -49,6 +63,7 @@ QUICK = Scale(
         "gauss": replace(_DEFAULT_SIZE["gauss"], args=(65,)),
     },
     threaded={"unstructured": replace(_UNSTRUCTURED, args=(3, 9, 9, 24))},
+    counted={"em3d": _lengths("em3d", (256, 2), (256, 6))},
     nodes=(16, 128),
 )
 
@@ -197,6 +212,24 @@ def threads(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
 
 def _threads(name: str, count: int) -> str:
     return f"{name}, {count} thread{'s' if count > 1 else ''}"
+
+
+def balance(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
+    """How much faster threads could be at most, by the counted work of the nodes."""
+    speeds: dict[str, list[float]] = {}
+    shares: dict[str, list[float]] = {}
+    for name, runs in scale.counted.items():
+        say(name)
+        short, long = (simulator.windows(run) for run in runs)
+        counts = long.since(short)
+        shares[name] = [counts.eventless_work / counts.work]
+        for threads, (fixed, anew) in counts.paths.items():
+            speeds[_threads(name, threads)] = [counts.work / fixed]
+            speeds[f"{_threads(name, threads)}, divided anew"] = [counts.work / anew]
+    return [
+        *of_rounds(Group("threads by count", "times as fast", next(iter(speeds))), speeds),
+        *of_rounds(Group("calls without an event", "of the work", next(iter(shares))), shares),
+    ]
 
 
 def growth(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:

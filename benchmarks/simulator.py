@@ -17,6 +17,7 @@ from narthex.errors import NarthexError
 
 PAGE_BYTES = 4096
 _PREFIX = "host: "
+_WINDOWS_PREFIX = "windows: "
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,33 @@ class Cost:
         return self.touched_pages * PAGE_BYTES
 
 
+@dataclass(frozen=True)
+class WindowCounts:
+    """What the nodes did in each window, as sums in host instructions."""
+
+    windows: int
+    work: int
+    """Of all nodes."""
+    eventless_work: int
+    """That a node was called in a window in which it had instructions to execute and no event."""
+    paths: dict[int, tuple[int, int]]
+    """By the number of threads, that of the thread with most of it in each window: where each
+    node stays with a thread, and where the nodes of each window are divided anew."""
+
+    def since(self, other: "WindowCounts") -> "WindowCounts":
+        """Return what is more than in a shorter run."""
+        paths = {
+            threads: (fixed - other.paths[threads][0], anew - other.paths[threads][1])
+            for threads, (fixed, anew) in self.paths.items()
+        }
+        return WindowCounts(
+            self.windows - other.windows,
+            self.work - other.work,
+            self.eventless_work - other.eventless_work,
+            paths,
+        )
+
+
 class Simulator:
     """The simulator's executable file, and where the guests are."""
 
@@ -73,15 +101,32 @@ class Simulator:
 
     def cost(self, run: Run) -> Cost:
         """Run, and return what it cost."""
-        environment = os.environ | run.environment | {"THREADS": str(run.threads)}
-        command = self.command(run)
         before = _cpu_seconds_of_children()
+        output = self._output(run, {"THREADS": str(run.threads)})
+        return cost_of(output, _cpu_seconds_of_children() - before)
+
+    def windows(self, run: Run) -> WindowCounts:
+        """Run, and return what the nodes did in each window."""
+        return windows_of(self._output(run, {"WINDOWS": "1"}))
+
+    def _output(self, run: Run, further: dict[str, str]) -> str:
+        """Run, and return what stands on the error output."""
+        command = self.command(run)
+        environment = os.environ | run.environment | further
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, errors="replace", check=False
         )
         if done.returncode != 0:
             raise NarthexError(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr}")
-        return cost_of(done.stderr, _cpu_seconds_of_children() - before)
+        return done.stderr
+
+
+def _told(output: str, prefix: str) -> str:
+    """Return the JSON behind a prefix, of the last line that begins with it."""
+    lines = [line for line in output.splitlines() if line.startswith(prefix)]
+    if not lines:
+        raise NarthexError(f"the simulator does not say what its run cost: {output!r}")
+    return lines[-1].removeprefix(prefix)
 
 
 def _cpu_seconds_of_children() -> float:
@@ -89,13 +134,17 @@ def _cpu_seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def windows_of(output: str) -> WindowCounts:
+    """Read the line with which the simulator says what the nodes did in each window."""
+    told = json.loads(_told(output, _WINDOWS_PREFIX))
+    paths = {each["threads"]: (each["fixed"], each["anew"]) for each in told["paths"]}
+    return WindowCounts(told["windows"], told["work"], told["eventless_work"], paths)
+
+
 def cost_of(output: str, cpu_seconds: float) -> Cost:
     """Read the line with which the simulator says what a run cost."""
-    lines = [line for line in output.splitlines() if line.startswith(_PREFIX)]
-    if not lines:
-        raise NarthexError(f"the simulator does not say what its run cost: {output!r}")
     try:
-        told = json.loads(lines[-1].removeprefix(_PREFIX))
+        told = json.loads(_told(output, _PREFIX))
         effort = told["effort"]
         return Cost(
             seconds=float(told["seconds"]),
@@ -110,5 +159,5 @@ def cost_of(output: str, cpu_seconds: float) -> Cost:
     except (KeyError, TypeError, ValueError) as error:
         raise NarthexError(
             f"the simulator says what its run cost in another way than expected ({error!r}): "
-            f"{lines[-1]}"
+            f"{output!r}"
         ) from error

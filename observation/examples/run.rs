@@ -8,17 +8,25 @@
 //! `CHECKPOINT=FILE` resumes a checkpoint and makes one every `EVERY` (such as `1s`).
 //! `TRACE=FILE` writes a timeline, of `TRACE_NODES`, from `TRACE_FROM` to `TRACE_TO`.
 //! `SET=key=value,...` changes the machine, `THREADS=2` uses two host threads, `WAIT_LOOPS=execute`
-//! executes wait loops, `STEPS=schedule` makes an event of each step of an interconnect, `FIRMWARE=NAME=FILE` gives firmware, `NODES=1` prints the statistics of each node. What the run cost the host is
-//! the last line of the error output, as JSON behind `host: `.
+//! executes wait loops, `STEPS=schedule` makes an event of each step of an interconnect,
+//! `FIRMWARE=NAME=FILE` gives firmware, `NODES=1` prints the statistics of each node. `WINDOWS=1`
+//! counts the work of each node in each window and says what threads could make of it, as JSON
+//! behind `windows: ` on the error output. What the run cost the host is the last line there, as
+//! JSON behind `host: `.
+
+#[path = "run/windows.rs"]
+mod windows;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use narthex_machine::{CheckpointRequest, Effort, FirmwareFile, Progress, RunRequest};
+use narthex_machine::{CheckpointRequest, Effort, FirmwareFile, Progress, RunRequest, run_monitored};
 use narthex_observation::{TraceRequest, run_measured};
 use serde_json::{Value, json};
+
+use windows::Windows;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -66,14 +74,19 @@ fn main() -> ExitCode {
         }
     };
     let begin = Instant::now();
-    let result = run_measured(&request, trace.as_ref(), &elf, &mut |progress| {
+    let mut windows = std::env::var_os("WINDOWS").map(|_| Windows::default());
+    let mut observer = |progress: Progress<'_>| {
         match progress {
             Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
             Progress::Notice(notice) | Progress::Loss(notice) => eprintln!("{notice}"),
             Progress::Time(_) => {}
         }
         true
-    });
+    };
+    let result = match &mut windows {
+        Some(windows) => run_monitored(&request, &elf, windows, &mut observer),
+        None => run_measured(&request, trace.as_ref(), &elf, &mut observer),
+    };
     match result {
         Ok((document, effort)) => {
             // A reader that has seen enough may close the pipe.
@@ -85,6 +98,9 @@ fn main() -> ExitCode {
                 let _ = writeln!(out, "{:#}", document["nodes"]);
             }
             let _ = writeln!(out, "simulated {} ps", document["simulated_ps"]);
+            if let Some(windows) = windows {
+                eprintln!("windows: {}", windows.found());
+            }
             eprintln!("host: {}", cost(begin.elapsed(), effort, &document));
             ExitCode::SUCCESS
         }

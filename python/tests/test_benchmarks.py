@@ -184,6 +184,30 @@ def test_cases_take_turns():
     assert plan.programs_of(TINY) == ["bandwidth", "neighbours", "all-to-all", "em3d"]
 
 
+def test_the_balance_of_threads_is_that_of_what_a_longer_run_does_more():
+    class Counted:
+        def windows(self, run):
+            long = run.args[0]
+            paths = [
+                {"threads": threads, "fixed": 100 + fixed * long, "anew": 100 + 30 * long}
+                for threads, fixed in ((2, 50), (16, 40))
+            ]
+            told = {"windows": 9 * long, "work": 1000 + 90 * long, "eventless_work": 9 * long}
+            return simulator.windows_of(
+                f"windows: {json.dumps(told | {'paths': paths})}\nhost: {{}}"
+            )
+
+    runs = tuple(replace(EM3D["em3d"], args=(length,)) for length in (1, 3))
+    measures = programs.balance(Counted(), replace(TINY, counted={"em3d": runs}), lambda _: None)
+    assert {each.name: each.value for each in measures} == {
+        "em3d, 2 threads": pytest.approx(1.8),
+        "em3d, 2 threads, divided anew": pytest.approx(3),
+        "em3d, 16 threads": pytest.approx(2.25),
+        "em3d, 16 threads, divided anew": pytest.approx(3),
+        "em3d": pytest.approx(0.1),
+    }
+
+
 def test_growth_is_time_and_memory_of_machines_of_more_and_more_nodes():
     # A microsecond for each message of neighbours, two for each of all-to-all; 1 s to start.
     def seconds(run):

@@ -16,8 +16,8 @@
 
 use serde_json::Value;
 
-use crate::support::{DATA, Guest, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
-use narthex_machine::{RunRequest, run_monitored};
+use crate::support::{DATA, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
+use narthex_machine::RunRequest;
 
 /// Guests address a block of their own to get to a bus edge.
 const ALIGNING_BLOCK: u64 = DATA + 0x8000;
@@ -318,13 +318,11 @@ fn an_exchange_with_memory_is_the_same_as_the_transactions_that_it_stands_for() 
         let run = RunRequest { nodes: Some(1), ..with(request(machine, interface), "data_cache.size=4KiB") };
         let ways = [false, true].map(|schedule_steps| {
             let run = RunRequest { schedule_steps, ..run.clone() };
-            let measured = run_monitored(&run, &misses().elf(), &mut (), &mut |_| true);
-            let (document, effort) = measured.unwrap_or_else(|failure| panic!("{failure}"));
-            (document, effort.events)
+            result(&run, &misses())
         });
         let (blocks, dirty) =
-            (statistic(&ways[0].0, 0, "load_misses"), statistic(&ways[0].0, 0, "bus_write_backs"));
+            (statistic(&ways[0], 0, "load_misses"), statistic(&ways[0], 0, "bus_write_backs"));
         assert!(blocks >= 3 * 128 && dirty >= 2 * 128, "{machine}: {blocks} misses, {dirty} write-backs");
-        assert!(ways[0] == ways[1], "{machine}, {interface}\n{:#}\n{:#}", ways[0].0, ways[1].0);
+        assert!(ways[0] == ways[1], "{machine}, {interface}\n{:#}\n{:#}", ways[0], ways[1]);
     }
 }
