@@ -116,8 +116,14 @@ impl NetworkPort {
     }
 
     /// The same where processes belong to these jobs, by their number on the node.
-    pub fn with_jobs(self, jobs: Vec<Job>) -> Self {
-        NetworkPort { jobs, ..self }
+    pub fn with_jobs(mut self, jobs: Vec<Job>) -> Self {
+        self.set_jobs(jobs);
+        self
+    }
+
+    /// The processes belong to these jobs, by their number on the node.
+    pub fn set_jobs(&mut self, jobs: Vec<Job>) {
+        self.jobs = jobs;
     }
 
     /// The same with a relay that a device of the node empties.
@@ -359,6 +365,11 @@ impl ProcessPort<'_> {
         self.own
     }
 
+    /// The node's end as its first process has it, for a device that all processes share.
+    pub fn of_first_process(&mut self) -> ProcessPort<'_> {
+        self.port.of_process(0)
+    }
+
     /// Which of its node's processes this is.
     pub fn process(&self) -> u8 {
         self.port.placement.process(self.own)
@@ -367,6 +378,11 @@ impl ProcessPort<'_> {
     /// The job of this process.
     pub fn job(&self) -> Job {
         self.port.job_of(self.own)
+    }
+
+    /// Whether other jobs have a part of the machine.
+    pub fn shares_machine(&self) -> bool {
+        self.port.jobs.iter().any(|job| job.ranks < self.port.placement.ranks())
     }
 
     /// The job of a process of the same node, and its rank in it.

@@ -225,7 +225,8 @@
 /* CONTROL: packets for the full queue go to the miss queue. */
 #define VOYAGER_CONTROL_DIVERTS 0x2ul
 
-/* Command: its completion (tag, fault << 32) goes to the completion queue. */
+/* Command: its completion (tag, fault << 32) goes to the completion queue; the fault may be that of
+ * a command before it in its queue, behind the last one with a completion. */
 #define VOYAGER_COMMAND_NOTIFY 0x100ul
 
 /* Command: it waits until those before it in its queue are complete. */
@@ -459,6 +460,10 @@
 /* load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a
  * clock's */
 #define REGISTER_VOYAGER_POLICY 0xb8ul
+
+/* load: for how many nanoseconds a full receive queue may hold up others; all ones where one job
+ * has the machine alone */
+#define REGISTER_VOYAGER_DRAIN_LIMIT 0xc0ul
 
 /* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bit 2
  * (transmit): its messages have the network's high priority; bits 8 to 15: the logical queue; bits

@@ -129,6 +129,31 @@ char *channel_place(uint64_t header) {
     return slot->data + place;
 }
 
+#ifdef LONG_MESSAGES
+static struct slot *slot_of_long(uint64_t header) {
+    struct narthex_channel *channel = find(incoming, header);
+    narthex_check(channel,
+                  "node %d received a transfer of channel %u from node %d, which it has not "
+                  "opened with narthex_channel_from: open both ends, then call narthex_barrier",
+                  narthex_node(), header_number(header), header_peer(header));
+    return &channel->slots[header_handler(header) - HANDLER_CHANNEL];
+}
+
+char *channel_place_of_all(uint64_t header, size_t bytes) {
+    struct slot *slot = slot_of_long(header);
+    const struct narthex_channel *channel = find(incoming, header);
+    narthex_check(bytes <= channel->bytes,
+                  "node %d opened channel %d from node %d for %zu bytes, and received a longer "
+                  "transfer: both ends must name the same limit",
+                  narthex_node(), channel->number, channel->peer, channel->bytes);
+    return slot->data;
+}
+
+void channel_has_all(uint64_t header, size_t bytes) {
+    slot_of_long(header)->arrangement = (struct arrangement){.missing = 0, .bytes = bytes};
+}
+#endif
+
 /* Transfers */
 
 /* Fails unless `function`, called outside of handlers, got an end of the direction `ends`. */

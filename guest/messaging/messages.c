@@ -11,6 +11,9 @@
  * message of one packet is copied to a buffer and handled; the packets of a longer one are copied
  * to their places in one, in whatever order they arrive (messaging/partial_messages.h).
  *
+ * Long messages do not become packets where the interface moves blocks of memory
+ * (messaging/long_messages.h).
+ *
  * Every step tells the time ledger what it does, so that send overhead, waiting, polling,
  * receive overhead and buffering are told apart (runtime/marker.h). */
 #include <stdlib.h>
@@ -19,6 +22,7 @@
 #include "messaging/copy.h"
 #include "messaging/driver.h"
 #include "messaging/handlers.h"
+#include "messaging/long_messages.h"
 #include "messaging/messages.h"
 #include "messaging/narthex.h"
 #include "messaging/partial_messages.h"
@@ -66,6 +70,8 @@ __attribute__((constructor)) static void start(void) {
     receiver = pick_receive_driver(machine->receive_driver, variant);
     sender.start(machine);
     receiver.start(machine);
+    if (HAS_LONG_MESSAGES)
+        long_start(&sender, &receiver);
     barrier_start();
     collectives_start();
 }
@@ -118,8 +124,10 @@ static void save_arrivals(void) {
     while ((header = receiver.arrived()) != 0)
         if (header & HEADER_CHANNEL)
             receiver.receive(channel_place(header), header_bytes(header));
-        else
+        else if (!is_of_long_message(header))
             save_packet(header);
+        else
+            long_take(header);
     LEAVE();
 }
 
@@ -157,6 +165,16 @@ static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, si
     send_packet(header | HEADER_LAST, payload, bytes);
 }
 
+#ifdef LONG_MESSAGES
+void send_alone(uint64_t header, const void *payload, size_t bytes) {
+    send_packet(header, payload, bytes);
+}
+
+void take_arrivals(void) {
+    save_arrivals();
+}
+#endif
+
 /* Numbers the message, so that the receiver knows which packets belong together. */
 static inline uint64_t numbered(uint64_t header) {
     return header | (uint64_t)next_number++ << HEADER_NUMBER_SHIFT;
@@ -186,19 +204,24 @@ void send_message(int destination, int handler, const void *payload, size_t byte
     ENTER(ACTIVITY_SEND);
     if (bytes <= payload_bytes)
         send_packet(header | HEADER_LAST, payload, bytes);
-    else
+    else if (!sends_long(header, payload, bytes))
         send_in_packets(numbered(header), payload, bytes);
     LEAVE();
 }
 
 void send_packets(int destination, uint64_t header, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
-    send_in_packets((uint64_t)destination | header, payload, bytes);
+    header |= (uint64_t)destination;
+    if (!sends_long(header, payload, bytes))
+        send_in_packets(header, payload, bytes);
     LEAVE();
 }
 
 void send_after(int destination, int handler, const void *preamble, size_t preamble_bytes,
                 const void *payload, size_t bytes) {
+    if (HAS_LONG_MESSAGES && sends_long_after(first_header(destination, handler), preamble,
+                                              preamble_bytes, payload, bytes))
+        return;
     _Alignas(uint64_t) char first[PACKET_PAYLOAD_LIMIT];
     size_t room = payload_bytes - preamble_bytes;
     size_t part = bytes < room ? bytes : room;
@@ -291,6 +314,9 @@ static inline int receive_packet(uint64_t header) {
         receive_payload(buffer_data(buffer), bytes);
     } else if (header & HEADER_CHANNEL) {
         return receive_for_channel(header);
+    } else if (is_of_long_message(header)) {
+        long_take(header);
+        return 0;
     } else {
         struct deposit deposit = partial_deposit(header);
         receive_payload(deposit.place, bytes);
@@ -321,6 +347,22 @@ static OUT_OF_LINE int receive_arrivals(uint64_t header, int limit) {
     return messages;
 }
 
+/* Handles the oldest long message that has come whole, if there is one. */
+static int handle_long(void) {
+    long_answer();
+    struct long_message *message = long_next();
+    if (!message)
+        return 0;
+    ENTER(ACTIVITY_RECEIVE);
+    uint64_t header = message->header;
+    struct buffer *buffer = message->buffer;
+    size_t bytes = message->request.preamble_bytes + message->request.bytes;
+    long_release(message);
+    handle(header, buffer, bytes);
+    LEAVE();
+    return 1;
+}
+
 int narthex_poll(void) {
     if (running != 0)
         fail_in_handler("narthex_poll");
@@ -329,6 +371,8 @@ int narthex_poll(void) {
     uint64_t header = next_header();
     if (header != 0)
         messages = receive_arrivals(header, POLL_LIMIT_PACKETS);
+    if (long_has_work())
+        messages += handle_long();
     LEAVE();
     return messages;
 }
@@ -337,6 +381,8 @@ void poll_packet(void) {
     uint64_t header = next_header();
     if (header != 0)
         receive_arrivals(header, 1);
+    if (long_has_work())
+        handle_long();
 }
 
 void repeat_message(int source, int handler, const void *payload, size_t bytes) {

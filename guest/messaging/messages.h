@@ -36,6 +36,15 @@ void send_after(int destination, int handler, const void *preamble, size_t pream
 /* Sends a message with all that `header` says but peer, index and length. */
 void send_packets(int destination, uint64_t header, const void *payload, size_t bytes);
 
+/* For long messages (messaging/long_messages.h), in programs that have them: sends one packet with
+ * this header; takes in what has arrived, while a send waits. */
+void send_alone(uint64_t header, const void *payload, size_t bytes);
+void take_arrivals(void);
+
+/* Where all of a channel's transfer goes that is not in packets, and that it has come. */
+char *channel_place_of_all(uint64_t header, size_t bytes);
+void channel_has_all(uint64_t header, size_t bytes);
+
 /* Enters an arriving packet with HEADER_CHANNEL and returns where its payload goes. */
 char *channel_place(uint64_t header);
 

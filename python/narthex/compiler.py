@@ -35,9 +35,34 @@ OBJECT_SUFFIXES = (".o", ".a")
 
 STATIC = "-static"
 _FLAGS = ("-O2", "-g", STATIC)
-DRIVERS_APART = {"sarc": "SARC"}
-"""Drivers that only programs for their interfaces have, by the beginning of the interfaces' names:
-what all programs link decides where the data of all of them lie."""
+
+
+@dataclass(frozen=True)
+class DriverApart:
+    """How programs for some interfaces are linked otherwise than all others."""
+
+    interfaces: Sequence[str]
+    """The beginnings of their names."""
+    sources: Sequence[str] = ("messaging/drivers.c",)
+    """What is compiled for them anew, and stands in for the archive's own."""
+    flags: Sequence[str] = ()
+
+
+DRIVERS_APART = {
+    "SARC": DriverApart(interfaces=("SARC",)),
+    "VOYAGER": DriverApart(
+        interfaces=("Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"),
+        sources=(
+            "messaging/drivers.c",
+            "messaging/messages.c",
+            "messaging/channels.c",
+            "messaging/long_messages.c",
+        ),
+        flags=("-DLONG_MESSAGES",),
+    ),
+}
+"""What only programs for some interfaces have, by the driver's name: what all programs link decides
+where the data of all of them lie."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
@@ -81,7 +106,8 @@ def compile_program(
 
     The language follows each file's suffix; objects and archives are linked in. `extra_flags`
     are passed on to the compiler, after its usual ones. The program runs over every interface but
-    SARC, or over SARC alone if that is the `interface`. The file appears whole or not at all.
+    SARC. If `interface` is one of DRIVERS_APART, it is linked for that and those that share its
+    driver alone. The file appears whole or not at all.
 
     >>> from pathlib import Path
     >>> import narthex
@@ -207,7 +233,10 @@ def program_names() -> list[str]:
 def driver_apart(interface: str) -> str | None:
     """Return the driver that only programs for this interface have, if it takes one."""
     name = interface.casefold()
-    return next((driver for start, driver in DRIVERS_APART.items() if name.startswith(start)), None)
+    for driver, apart in DRIVERS_APART.items():
+        if any(name.startswith(start.casefold()) for start in apart.interfaces):
+            return driver
+    return None
 
 
 def program_path(
@@ -337,20 +366,24 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
 def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -> list[Path]:
     """Return what a program is linked with: the library, before it a driver apart, if it takes one.
 
-    That is drivers.c with this driver alone, which stands in for the archive's own.
+    That is drivers.c with this driver alone, and what else is compiled for it.
     """
     archive = _library(compiler, progress)
     if driver is None:
         return [archive]
-    drivers = archive.parent / f"drivers_{driver}.o"
-    if not drivers.exists():
-        only = f"-DONLY_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
-        with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-            unfinished = Path(scratch) / drivers.name
-            source = ["-c", "messaging/drivers.c", "-o", str(unfinished)]
-            run([*compiler.c, *_FLAGS, *_includes(), only, *source], GUEST)
-            unfinished.replace(drivers)
-    return [drivers, archive]
+    apart = DRIVERS_APART[driver]
+    only = f"-DONLY_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
+    objects = []
+    for source in apart.sources:
+        output = archive.parent / f"{Path(source).stem}_{driver}.o"
+        if not output.exists():
+            with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+                unfinished = Path(scratch) / output.name
+                flags = [*_FLAGS, *_includes(), only, *apart.flags]
+                run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
+                unfinished.replace(output)
+        objects.append(output)
+    return [*objects, archive]
 
 
 def _link(

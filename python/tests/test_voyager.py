@@ -124,6 +124,51 @@ def test_a_packet_of_a_block_takes_the_bus_transactions_of_table_4():
     assert [round(count) for count in each] == [3, 1, 1]
 
 
+def blocks_sent(result):
+    return [node["statistics"]["voyager_block_packets_sent"] for node in result.document["nodes"]]
+
+
+@pytest.mark.parametrize("interface", INTERFACES[:3])
+@pytest.mark.parametrize("program", ["all-to-all", "channels", "collectives"])
+def test_long_messages_go_by_block_transfers(interface, program):
+    """All nodes send to each other at once; the programs check every byte."""
+    args = [8192] if program == "all-to-all" else []
+    assert min(blocks_sent(run(program, *args, interface=interface, nodes=4))) > 0
+
+
+def test_messages_below_the_limit_go_in_packets():
+    bytes_of_long = 4096
+    sent = {
+        size: blocks_sent(run("roundtrip", size, 2, 1))[0]
+        for size in (bytes_of_long - 4, bytes_of_long)
+    }
+    assert sent[bytes_of_long - 4] == 0
+    assert sent[bytes_of_long] >= 3 * bytes_of_long // 64
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "has_blocks"),
+    [
+        ("interfaces.voyager.channels", 2, True),
+        ("interfaces.voyager.channels", 1, True),
+        ("operating_system.pinned_pages", 0, False),
+        ("operating_system.pinned_pages", 4, False),
+        ("operating_system.pinned_pages", 40, True),
+        ("interfaces.voyager.slots", 2, True),
+        ("machine.processors_per_node", 2, True),
+    ],
+)
+def test_long_messages_arrive_however_little_there_is(key, value, has_blocks):
+    """A channel for all senders, memory that cannot be registered, short queues, two processes."""
+    result = run("all-to-all", 8192, nodes=4, set={key: value})
+    assert (max(blocks_sent(result)) > 0) == has_blocks
+
+
+def test_a_program_that_was_not_linked_for_it_sends_long_messages_in_packets():
+    program = compiler.program_path("roundtrip")
+    assert blocks_sent(run(program, 8192, 2, 1)) == [0, 0]
+
+
 @pytest.mark.parametrize("policy", ["least-recently-used", "clock"])
 def test_hybrid_queues_are_switched_under_traffic(policy):
     changed = {"interfaces.voyager.hybrid_policy": policy}

@@ -80,6 +80,60 @@ int main(int count, char **values) {
 }
 """
 
+REFUSED = """
+#include <narthex.h>
+#include <stdlib.h>
+#include "voyager/voyager.h"
+
+enum { NOTICES = 1, PAGE = 4096, PAGES = 3, CHANNEL = 0 };
+
+static _Alignas(PAGE) char memory[PAGES * PAGE];
+
+/* The user's byte of the next message about a transfer. */
+static unsigned notice(struct voyager_queue *queue) {
+    struct voyager_message message;
+    while (!voyager_arrived(queue, &message))
+        ;
+    unsigned user = message.user;
+    voyager_free(queue);
+    return user;
+}
+
+/* All others send to rank 0, which has registered all but the second page. */
+int main(int count, char **values) {
+    unsigned method = (unsigned)atoi(values[count - 1]);
+    int own = narthex_node();
+    struct voyager_queue queue;
+    narthex_check(voyager_open_receive(&queue, NOTICES, VOYAGER_KIND_NONRESIDENT, 8) == 0, "open");
+    if (own == 0) {
+        narthex_check(voyager_register(memory, PAGE) == 0, "register");
+        narthex_check(voyager_register(memory + 2 * PAGE, PAGE) == 0, "register");
+    } else {
+        narthex_check(voyager_register(memory, sizeof memory) == 0, "register");
+        for (int byte = 0; byte < PAGES * PAGE; byte++)
+            memory[byte] = (char)own;
+    }
+    narthex_barrier();
+    for (int round = 0; own > 0 && round < 3; round++) {
+        /* A page that is registered, the one between, and both in one transfer. */
+        char *from = memory + (round == 1 ? PAGE : 0), *to = from;
+        size_t bytes = round == 2 ? 2 * PAGE : PAGE;
+        narthex_check(voyager_transfer(method, 0, from, to, bytes, CHANNEL, NOTICES) == 0, "begin");
+        unsigned first = notice(&queue);
+        narthex_check(first != VOYAGER_USER_REFUSED, "it is refused before it has left");
+        if (round > 0)
+            narthex_check(notice(&queue) == VOYAGER_USER_REFUSED, "it is not refused");
+        struct voyager_message message;
+        narthex_pause(20000);
+        narthex_check(!voyager_arrived(&queue, &message), "round %d: told too often", round);
+    }
+    narthex_barrier();
+    for (int byte = 0; own == 0 && byte < PAGES * PAGE; byte++)
+        narthex_check((memory[byte] > 0) == (byte < PAGE), "byte %d is %d", byte, memory[byte]);
+    return 0;
+}
+"""
+
 PRIORITIES = """
 #include <narthex.h>
 #include <stdlib.h>
@@ -139,6 +193,7 @@ def sources(tmp_path_factory):
         "reader": READER,
         "priorities": PRIORITIES,
         "never-drained": NEVER_DRAINED,
+        "refused": REFUSED,
     }
     for name, text in texts.items():
         (folder / f"{name}.c").write_text(text)
@@ -181,13 +236,43 @@ def test_wild_values_of_a_job_stop_its_own_queues_alone(sources, number):
     assert number != 1 or min(refused) > 4
 
 
-def test_a_queue_that_is_never_drained_is_stopped_and_the_other_job_goes_on(sources):
-    """Its 4 slots and 32 places hold what they can; the rest holds up both jobs for 20 ms once."""
-    jobs = ["gauss 32", f"{sources['never-drained']} 2"]
-    both = run(jobs=jobs, interface="Voyager-nonresident", set=TWO)
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_queue_that_is_never_drained_is_stopped_and_the_other_job_goes_on(sources, number):
+    """Its slots, and the firmware's 32, hold what they can; the rest holds up both jobs once."""
+    jobs = ["gauss 32", f"{sources['never-drained']} {number}"]
+    asked = {"interface": INTERFACES[number - 1], "set": TWO}
+    both, alone = run(jobs=jobs, **asked), run(jobs=jobs[:1], **asked)
     assert value(both, "status", process=1) == NOT_DRAINED
-    alone = run(jobs=jobs[:1], interface="Voyager-nonresident", set=TWO)
     assert value(both, "execution time") < value(alone, "execution time") + 25e6
+
+
+def test_a_limit_that_is_shorter_holds_up_the_other_job_for_less(sources):
+    jobs = ["gauss 32", f"{sources['never-drained']} 1"]
+    times = [
+        value(run(jobs=jobs, set=TWO | {"interfaces.voyager.drain_limit": limit}), "execution time")
+        for limit in ("2ms", "20ms")
+    ]
+    assert times[1] - times[0] == pytest.approx(18e6, rel=0.05)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_queue_of_the_only_job_may_stay_full_for_ever(sources, number):
+    """It holds up nobody else: its job is told that nothing goes on."""
+    with pytest.raises(narthex.NarthexError, match="no progress") as caught:
+        run(sources["never-drained"], number, interface=INTERFACES[number - 1])
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize("method", [0, 1, 2])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_who_sends_a_block_to_memory_that_is_not_registered_is_told_once(
+    sources, method, processes
+):
+    """By hardware, by firmware, and by firmware to hardware, from one node or several at a time."""
+    settings = {"machine.processors_per_node": processes}
+    result = run(sources["refused"], method, nodes=3, set=settings)
+    counts = result.document["nodes"][0]["statistics"]
+    assert method == 1 or counts["voyager_remote_writes_refused"] >= 2 * 128
 
 
 @pytest.mark.parametrize("process", [0, 1])

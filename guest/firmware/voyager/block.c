@@ -8,8 +8,16 @@
  *
  * The receiver finds the control line's words in the header doubleword and in front of the data,
  * and has the data written where they say, in the receiving process's own addresses. It frees the
- * buffers of two packets, and counts them, at a time. */
+ * buffers of two packets, and counts them, at a time.
+ *
+ * Whether the process has registered what a packet goes to the interface finds out when it writes.
+ * The completion behind tells, and packets that share one are of one transfer: so it is known whose
+ * the fault is. The sender is told once the last packet of the transfer has been there. Transfers
+ * from a process to another one do not mix: their sender's firmware sends one at a time. */
 #include "firmware/voyager/block.h"
+
+#include "firmware/voyager/receive.h"
+#include "firmware/voyager/refusals.h"
 
 enum {
     TRANSFERS = 16,
@@ -94,7 +102,57 @@ void free_block_places(const struct operation *operation) {
 
 /* Receiving */
 
-void receive_block_packet(uint64_t header, uint64_t slot) {
+/* Who sends to whom: the rank of the sender in its job, and the process of the receiver. */
+enum { PROCESS_SHIFT = 16, SENDERS = 1 << PROCESS_SHIFT, PROCESSES = 8, WORD_BITS = 64 };
+
+static inline uint32_t parties_of(uint64_t header) {
+    return (uint32_t)(header & (SENDERS - 1)) | (uint32_t)(header >> 32 & 7) << PROCESS_SHIFT;
+}
+
+/* For each operation of the receiving queue the parties of the packets in front of it. */
+static struct {
+    uint32_t operation; /* its number, plus 1 */
+    uint32_t parties;
+} written[OPERATIONS];
+
+/* By parties: a packet of the transfer under way was refused. */
+static uint64_t is_refused[SENDERS * PROCESSES / WORD_BITS];
+
+bool is_of_another_transfer(uint64_t header) {
+    uint32_t next = suspended[FOR_RECEIVE].suspended;
+    return written[next % OPERATIONS].operation == next + 1 &&
+           written[next % OPERATIONS].parties != parties_of(header);
+}
+
+void note_fault(enum command_queue queue) {
+    uint32_t next = suspended[queue].resumed;
+    if (queue != FOR_RECEIVE || written[next % OPERATIONS].operation != next + 1)
+        return;
+    uint32_t parties = written[next % OPERATIONS].parties;
+    is_refused[parties / WORD_BITS] |= 1ul << parties % WORD_BITS;
+}
+
+void *block_end(uint64_t header, uint64_t place) {
+    uint64_t told = place >> VOYAGER_PLACE_TOLD & 0x1ff;
+    return (void *)(told << 32 | parties_of(header));
+}
+
+void end_block(const struct operation *operation) {
+    uint64_t end = (uint64_t)operation->queue, told = end >> 32;
+    uint32_t parties = (uint32_t)end;
+    uint64_t bit = 1ul << parties % WORD_BITS, *refused = &is_refused[parties / WORD_BITS];
+    free_other(operation);
+    if (!(*refused & bit))
+        return;
+    *refused &= ~bit;
+    if (told > 0)
+        refuse_block(parties >> PROCESS_SHIFT, parties & (SENDERS - 1), told - 1);
+}
+
+uint64_t receive_block_packet(uint64_t header, uint64_t slot) {
+    uint32_t next = suspended[FOR_RECEIVE].suspended;
+    written[next % OPERATIONS].operation = next + 1;
+    written[next % OPERATIONS].parties = parties_of(header);
     uint64_t bytes = header >> 16 & 0x7f, channel = header >> 24 & 0xff;
     uint64_t process = header >> 32 & 0xff, place = sram_load(slot + LINE_BYTES - DOUBLEWORD);
     uint64_t address = place & ((1ul << VOYAGER_PLACE_TOLD) - 1);
@@ -105,4 +163,5 @@ void receive_block_packet(uint64_t header, uint64_t slot) {
     if (channel != NO_CHANNEL)
         issue_long(FOR_RECEIVE,
                    VOYAGER_COUNT | VOYAGER_COMMAND_ORDERED | channel << 32 | 1ul << 40);
+    return place;
 }

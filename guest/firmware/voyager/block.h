@@ -29,7 +29,21 @@ void send_block_packet(void);
 /* Packets up to this one have left. */
 void free_block_places(const struct operation *operation);
 
-/* A packet for firmware has come to the miss queue; `header` is its doubleword there. */
-void receive_block_packet(uint64_t header, uint64_t slot);
+/* A packet for firmware has come to the miss queue; `header` is its doubleword there. Returns what
+ * says where it goes (VOYAGER_PLACE). The next command of that queue with a completion must not be
+ * of another transfer's packets as well (is_of_another_transfer). */
+uint64_t receive_block_packet(uint64_t header, uint64_t slot);
+
+/* Whether packets of another transfer wait for the next completion. */
+bool is_of_another_transfer(uint64_t header);
+
+/* What end_block has to know of a transfer whose last packet this is. */
+void *block_end(uint64_t header, uint64_t place);
+
+/* The last packet of a transfer has been written, or refused. */
+void end_block(const struct operation *operation);
+
+/* A command before the next completion of the queue has failed: that of a block's packet. */
+void note_fault(enum command_queue queue);
 
 #endif

@@ -8,6 +8,7 @@
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
  *            └─ nothing ──────────────────────────────► block.c: the next packet of a block
+ *                                                       refusals.c: who is told of a refused one
  *                                                       receive.c: a queue that is never drained
  *
  * One loop serves events, one at a time. No handler waits: an operation that needs a command's
@@ -19,6 +20,7 @@
 #include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/receive.h"
+#include "firmware/voyager/refusals.h"
 #include "firmware/voyager/serviced.h"
 #include "firmware/voyager/transmit.h"
 
@@ -27,6 +29,8 @@ struct suspended suspended[COMMAND_QUEUES];
 /* Goes on with the operation whose command has completed. */
 static inline void complete(uint64_t completion) {
     ENTER(ACTIVITY_RESUME);
+    if (completed_fault(completion) != 0)
+        note_fault(completed_queue(completion));
     const struct operation *operation = resume(completed_queue(completion));
     switch (operation->phase) {
     case TRANSLATE_AND_LAUNCH:
@@ -46,6 +50,9 @@ static inline void complete(uint64_t completion) {
         break;
     case FREE_OTHER:
         free_other(operation);
+        break;
+    case END_BLOCK:
+        end_block(operation);
         break;
     case SHOW_PARKED:
         show_parked(operation);
@@ -135,6 +142,7 @@ static inline void serve(uint64_t source, uint64_t entry) {
 /* Nothing has happened while a packet waits for its queue. */
 __attribute__((noinline)) static void wait_for_holder(void) {
     stop_idle_holder();
+    send_refusals();
     send_block_packet();
 }
 
@@ -143,6 +151,7 @@ int main(void) {
     transmit_start();
     receive_start();
     block_start();
+    refusals_start();
     lending_start();
     cachable_start();
     serviced_start();
@@ -154,7 +163,9 @@ int main(void) {
             serve(event & 0xff, entry);
         else if (packet_is_held)
             wait_for_holder();
-        else
+        else {
+            send_refusals();
             send_block_packet();
+        }
     }
 }

@@ -39,6 +39,8 @@ static inline void sram_store(uint64_t address, uint64_t value) {
 enum { STAGING_PLACES = 8, STAGING_FOR_PARKED = STAGING_PLACES, STAGING_FOR_BLOCKS };
 enum { STAGING_PLACES_OF_BLOCKS = 4 };
 enum { STAGING_FOR_POINTERS = STAGING_FOR_BLOCKS + STAGING_PLACES_OF_BLOCKS };
+enum { STAGING_PLACES_OF_POINTERS = 3 }; /* nine lines */
+enum { STAGING_FOR_REFUSALS = STAGING_FOR_POINTERS + STAGING_PLACES_OF_POINTERS };
 
 static inline uint64_t staging_room(void) {
     return nic_load(REGISTER_VOYAGER_FREE_A) & UINT32_MAX;
@@ -114,6 +116,11 @@ static inline void issue_transmit(uint64_t sram, uint64_t translation, uint64_t 
 /* Does nothing, in its turn. */
 static inline void issue_nothing(enum command_queue queue) {
     issue(queue, VOYAGER_COMPLETE | AWAITED, 1, 0, 0);
+}
+
+/* What it, or a command before it, has done wrong: a VOYAGER_FAULT number, or 0. */
+static inline uint64_t completed_fault(uint64_t completion) {
+    return completion >> 32;
 }
 
 /* The command queue whose command has completed. */

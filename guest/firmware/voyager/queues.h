@@ -10,9 +10,9 @@ enum { QUEUES = 256 };
 struct place;
 
 /* Where a queue's slots are, and how its pointers come to the firmware: a queue of the node's
- * memory by its pointer window; a hybrid one of SRAM by that, too; a cachable one of the node's
- * memory by cachable_queues.h. */
-enum keeping { IN_MEMORY, HYBRID, CACHABLE };
+ * memory by its pointer window; a cachable one of the node's memory by cachable_queues.h; a hybrid
+ * one of SRAM by its pointer window; the firmware's own in SRAM by refusals.c. */
+enum keeping { IN_MEMORY, CACHABLE, HYBRID, FIRMWARES };
 
 /* A queue that its program has misused is stopped until it is closed. */
 enum state { CLOSED, OPEN, STOPPED };

@@ -8,8 +8,9 @@
  *
  * A packet whose queue is full, or not open yet, is parked (parking.h), and one that cannot be
  * holds up those behind it: the network delivers everything. A program must not stop others for
- * ever, though: a queue of which nothing was taken for PATIENCE_NS while its packet holds up others
- * is stopped, and what comes for it is lost. */
+ * ever, though, where several jobs share the machine: a queue of which nothing was taken for the
+ * time that DRAIN_LIMIT says while its packet holds up others is stopped, and what comes for it is
+ * lost. The interface does the same with those that it serves. */
 #include "firmware/voyager/receive.h"
 
 #include "firmware/voyager/block.h"
@@ -31,10 +32,6 @@ enum { BRINGING_COMMANDS = VOYAGER_SLOT_BYTES / LINE_BYTES + 1 };
 /* Buffers of block transfers' packets are freed two at a time (Section 5.3.2). */
 enum { AGGREGATED_FREES = 2 };
 
-/* Two turns of a processor: a process whose queue is full may wait for one while others have theirs
- * (assumed: AIX gives a turn 10 ms). */
-static const uint64_t PATIENCE_NS = 20000000;
-
 static struct {
     uint64_t slots; /* of the miss queue, in SRAM */
     uint32_t mask;
@@ -42,6 +39,7 @@ static struct {
     uint16_t seen, freed;
     uint64_t held;                /* of the packet that waits */
     uint64_t held_since;          /* in ns */
+    uint64_t drain_limit;         /* in ns */
     struct receive_queue *holder; /* its queue; NULL if none waits */
     uint16_t limit;               /* of packets that are brought at a time */
     uint32_t room;                /* doublewords of the command queue for that */
@@ -65,6 +63,7 @@ void receive_start(void) {
     arrivals.slots = nic_load(REGISTER_VOYAGER_MISS) & UINT32_MAX;
     arrivals.mask = (uint32_t)nic_load(REGISTER_VOYAGER_MISS_SLOTS) - 1;
     arrivals.room = (uint32_t)command_room(FOR_RECEIVE);
+    arrivals.drain_limit = nic_load(REGISTER_VOYAGER_DRAIN_LIMIT);
     keep_commands(LENDING_COMMANDS);
     parked.staging = staging_room() + STAGING_FOR_PARKED * VOYAGER_SLOT_BYTES;
     parking_start();
@@ -149,6 +148,23 @@ static void put_aside(struct receive_queue *queue, uint64_t packet, uint64_t hea
     free_seen();
 }
 
+/* Has all packets that were looked at freed in their turn, and then something else done. */
+static void free_seen_and(enum phase phase, void *what) {
+    issue_nothing(FOR_RECEIVE);
+    suspend(FOR_RECEIVE, (struct operation){phase, arrivals.seen, what});
+}
+
+static void take_block_packet(uint64_t header, uint64_t packet) {
+    if (is_of_another_transfer(header))
+        free_seen();
+    uint64_t place = receive_block_packet(header, packet);
+    arrivals.seen += 1;
+    if (place & VOYAGER_PLACE_LAST)
+        free_seen_and(END_BLOCK, block_end(header, place));
+    else if (arrivals.seen % AGGREGATED_FREES == 0)
+        free_seen();
+}
+
 void demultiplex(uint64_t header) {
     ENTER(ACTIVITY_DEMULTIPLEX);
     struct receive_queue *queue = &receive_queues[header >> 32 & 0xff];
@@ -156,10 +172,7 @@ void demultiplex(uint64_t header) {
     if ((uint16_t)(arrivals.seen - arrivals.freed) == arrivals.limit) {
         hold(&crowd, header);
     } else if (header & HEADER_OF_FIRMWARE) {
-        receive_block_packet(header, packet);
-        arrivals.seen += 1;
-        if (arrivals.seen % AGGREGATED_FREES == 0)
-            free_seen();
+        take_block_packet(header, packet);
     } else if (queue->state == OPEN && queue->parked == 0 && is_ours(queue) && !is_full(queue)) {
         bring(queue, packet, header);
         arrivals.seen += 1;
@@ -203,8 +216,7 @@ static inline void free_up_to(uint32_t seen) {
 }
 
 void free_seen(void) {
-    issue_nothing(FOR_RECEIVE);
-    suspend(FOR_RECEIVE, (struct operation){FREE_OTHER, arrivals.seen, NULL});
+    free_seen_and(FREE_OTHER, NULL);
 }
 
 void free_buffer(const struct operation *operation) {
@@ -297,7 +309,7 @@ void release_up_to(struct receive_queue *queue, uint64_t word, uint32_t consumer
 
 void stop_idle_holder(void) {
     struct receive_queue *queue = arrivals.holder; /* there is one */
-    if (queue != &crowd && time_ns() - arrivals.held_since > PATIENCE_NS)
+    if (queue != &crowd && time_ns() - arrivals.held_since > arrivals.drain_limit)
         stop_receiving(queue, VOYAGER_STATUS_NOT_DRAINED);
 }
 

@@ -13,6 +13,7 @@ enum phase {
     FREE_ENTRY,
     POINTER_IS_READ,
     FREE_OTHER,
+    END_BLOCK,
     SHOW_PARKED,
     FREE_PLACES,
     TRANSMIT_HAS_ENTERED,

@@ -56,7 +56,7 @@ static inline void take_turn(struct transmit_queue *queue) {
 static inline void marshal(struct transmit_queue *queue) {
     uint32_t place = staging.taken++;
     uint64_t slot = slot_address(queue->base, queue->fetched++, queue->slots);
-    if (queue->keeping == HYBRID)
+    if (queue->keeping >= HYBRID)
         issue_copy(FOR_TRANSMIT, slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);
     else
         issue_bus_reads(slot, place_address(place), VOYAGER_SLOT_BYTES / LINE_BYTES);

@@ -175,6 +175,7 @@ pub static MODEL: Model = Model {
             "agent_commands": 4,
             "channels": 8,
             "snooped": "4KiB",
+            "drain_limit": "20ms",
             "transmit_cycles": 8,
             "receive_cycles": 6,
             "command_cycles": 2,

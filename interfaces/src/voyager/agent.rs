@@ -176,12 +176,9 @@ impl Voyager {
         }
     }
 
-    /// Where queues are there before their programs ask for anything, so are the translation
-    /// tables: a launcher of jobs fills them.
+    /// The translation tables are there before programs ask for anything: a launcher of jobs
+    /// fills them. Queues may be, too, and the firmware answers processes that have not begun.
     pub(super) fn fill_prepared_translations(&mut self, context: &Context<'_>) {
-        if self.build.kind != QueueKind::Cachable {
-            return;
-        }
         for process in 0..self.build.layout.processes {
             let (job, rank) = context.network.job_on_node(process);
             self.fill_translation(process, job, rank);

@@ -312,6 +312,8 @@ struct CommandQueue {
     head: Option<(Command, Time)>,
     /// Commands that units are at.
     under_way: u32,
+    /// What one did wrong since the last completion, 0 for nothing.
+    fault: u64,
 }
 
 /// The command queues, and the completion queue.
@@ -410,13 +412,14 @@ impl Commands {
 
     /// A command is over.
     pub fn complete(&mut self, issuer: Issuer, failure: Option<u64>) {
-        self.queues[issuer.queue].under_way -= 1;
-        let failure = failure.unwrap_or(0);
-        if failure != 0 {
-            self.fault = failure;
+        let own = &mut self.queues[issuer.queue];
+        own.under_way -= 1;
+        if let Some(failure) = failure {
+            (self.fault, own.fault) = (failure, failure);
         }
         if let Some(tag) = issuer.notify {
             self.reserved -= 1;
+            let failure = std::mem::take(&mut own.fault);
             let entry = u64::from(tag) | (issuer.queue as u64) << 8 | failure << 32;
             self.completions.push_back(entry);
         }
@@ -535,6 +538,21 @@ mod tests {
         assert_eq!(commands.take_completion(), 7 | 1 << 8 | fault::SRAM << 32);
         assert!(commands.ready(1, NOW).is_some() && commands.take_completion() == NOTHING);
         assert_eq!(commands.fault, fault::SRAM);
+    }
+
+    #[test]
+    fn a_completion_tells_once_what_a_command_before_it_did_wrong() {
+        let mut commands = Commands::new(8, 4);
+        for notify in [0, COMMAND_NOTIFY, COMMAND_NOTIFY] {
+            commands.push(1, number::NOTIFY | notify).expect("room");
+        }
+        for failure in [Some(fault::ADDRESS), None, None] {
+            commands.decode(1, NOW);
+            let (_, issuer) = commands.ready(1, NOW).expect("it may begin");
+            commands.begin(issuer);
+            commands.complete(issuer, failure);
+        }
+        assert_eq!([(); 2].map(|()| commands.take_completion()), [1 << 8 | fault::ADDRESS << 32, 1 << 8]);
     }
 
     #[test]

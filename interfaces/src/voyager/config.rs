@@ -81,6 +81,9 @@ pub struct Config {
     pub channels: u32,
     /// Bytes of main memory of each process whose accesses the firmware permits.
     pub snooped: Bytes,
+    /// For how long a full receive queue of a program may hold up packets of others, where several
+    /// jobs share the machine: it is stopped then.
+    pub drain_limit: Duration,
     /// Cycles from a message in a queue to its packet's first byte at the network.
     pub transmit_cycles: u32,
     /// Cycles from a packet's arrival to its first byte in SRAM.

@@ -262,7 +262,16 @@ impl Device for Voyager {
     ) -> Result<i64, CallError> {
         self.statistics.calls.increment();
         let answer = self.answer_call(context, call, system);
-        self.move_on(context);
+        // The units serve all processes: what has come for the first one is the node's.
+        let Context { now, network, local_memory, timers, faults, on_chip } = context;
+        self.move_on(&mut Context {
+            now: *now,
+            network: network.of_first_process(),
+            local_memory: local_memory.as_deref_mut(),
+            timers,
+            faults,
+            on_chip,
+        });
         answer
     }
 }

@@ -1,6 +1,7 @@
 //! What is behind the device's addresses: pointer windows, buffers and serviced space for
 //! programs; registers, states of queues and memories for firmware.
 
+use narthex_kernel::Duration;
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{BlockData, HomeReply, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
@@ -342,6 +343,10 @@ impl Voyager {
             register::SNOOPED_LINES => layout.snooped / self.build.block_bytes,
             register::FAULT => state.commands.fault,
             register::POLICY => config.hybrid_policy as u64,
+            register::DRAIN_LIMIT => {
+                let limit = self.drain_limit(context);
+                limit.map_or(NOTHING, |limit| limit.as_ps() / Duration::from_ns(1).as_ps())
+            }
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }

@@ -6,13 +6,16 @@
 //!                                            └─ held while that is full: it stays in the network
 //! ```
 //!
+//! A queue that stays full must not hold up other jobs for ever: it is stopped once its packet has
+//! waited for `drain_limit`, and what comes for it is lost. The paper says nothing of this.
+//!
 //! Acknowledgements for programs come as messages of the node's own, before those of the
 //! network. An urgent packet passes one that is held.
 
 use std::collections::VecDeque;
 
 use narthex_fabrics::Rank;
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Origin, RemoteWrite};
@@ -20,7 +23,7 @@ use super::commands::Acknowledge;
 use super::device::Voyager;
 use super::layout::Direction;
 use super::queues::{MISS, Target};
-use super::registers::{SLOT_BYTES, SLOT_HEADER_BYTES};
+use super::registers::{QUEUE_NOT_DRAINED, SLOT_BYTES, SLOT_HEADER_BYTES};
 use super::wire::{ADDRESS_BYTES, Label, Place};
 use crate::half::Context;
 
@@ -49,6 +52,8 @@ enum Work {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct ReceiveUnit {
     work: Option<Work>,
+    /// The physical queue that is full while a packet waits for it, and since when.
+    full: Option<(usize, Time)>,
     /// Acknowledgements for programs.
     own: VecDeque<Acknowledge>,
 }
@@ -143,12 +148,16 @@ impl Voyager {
             false => self.state.queues.target(label.queue),
         };
         if target == Target::Held {
+            if !label.is_command && self.stop_undrained(context, label) {
+                return true;
+            }
             let was_held = self.state.receive.is_held();
             let is_urgent = self.next_is_urgent(context);
             self.state.receive.work = Some(Work::Held { is_urgent });
             self.statistics.held.add(u64::from(!was_held));
             return !was_held;
         }
+        self.state.receive.full.take_if(|(full, _)| target == Target::Queue(*full));
         let sender = context.network.front().map(|packet| packet.source);
         let payload = self.take_payload(context);
         let bytes = SLOT_HEADER_BYTES + payload.len() as u64;
@@ -172,6 +181,37 @@ impl Voyager {
         context.timers.push(until);
         self.state.receive.work = Some(Work::Passes(queue, until));
         true
+    }
+
+    /// For how long a full queue may hold up others: for ever, if it can hold up none but those of
+    /// its own job.
+    pub(super) fn drain_limit(&self, context: &Context<'_>) -> Option<Duration> {
+        context.network.shares_machine().then_some(self.build.config.drain_limit)
+    }
+
+    /// Stops the program's queue for which a packet waits, if it has been full for too long; whether
+    /// it did. The firmware does the same with those that it serves.
+    fn stop_undrained(&mut self, context: &mut Context<'_>, label: Label) -> bool {
+        let queues = &self.state.queues;
+        let physical = queues.resident(Direction::Receive, label.queue);
+        let is_full = |&physical: &usize| queues.queue(Direction::Receive, physical).is_full();
+        let Some(physical) = physical.filter(is_full).filter(|_| !label.is_firmware) else { return false };
+        let Some(limit) = self.drain_limit(context) else { return false };
+        match self.state.receive.full {
+            Some((full, since)) if full == physical => {
+                let is_over = since + limit <= context.now;
+                if is_over {
+                    self.state.receive.full = None;
+                    self.state.queues.fail(Direction::Receive, physical, QUEUE_NOT_DRAINED);
+                }
+                is_over
+            }
+            _ => {
+                self.state.receive.full = Some((physical, context.now));
+                context.timers.push(context.now + limit);
+                false
+            }
+        }
     }
 
     fn write_slot(&mut self, physical: usize, label: Label, payload: &[u8]) {

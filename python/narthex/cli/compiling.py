@@ -35,7 +35,9 @@ def cc(
         help="Compile firmware, for a processor without a system (docs/firmware.md).",
     ),
     interface: str = typer.Option(
-        "", "--interface", help="The interface, if that has a driver apart: SARC."
+        "",
+        "--interface",
+        help="The interface, if its programs are linked apart: SARC, Voyager-resident, ...",
     ),
     output: Path | None = typer.Option(None, "--output", "-o", help="The program to write."),
     print_flags: str | None = typer.Option(

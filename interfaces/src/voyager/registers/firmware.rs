@@ -73,6 +73,7 @@ registers! {
     SNOOPED_LINES = 0xa8, "load: lines of a process's part of the snooped space";
     FAULT = 0xb0, "load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has";
     POLICY = 0xb8, "load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's";
+    DRAIN_LIMIT = 0xc0, "load: for how many nanoseconds a full receive queue may hold up others; all ones where one job has the machine alone";
 }
 
 registers! {

@@ -54,7 +54,7 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_COMMAND_NOTIFY",
         COMMAND_NOTIFY,
-        "Command: its completion (tag, fault << 32) goes to the completion queue.",
+        "Command: its completion (tag, fault << 32) goes to the completion queue; the fault may be that of a command before it in its queue, behind the last one with a completion.",
     ),
     (
         "VOYAGER_COMMAND_ORDERED",

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use narthex_fabrics::networks::ideal;
-use narthex_fabrics::{Frame, Mail, NetworkPort, NodeId, Placement, Sending, flow_control, networks};
+use narthex_fabrics::{
+    Frame, Job, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
+};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
@@ -137,6 +139,16 @@ impl Bench {
             memory: Memory::default(),
         };
         Bench { nodes: vec![node(0), node(1)], frames: Vec::new(), now: Time::ZERO, seen: Vec::new() }
+    }
+
+    /// The same, where the processes of each number are a job of their own.
+    pub fn of_jobs(settings: &[(&str, Value)]) -> Self {
+        let mut bench = Bench::with(settings);
+        let job = |process| Job { first: Rank(process), stride: 2, ranks: 2 };
+        for Node { port, .. } in &mut bench.nodes {
+            port.set_jobs(vec![job(0), job(1)]);
+        }
+        bench
     }
 
     pub fn device(&mut self, node: usize) -> &mut Voyager {

@@ -2,8 +2,8 @@ use super::bench::Bench;
 use super::{open, read, uncached, write};
 use crate::device_call::CallError;
 use crate::voyager::registers::{
-    KIND_URGENT, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_OPEN, QueueKind,
-    SLOT_BYTES, request,
+    KIND_URGENT, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_NOT_DRAINED,
+    QUEUE_OPEN, QueueKind, SLOT_BYTES, request,
 };
 use crate::voyager::tests::Queue;
 
@@ -80,6 +80,64 @@ fn a_full_receive_queue_holds_the_network_until_a_slot_is_free() {
     bench.run_to(1001);
     assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 5);
     assert_eq!(read(&mut bench, 1, to.buffer).1, 0x0202_0202);
+}
+
+/// Process 0 of node 0 sends five messages to the four slots of process 0 of node 1, of this rank.
+fn overfilled(bench: &mut Bench, rank: u64) -> (Queue, Queue) {
+    let from = open(bench, (0, 0), false, RESIDENT, 0);
+    let to = open(bench, (1, 0), true, RESIDENT, 2);
+    for message in 0..5 {
+        write(bench, 0, from.buffer + message % 4 * SLOT_BYTES, rank * 8 + 2, &[1; 4]);
+        bench.store(0, from.window + POINTER_PRODUCER, message + 1);
+        let now = bench.cycle();
+        bench.run_to(now + 50);
+    }
+    (from, to)
+}
+
+#[test]
+fn a_call_of_another_process_leaves_a_packet_that_is_held_where_it_is() {
+    let mut bench = Bench::new();
+    let (_, to) = overfilled(&mut bench, 2);
+    bench.call(1, 1, request::QUERY, &[]).expect("it is answered");
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 4);
+    bench.store(1, to.window + POINTER_CONSUMER, 1);
+    let now = bench.cycle();
+    bench.run_to(now + 1);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 5);
+}
+
+#[test]
+fn a_queue_that_stays_full_is_stopped_where_it_could_hold_up_another_job() {
+    let limit = [("drain_limit", "1us".into()), ("physical_queues", 8.into())];
+    for (mut bench, rank, status) in
+        [(Bench::of_jobs(&limit), 1, QUEUE_NOT_DRAINED), (Bench::with(&limit), 2, QUEUE_OPEN)]
+    {
+        let (from, to) = overfilled(&mut bench, rank);
+        // The fifth message was looked up at 250 at the latest; 1 us are 100 cycles.
+        bench.run_to(230);
+        assert_eq!(bench.load(1, to.window + POINTER_STATUS), QUEUE_OPEN);
+        bench.run_to(400);
+        assert_eq!(bench.load(1, to.window + POINTER_STATUS), status);
+        // What comes after it for another queue is there, or waits with it.
+        let other = open(&mut bench, (1, 0), true, RESIDENT, 3);
+        write(&mut bench, 0, from.buffer + SLOT_BYTES, rank * 8 + 3, &[2; 4]);
+        bench.store(0, from.window + POINTER_PRODUCER, 6);
+        bench.run_to(500);
+        let arrived = u64::from(status == QUEUE_NOT_DRAINED);
+        assert_eq!(bench.load(1, other.window + POINTER_PRODUCER), arrived);
+    }
+}
+
+#[test]
+fn a_queue_that_is_drained_in_time_is_not_stopped() {
+    let mut bench = Bench::of_jobs(&[("drain_limit", "1us".into())]);
+    let (_, to) = overfilled(&mut bench, 1);
+    bench.run_to(300);
+    bench.store(1, to.window + POINTER_CONSUMER, 1);
+    bench.run_to(1000);
+    assert_eq!(bench.load(1, to.window + POINTER_STATUS), QUEUE_OPEN);
+    assert_eq!(bench.load(1, to.window + POINTER_PRODUCER), 5);
 }
 
 #[test]
