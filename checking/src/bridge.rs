@@ -13,7 +13,6 @@
 //! processor that is quick enough has the device refused for ever.
 
 use std::hash::Hash;
-use std::time::Instant;
 
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
@@ -29,8 +28,8 @@ use narthex_memory::interconnects::{
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
-use crate::report::Report;
+use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::report::{Check, Report};
 
 /// The paper's fairness.
 const FAIR: &str = "a device's transaction that was refused is not refused again";
@@ -94,12 +93,10 @@ pub enum Event {
 /// Explores every interleaving at the bridge to an I/O bus. `fair` says whether
 /// it has its fairness.
 pub fn check(fair: bool) -> Report {
-    let started = Instant::now();
-    let mut checked = CheckedBridge { fair, ..CheckedBridge::default() };
-    let exploration = explore(&mut checked, usize::MAX, &mut |_| true);
-    let what = ("I/O bridge", "room for one transaction each way".into(), TRAFFIC);
-    let report = Report::of(what, exploration, &PROPERTIES, started);
-    Report { without: (!fair).then(|| FAIRNESS.into()), ..report }
+    let observe = &mut |_| true;
+    let mut check = Check::of("I/O bridge", "room for one transaction each way", usize::MAX, observe);
+    check.explore(TRAFFIC, &mut CheckedBridge { fair, ..CheckedBridge::default() });
+    check.finish(&PROPERTIES).without((!fair).then_some(FAIRNESS))
 }
 
 /// A bridge to be checked.
@@ -382,7 +379,7 @@ impl System for CheckedBridge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explore::Exploration;
+    use crate::explore::{Exploration, explore};
 
     fn explored(mut checked: CheckedBridge) -> Exploration {
         explore(&mut checked, 1_000_000, &mut |_| true)

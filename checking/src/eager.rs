@@ -15,7 +15,6 @@
 //! either block at any time.
 
 use std::hash::Hash;
-use std::time::Instant;
 
 use narthex_interfaces::via::config::Initialisation;
 use narthex_interfaces::via::copies::Fields;
@@ -36,8 +35,8 @@ use narthex_memory::protocols::{self, Access, Request};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
-use crate::report::{Explored, Report};
+use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::report::{Check, Report, rule_of};
 
 /// The copy that is sent is the message.
 const SENT: &str = "what is sent is what the program has written before the doorbell";
@@ -145,60 +144,22 @@ pub fn check(
     limit: usize,
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Report, Failure> {
-    let started = Instant::now();
-    let rule = without.map(rule).transpose()?;
+    let rule = without.map(|name| rule_of("Eager Data Transfer", &Rule::ALL, name)).transpose()?;
     let ways = [
         (Initialisation::BusRead, "registered by bus reads"),
         (Initialisation::Invalidate, "registered by invalidation"),
     ];
-    let mut all: Option<Report> = None;
+    let protocol = &machine.data_cache.protocol;
+    let form = format!(
+        "{protocol}, two blocks, {ROUNDS} messages each way, up to {STORES} stores before each doorbell, evictions up to \
+         {EVICTIONS}"
+    );
+    let mut check = Check::of(name, form, limit, observe);
     for (initialisation, traffic) in ways {
         let mut checked = CheckedEager { machine, initialisation, writes_home, without: rule };
-        let before = all.as_ref().map_or(0, |report| report.states);
-        let exploration = explore(&mut checked, limit, &mut |states| observe(before + states));
-        let protocol = &machine.data_cache.protocol;
-        let form = format!(
-            "{protocol}, two blocks, {ROUNDS} messages each way, up to {STORES} stores before each doorbell, evictions up to \
-             {EVICTIONS}"
-        );
-        let report = Report::of((name, form, traffic), exploration.clone(), &PROPERTIES, started);
-        let joined = match all.take() {
-            None => report,
-            Some(mut before) => {
-                before.explorations.push(Explored { traffic: traffic.into(), exploration });
-                before.states += report.states;
-                before.complete &= report.complete;
-                before.proven = report.proven;
-                before.counter_example = report.counter_example;
-                before.elapsed_us = report.elapsed_us;
-                before
-            }
-        };
-        let has_failed = joined.counter_example.is_some();
-        all = Some(Report { without: without.map(str::to_owned), ..joined });
-        if has_failed {
-            break;
-        }
+        check.explore(traffic, &mut checked);
     }
-    let mut report = all.expect("there are two ways");
-    if !report.complete {
-        report.proven.clear();
-    }
-    Ok(report)
-}
-
-/// The rule of this name.
-fn rule(name: &str) -> Result<Rule, Failure> {
-    let found = Rule::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim()));
-    found.map(|&(rule, _)| rule).ok_or_else(|| {
-        let known: Vec<&str> = Rule::ALL.iter().map(|&(_, known)| known).collect();
-        let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-        let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"));
-        Failure::usage(format!(
-            "'{name}' is no rule of eager data transfer that can be left out; there are {}{hint}",
-            known.join(", ")
-        ))
-    })
+    Ok(check.finish(&PROPERTIES).without(without))
 }
 
 impl State {
@@ -598,6 +559,7 @@ impl System for CheckedEager<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::{assert_holds, assert_missed};
     use narthex_machine::config;
 
     fn report(writes_home: bool, without: Option<&str>) -> Report {
@@ -609,7 +571,7 @@ mod tests {
     fn every_interleaving_sends_and_receives_what_was_written() {
         for writes_home in [false, true] {
             let found = report(writes_home, None);
-            assert!(found.complete && found.counter_example.is_none(), "{found}");
+            assert_holds(&found);
             assert_eq!(found.explorations.len(), 2);
             assert!(found.states > 1_000, "{} states", found.states);
         }
@@ -617,18 +579,8 @@ mod tests {
 
     #[test]
     fn each_ingredient_that_is_left_out_is_missed() {
-        for (rule, violated) in
-            [("status-bits", SENT), ("asserting-shared", SENT), ("invalidating-first", RECEIVED)]
-        {
-            let found = report(false, Some(rule));
-            let example = found.counter_example.unwrap_or_else(|| panic!("{rule} is not missed"));
-            assert_eq!(example.violated, violated, "{rule}: {:#?}", example.steps);
-        }
-    }
-
-    #[test]
-    fn a_rule_that_is_none_is_told_those_that_are() {
-        let refusal = rule("status-bit").map(|_| ()).expect_err("no rule").to_string();
-        assert!(refusal.contains("did you mean status-bits?"), "{refusal}");
+        let missed = [("status-bits", SENT), ("asserting-shared", SENT), ("invalidating-first", RECEIVED)];
+        assert_missed(&missed, |rule| report(false, Some(rule)));
+        assert_eq!(missed.len(), Rule::ALL.len());
     }
 }

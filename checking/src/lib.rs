@@ -3,6 +3,7 @@
 //! | module | what is explored |
 //! | --- | --- |
 //! | [`interface`] | an interface, its compiled driver, the cache and the bus between them |
+//! | [`protocol`] | a bus's coherence protocol: caches and one block |
 //! | [`bridge`] | the bridge to an I/O bus, with two agents that only use it |
 //! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
 //! | [`voyager`] | StarT-Voyager: pointer windows against units, switched queues, approvals |
@@ -14,7 +15,6 @@
 //! | [`clock`] | interconnects whose steps happen at any time |
 //! | [`report`] | what a check has found |
 //!
-//! Coherence protocols are explored by [`narthex_memory::check`], beside their tables.
 //! docs/checking.md says what a proof covers.
 //!
 //! The functions of this page are what the command line is made of: each gives
@@ -26,6 +26,7 @@ pub mod directory;
 pub mod eager;
 pub mod explore;
 pub mod interface;
+pub mod protocol;
 pub mod refusals;
 pub mod report;
 pub mod sarc;
@@ -33,7 +34,6 @@ pub mod shared_memory;
 pub mod voyager;
 
 use narthex_machine::Failure;
-use narthex_memory::check::{CheckOptions, check};
 use narthex_memory::protocols;
 use serde_json::Value;
 
@@ -48,24 +48,9 @@ use interface::InterfaceCheck;
 pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     let protocol = protocols::by_name(name).filter(|protocol| protocol.is_coherent());
     let protocol = protocol.ok_or_else(|| no_protocol(name))?;
-    let plain = check(protocol, CheckOptions::default());
-    let snarfing = check(protocol, CheckOptions::default().snarfing());
-    let refusing = check(protocol, CheckOptions::default().refusing());
-    let both = check(protocol, CheckOptions::default().refusing().snarfing());
-    let reports = [&plain, &snarfing, &refusing, &both];
-    let worst = reports.into_iter().find(|report| !report.holds());
-    let counter_example = worst.and_then(|report| report.counter_example.as_ref());
-    let counter_example = serde_json::to_value(counter_example).expect("plain data");
-    let mut document = serde_json::to_value(&plain).expect("a report is plain data");
-    document["with_snarfing"] = serde_json::to_value(&snarfing).expect("a report is plain data");
-    document["with_refusals"] = serde_json::to_value(&refusing).expect("a report is plain data");
-    document["with_refusals_and_snarfing"] = serde_json::to_value(&both).expect("a report is plain data");
-    document["counter_example"] = counter_example;
-    document["text"] = reports.map(ToString::to_string).join("\n").into();
-    Ok(document)
+    Ok(protocol::check(protocol, &protocol::Scope::ALL).to_document())
 }
 
-/// What is wrong with the name of a protocol.
 /// Why no protocol of this name can be checked: there is none, or it promises nothing.
 fn no_protocol(name: &str) -> Failure {
     let names = protocols::coherent();

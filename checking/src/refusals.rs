@@ -12,10 +12,9 @@
 //! The bus, its rules and the caches are the simulator's own. The device stands for
 //! firmware that answers another processor's transactions and needs the same bus for it:
 //! it must be served while it refuses. That a protocol's table says the right things
-//! where owners refuse is proven by [`narthex_memory::check`].
+//! where owners refuse is proven by [`crate::protocol`].
 
 use std::hash::Hash;
-use std::time::Instant;
 
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
@@ -31,8 +30,8 @@ use narthex_memory::protocols::{self, Access, Request};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
-use crate::explore::{NO_TRAP, System, Violation, Witness, explore};
-use crate::report::Report;
+use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::report::{Check, Report};
 
 /// Data are right.
 const LAST: &str = "every load, every store and every read of the device finds the last value written";
@@ -104,12 +103,12 @@ pub enum Event {
 
 /// Explores every interleaving, maybe without one of [`RULES`].
 pub fn check(without: Option<&str>) -> Report {
-    let started = Instant::now();
+    let observe = &mut |_| true;
+    let form = "MESI, one block, one register";
+    let mut check = Check::of("bus with refusals", form, usize::MAX, observe);
     let mut checked = CheckedRefusals { pushes: without != Some("push"), answers: without != Some("answer") };
-    let exploration = explore(&mut checked, usize::MAX, &mut |_| true);
-    let what = ("bus with refusals", "MESI, one block, one register".into(), TRAFFIC);
-    let report = Report::of(what, exploration, &PROPERTIES, started);
-    Report { without: without.map(str::to_owned), ..report }
+    check.explore(TRAFFIC, &mut checked);
+    check.finish(&PROPERTIES).without(without)
 }
 
 /// A bus with refusals to be checked, and the rules that it has.
@@ -412,11 +411,12 @@ impl System for CheckedRefusals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::assert_holds;
 
     #[test]
     fn every_interleaving_of_owners_and_a_device_that_refuse_comes_to_its_end() {
         let report = check(None);
-        assert!(report.complete && report.counter_example.is_none(), "{report}");
+        assert_holds(&report);
         assert_eq!(report.proven, PROPERTIES);
         assert!(report.states > 5_000, "{} states", report.states);
     }

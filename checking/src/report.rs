@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Instant;
 
-use narthex_memory::check::CounterExample;
+use narthex_machine::Failure;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::explore::Exploration;
+use crate::explore::{CounterExample, Exploration, System, explore};
 
 /// The result of a check. `Display` prints it for people.
 #[derive(Clone, Debug, Serialize)]
@@ -45,28 +45,68 @@ pub struct Explored {
     pub exploration: Exploration,
 }
 
-impl Report {
-    /// The report of one exploration, which would prove `properties`.
+/// A check under way: one exploration after another, until one fails.
+pub struct Check<'a> {
+    report: Report,
+    started: Instant,
+    limit: usize,
+    observe: &'a mut dyn FnMut(usize) -> bool,
+}
+
+impl<'a> Check<'a> {
+    /// A check of `what` in this form, up to `limit` states of each exploration. `observe`
+    /// gets now and then how many states there are, and may end it by answering false.
     pub fn of(
-        (interface, form, traffic): (&str, String, &str),
-        exploration: Exploration,
-        properties: &[&'static str],
-        started: Instant,
+        what: &str,
+        form: impl Into<String>,
+        limit: usize,
+        observe: &'a mut dyn FnMut(usize) -> bool,
     ) -> Self {
-        let counter_example = exploration.counter_example.clone();
-        let holds = exploration.complete && counter_example.is_none();
-        Report {
-            interface: interface.into(),
-            form,
+        let report = Report {
+            interface: what.into(),
+            form: form.into(),
             without: None,
             changed: None,
-            states: exploration.states,
-            complete: exploration.complete,
-            proven: if holds { properties.to_vec() } else { Vec::new() },
-            explorations: vec![Explored { traffic: traffic.into(), exploration }],
-            counter_example,
-            elapsed_us: started.elapsed().as_micros() as u64,
+            explorations: Vec::new(),
+            states: 0,
+            complete: true,
+            proven: Vec::new(),
+            counter_example: None,
+            elapsed_us: 0,
+        };
+        Check { report, started: Instant::now(), limit, observe }
+    }
+
+    /// Explores a system, unless one before it has failed.
+    pub fn explore(&mut self, traffic: impl Into<String>, system: &mut impl System) {
+        let report = &mut self.report;
+        if report.counter_example.is_some() {
+            return;
         }
+        let before = report.states;
+        let exploration = explore(system, self.limit, &mut |states| (self.observe)(before + states));
+        report.states += exploration.states;
+        report.complete &= exploration.complete;
+        report.counter_example = exploration.counter_example.clone();
+        report.explorations.push(Explored { traffic: traffic.into(), exploration });
+    }
+
+    /// What has been found; these properties are proven if nothing failed and nothing is
+    /// left.
+    pub fn finish(self, properties: &[&'static str]) -> Report {
+        let Check { mut report, started, .. } = self;
+        if report.complete && report.counter_example.is_none() {
+            report.proven = properties.to_vec();
+        }
+        report.elapsed_us = started.elapsed().as_micros() as u64;
+        report
+    }
+}
+
+impl Report {
+    /// The same, of what lacks a rule.
+    pub fn without(self, rule: Option<&str>) -> Self {
+        Report { without: rule.map(str::to_owned), ..self }
     }
 
     /// The report as a document, with its text for people.
@@ -102,5 +142,55 @@ impl fmt::Display for Report {
         }
         self.proven.iter().try_for_each(|sentence| writeln!(f, "  - {sentence}"))?;
         self.counter_example.iter().try_for_each(|example| write!(f, "{example}"))
+    }
+}
+
+/// The rule of this name that can be left out of what `owner` checks.
+///
+/// # Errors
+/// If there is none; those that are, and the nearest one, are named.
+pub(crate) fn rule_of<R: Copy>(owner: &str, rules: &[(R, &'static str)], name: &str) -> Result<R, Failure> {
+    let found = rules.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim()));
+    found.map(|&(rule, _)| rule).ok_or_else(|| {
+        let known: Vec<&str> = rules.iter().map(|&(_, known)| known).collect();
+        let hint = crate::nearest(name, &known).map(|nearest| format!("; did you mean {nearest}?"));
+        let (known, hint) = (known.join(", "), hint.unwrap_or_default());
+        Failure::usage(format!(
+            "'{name}' is no rule of {owner} that can be left out; there are {known}{hint}"
+        ))
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// Each of these rules, left out, is found out by the property beside it.
+    pub fn assert_missed(rules: &[(&str, &'static str)], check: impl Fn(&str) -> Report) {
+        for &(rule, violated) in rules {
+            let found = check(rule);
+            assert_eq!(found.without.as_deref(), Some(rule));
+            let example = found.counter_example.unwrap_or_else(|| panic!("{rule} is not missed"));
+            assert_eq!(example.violated, violated, "{rule}: {:#?}", example.steps);
+        }
+    }
+
+    /// Everything has been visited, and nothing is violated.
+    pub fn assert_holds(found: &Report) {
+        assert!(found.complete && found.counter_example.is_none(), "{found}");
+        assert!(!found.proven.is_empty(), "{found}");
+    }
+
+    #[test]
+    fn a_rule_that_is_none_is_told_those_that_are() {
+        let rules = [(1, "resetting"), (2, "status-bits"), (3, "never-back")];
+        assert_eq!(rule_of("SARC", &rules, " Resetting ").expect("a rule"), 1);
+        for (wrong, right) in
+            [("resting", "resetting"), ("status-bit", "status-bits"), ("never-bak", "never-back")]
+        {
+            let refusal = rule_of("SARC", &rules, wrong).expect_err("no rule").to_string();
+            assert!(refusal.contains("no rule of SARC"), "{refusal}");
+            assert!(refusal.ends_with(&format!("; did you mean {right}?")), "{refusal}");
+        }
     }
 }

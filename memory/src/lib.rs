@@ -15,7 +15,6 @@
 //! | [`processor_memory`] | a processor's caches, store buffer and pending access |
 //! | [`cache`] | a set-associative cache that holds data |
 //! | [`protocols`] | coherence protocols, one table a file |
-//! | [`check`] | the model checker over those tables |
 //! | [`kind`] | the kinds of transaction: one table |
 //! | [`transaction`] | what crosses the interconnect, and the answers |
 //! | [`bus`] | the arbitration of a bus, its occupancy and its counts |
@@ -38,7 +37,6 @@ pub mod access_tags;
 pub mod bridge;
 pub mod bus;
 pub mod cache;
-pub mod check;
 pub mod directory;
 pub mod home_memory;
 pub mod interconnects;

@@ -41,10 +41,12 @@ RUN = Kind("run", "nodes", 3, "narthex run ... --json FILE")
 COMPARISON = Kind("comparison", "runs", 1, "narthex compare ... --json FILE")
 EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json FILE")
 EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
+FIT = Kind("fit", "fits", 1, "narthex fit logp ... --json FILE")
+CHECK = Kind("check", "checks", 2, "narthex check ... --json FILE")
 LARGEST_BYTES = 1 << 30
 """Of a result's file. A run on 4,096 nodes is about 12 MB, besides what its program wrote."""
 
-KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION)
+KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION, FIT, CHECK)
 
 SWEEP = Kind("sweep", "folder", 1, "narthex sweep FILE")
 """No file, but a folder, which its document names."""
@@ -244,4 +246,6 @@ def _short(value: object) -> str:
 
 
 def _expected() -> str:
-    return "expected is what --json of narthex run, compare, experiment or explain writes"
+    return (
+        "expected is what --json of narthex run, compare, experiment, explain, fit or check writes"
+    )

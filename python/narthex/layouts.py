@@ -168,6 +168,7 @@ class PairLatency(TypedDict):
     minimum: Whole | None
     maximum: Whole | None
     buckets: NotRequired[list[tuple[Whole, Whole]]]
+    percentiles: NotRequired[dict[str, Whole]]
 
 
 Pair = TypedDict(
@@ -185,11 +186,17 @@ Pair = TypedDict(
 """What one rank sent another."""
 
 
+class MessageLatency(Latency):
+    """How long messages took."""
+
+    percentiles: NotRequired[dict[str, Whole]]
+
+
 class SizeLatency(TypedDict):
     """How long messages of a size took."""
 
     bytes: Whole
-    message_latency_ps: Latency
+    message_latency_ps: MessageLatency
 
 
 class SeriesRow(TypedDict):
@@ -334,11 +341,102 @@ class Explanation(TypedDict):
     breakdown: Annotated[list[Part], msgspec.Meta(min_length=1)]
 
 
+class Interval(TypedDict):
+    """A parameter and its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Measured(TypedDict):
+    """What one run of a fit measured."""
+
+    size: Positive
+    seed: Whole
+    send_overhead_ns: float
+    receive_overhead_ns: float
+    one_way_ns: float
+    bursts_ns: Annotated[dict[str, float], msgspec.Meta(min_length=3)]
+    issues_ns: dict[str, float]
+    late: Whole
+
+
+class Converted(TypedDict):
+    """A fit in the arguments of LogGOPSim."""
+
+    arguments: str
+    largest_error_percent: float
+    largest_error_at_bytes: Whole
+
+
+class FitEntry(TypedDict):
+    """The fit of an interface."""
+
+    interface: str
+    parameters: dict[str, Interval]
+    cautions: list[str]
+    loggopsim: Converted
+    measurements: Annotated[list[Measured], msgspec.Meta(min_length=4)]
+    machine: OfNamed
+    binary_sha256: str
+
+
+class Fits(TypedDict):
+    """The document of fits."""
+
+    version: str
+    level: float
+    fits: Annotated[list[FitEntry], msgspec.Meta(min_length=1)]
+
+
+class CounterExample(TypedDict):
+    """The shortest way to a violated property."""
+
+    violated: str
+    steps: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class Exploration(TypedDict):
+    """The states of one traffic."""
+
+    traffic: str
+    states: Whole
+    transitions: Whole
+    depth: Whole
+    complete: bool
+
+
+class CheckReport(TypedDict):
+    """What a check has found."""
+
+    interface: str
+    form: str
+    without: str | None
+    changed: NotRequired[str | None]
+    explorations: Annotated[list[Exploration], msgspec.Meta(min_length=1)]
+    states: Whole
+    complete: bool
+    proven: list[str]
+    counter_example: CounterExample | None
+    elapsed_us: Whole
+
+
+class Checks(TypedDict):
+    """The document of checks."""
+
+    version: str
+    checks: Annotated[list[CheckReport], msgspec.Meta(min_length=1)]
+    left_out: dict[str, str]
+
+
 LAYOUTS = {
     "run": [Run],
     "comparison": [Comparison],
     "experiments": [Experiments, ExperimentMachines],
     "explanation": [Explanation],
+    "fit": [Fits],
+    "check": [Checks],
 }
 """By kind of document: all of them hold."""
 

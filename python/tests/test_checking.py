@@ -107,7 +107,7 @@ def test_of_all_interfaces_those_that_the_machine_cannot_have_are_named_and_left
     out, err = capsys.readouterr()
     assert ended.value.code == 1  # with so few states nothing is decided
     document = json.loads(out)
-    names = {report["interface"] for report in document["interfaces"]}
+    names = {report["interface"] for report in document["checks"]}
     assert names | {*document["left_out"]} == {*interface_names()}
     assert {"NI16w+Blkbuf", "CCDMA-retry", "PIO"} <= {*document["left_out"]}
     assert "CCDMA-intervention, CCDMA-retry, DMA-flush, PIO, PIO+WriteCombining are left out" in err

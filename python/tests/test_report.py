@@ -13,11 +13,13 @@ import pytest
 from tinyhtml5.parser import HTMLParser
 
 import narthex
-from narthex import NarthexError, comparison, documentation, report
+from narthex import NarthexError, _native, comparison, documentation, report
 from narthex.charts import palette
 from narthex.cli import main
-from narthex.documents import identify
-from narthex.report import again, lives
+from narthex.documents import identify, parse
+from narthex.documents import text as json_text
+from narthex.fitting import output
+from narthex.report import again, checks, fits, lives
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
 
@@ -106,15 +108,37 @@ def experiments(run):
 
 
 @pytest.fixture(scope="module")
-def pages(run, compared, life, experiments):
-    documents = {"run": run, "comparison": compared, "life": life, "experiments": experiments}
+def fit():
+    return output.document(
+        narthex.fit_logp(["NI2w", "CNI32Qm"], sizes=[8, 32, 64, 128], seeds=2, burst=8)
+    )
+
+
+@pytest.fixture(scope="module")
+def check():
+    broken = json.loads(_native.check_bridge("fairness"))
+    holds = json.loads(_native.check_protocol("msi"))
+    return {
+        "schema": 2,
+        "version": "1",
+        "checks": [broken, holds],
+        "left_out": {"PIO": "there is no such device"},
+    }
+
+
+@pytest.fixture(scope="module")
+def pages(run, compared, life, experiments, fit, check):
+    documents = {
+        "run": run, "comparison": compared, "life": life, "experiments": experiments, "fit": fit,
+        "check": check,
+    }  # fmt: skip
     return {
         name: report.page([identify(document, f"{name}.json")])
         for name, document in documents.items()
     }
 
 
-KINDS = ["run", "comparison", "life", "experiments"]
+KINDS = ["run", "comparison", "life", "experiments", "fit", "check"]
 
 
 @cache
@@ -233,6 +257,57 @@ def test_a_comparison_is_ranked(compared, pages):
     )
     names = [texts(row, "th")[0] for row in table.iter("tr")][1:]
     assert names == [row["interface"] for row in compared["rows"]]
+
+
+def test_a_check_says_what_fails_and_draws_the_way_to_it(pages, check):
+    tree = parsed(pages["check"])
+    assert {"FAILS", "holds"} <= {*texts(tree, "span")}
+    assert "Violated: a device's transaction that was refused is not refused again." in texts(
+        tree, "p"
+    )
+    assert any("PIO" in row and "no such device" in row for row in texts(tree, "tr"))
+    drawn = checks.sequence(check["checks"][0]["counter_example"])
+    assert drawn.lanes == ("the processor", "the memory bus", "the I/O bus", "the device")
+    ways = [(step.source, step.target) for step in drawn.steps]
+    assert ways == [(0, 1), (1, 0), (2, 3), (2, 2), (2, 3), (2, 2)]
+    assert drawn.steps[-1].meaning.startswith("Here is violated: ")
+
+
+def test_a_step_that_names_no_part_is_the_systems():
+    drawn = checks.sequence({"violated": "x", "steps": ["Write", "cache A loads: asks Read"]})
+    assert drawn.lanes == (checks.REST, "cache A")
+
+
+def test_a_fit_on_a_page_is_the_one_that_was_made(pages, fit):
+    read = parse(json_text(fit).encode(), "logp.json").document
+    assert fits.sections(read) == fits.sections(fit)
+    rows = next(spec for spec in specifications(pages["fit"]) if "facet" in spec)["data"]["values"]
+    assert {row["panel"] for row in rows} == {"one way", "send overhead", "receive overhead", "gap"}
+    for row in rows:
+        assert row["low"] <= row["value"] <= row["high"]
+    (nearest,) = [
+        fit["parameters"]["o_s_ns"]["value"] + 7 * fit["parameters"]["O_s_ns_per_byte"]["value"]
+        for fit in read["fits"]
+        if fit["interface"] == "NI2w"
+    ]
+    (line,) = [
+        row["line"]
+        for row in rows
+        if (row["interface"], row["panel"], row["x"]) == ("NI2w", "send overhead", 8)
+    ]
+    assert line == pytest.approx(nearest)
+
+
+def test_commands_that_check_and_fit_write_their_pages(tmp_path):
+    page, file, again_ = (tmp_path / name for name in ("unfair.html", "unfair.json", "again.html"))
+    words = ("check", "bridge", "--without", "fairness")
+    assert command(*words, "--report", page, "--json", file) == 1
+    assert "6 steps to a violation" in page.read_text()
+    assert command("report", file, "--output", again_) == 0
+    assert again_.read_text() == page.read_text()
+    sizes = ("--bytes", "8,16,32,64", "--seeds", 1, "--burst", 8)
+    assert command("fit", "logp", "-i", "CNI4", *sizes, "--report", page) == 0
+    assert "Measured and fitted" in page.read_text()
 
 
 def test_claims_have_their_verdict_and_their_numbers(pages):

@@ -1,6 +1,7 @@
 """Pictures of sweeps: nothing is averaged that is not told, and no curve hides another."""
 
 import itertools
+import re
 
 import polars as pl
 import pytest
@@ -142,6 +143,11 @@ def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tm
     for words in ("Sweep sizes", "2 failed", "Failed runs", "as a map", "Best by round-trip"):
         assert words in text, words
     assert "Time of all processors, by activity" in text
+    assert "Each run, the best first, and where its time went, percent" in text
+    rows = {*re.findall(r'<tr id="(run-[^"]+)"', text)}
+    assert len(rows) == 4
+    assert {*re.findall(r'"run": "(run-[^"]+)"', text)} == rows
+    assert text.count('class="shares"') == 4
 
 
 def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
@@ -149,6 +155,23 @@ def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
     ranked = sweeps._ranked(costs, "a (ns)")
     assert ranked["a (ns)"].to_list() == [1, 2, 3]
     assert sweeps._front(ranked, "a (ns)", "b (MB/s)").rows() == [(1, 5), (3, 9)]
+
+
+def test_runs_are_drawn_by_two_reports_with_the_front_joined():
+    keys = pl.Series("key", ["x", "y", "z"])
+    costs = pl.DataFrame({"a (ns)": [3.0, 1.0, 2.0], "b (MB/s)": [9.0, 5.0, 4.0], "p": [1, 2, 3]})
+    costs = costs.with_columns(keys, keys.alias("name"))
+    _, chart = sweeps._best(costs, ["p"], ["a (ns)", "b (MB/s)"]).parts
+    front = {row["run"]: row["is_front"] for row in values(chart)}
+    assert front == {"run-x": True, "run-y": True, "run-z": False}
+    assert "the 2 runs that none beats in both" in chart.description
+
+
+def test_a_map_of_three_parameters_has_the_best_over_the_third():
+    swept = table(lambda a, b, c: a * b + c, a=[1, 2, 3], b=[1, 2, 3], c=[0.5, 7])
+    (chart,) = sweeps._map(swept, ["a", "b", "c"], "time (ns)")
+    assert chart.title == "time (ns), as a map, the best over c"
+    assert {(row["column"], row["row"]): row["value"] for row in values(chart)}["3", "2"] == 6.5
 
 
 def test_a_folder_that_is_no_sweeps_is_refused(folder, tmp_path):

@@ -27,13 +27,11 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
 use narthex_machine::Failure;
 use narthex_memory::directory::{Table, protocols};
 
-use crate::explore::{NO_TRAP, System, Violation, explore};
-use crate::report::{Explored, Report};
+use crate::explore::{NO_TRAP, System, Violation};
+use crate::report::{Check, Report};
 use crate::{nearest, no_protocol};
 use step::Step;
 use world::{Event, IN_TIME, KNOWN, LAST, NO_NEVER, NOT_LOST, ONE_WRITER, World};
@@ -92,24 +90,10 @@ pub fn check(
     limit: usize,
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Report {
-    let started = Instant::now();
-    let mut report: Option<Report> = None;
-    for &scope in scopes {
-        let exploration = explore(&mut Checked { table, scope }, limit, observe);
-        let what = (table.stable.name, "a directory whose messages overtake each other".into(), "");
-        let next = Report::of(what, exploration, &PROPERTIES, started);
-        let explored = next.explorations.into_iter().map(|own| Explored { traffic: scope.words(), ..own });
-        let before = report.take();
-        let explorations: Vec<Explored> =
-            before.iter().flat_map(|before| before.explorations.clone()).chain(explored).collect();
-        let states = explorations.iter().map(|own| own.exploration.states).sum();
-        let ends = next.counter_example.is_some() || !next.complete;
-        report = Some(Report { explorations, states, ..next });
-        if ends {
-            break;
-        }
-    }
-    report.expect("something is explored")
+    let form = "a directory whose messages overtake each other";
+    let mut check = Check::of(table.stable.name, form, limit, observe);
+    scopes.iter().for_each(|&scope| check.explore(scope.words(), &mut Checked { table, scope }));
+    check.finish(&PROPERTIES)
 }
 
 /// Checks the shipped table of this name, or one of its [`mutants`].

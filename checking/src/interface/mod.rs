@@ -30,8 +30,6 @@ pub mod processor;
 pub mod step;
 pub mod world;
 
-use std::time::Instant;
-
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
@@ -46,8 +44,8 @@ use narthex_memory::pages::PageTable;
 use serde::Deserialize;
 
 use crate::clock::Interconnects;
-use crate::explore::{self, System, Violation, explore};
-use crate::report::{Explored, Report};
+use crate::explore::{self, System, Violation};
+use crate::report::{Check, Report};
 use environment::Environment;
 use memory::Words;
 use messages::Lengths;
@@ -109,7 +107,6 @@ pub fn check(
     elf: &[u8],
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Report, Failure> {
-    let started = Instant::now();
     let machine = config::load(&request.machine)
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
@@ -119,45 +116,23 @@ pub fn check(
     }
     let (interface, config) = form::small(&asked, &machine.config)
         .map_err(|problem| Failure::usage(format!("{}: {problem}", request.machine)))?;
-    let mut report = Report {
-        interface: asked.to_string(),
-        form: String::new(),
-        without: request.without.clone(),
-        changed: None,
-        explorations: Vec::new(),
-        states: 0,
-        complete: true,
-        proven: Vec::new(),
-        counter_example: None,
-        elapsed_us: 0,
+    let checked = |numbers| Checked {
+        interface,
+        machine: &request.machine,
+        config: &config,
+        program: elf,
+        numbers,
+        evictions: request.evictions,
+        without: request.without.as_deref(),
+        rules: None,
     };
-    for (numbers, words) in traffics(form::most_entries(&interface, &config)) {
-        let mut checked = Checked {
-            interface,
-            machine: &request.machine,
-            config: &config,
-            program: elf,
-            numbers,
-            evictions: request.evictions,
-            without: request.without.as_deref(),
-            rules: None,
-        };
-        report.form = checked.describe()?;
-        let before = report.states;
-        let exploration = explore(&mut checked, request.limit, &mut |states| observe(before + states));
-        report.states += exploration.states;
-        report.complete &= exploration.complete;
-        report.counter_example = exploration.counter_example.clone();
-        report.explorations.push(Explored { traffic: words, exploration });
-        if report.counter_example.is_some() {
-            break;
-        }
+    let traffics = traffics(form::most_entries(&interface, &config));
+    let form = checked(traffics[0].0).describe()?;
+    let mut check = Check::of(&asked.to_string(), form, request.limit, observe);
+    for (numbers, words) in traffics {
+        check.explore(words, &mut checked(numbers));
     }
-    if report.complete && report.counter_example.is_none() {
-        report.proven = PROPERTIES.to_vec();
-    }
-    report.elapsed_us = started.elapsed().as_micros() as u64;
-    Ok(report)
+    Ok(check.finish(&PROPERTIES).without(request.without.as_deref()))
 }
 
 /// A whole device is explored by a program of the checker: those of Eager Data Transfer,

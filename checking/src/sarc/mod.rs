@@ -14,13 +14,11 @@ mod program;
 mod scenarios;
 mod world;
 
-use std::time::Instant;
-
 use narthex_interfaces::sarc::rules;
 use narthex_machine::request::Failure;
 
-use crate::explore::{Exploration, NO_TRAP, System, explore};
-use crate::report::{Explored, Report};
+use crate::explore::NO_TRAP;
+use crate::report::{Check, Report, rule_of};
 use network::Network;
 use program::Running;
 use world::Surroundings;
@@ -53,19 +51,6 @@ fn all_rules() -> Vec<(Rule, &'static str)> {
     device.into_iter().chain(network::Rule::ALL.map(|(rule, name)| (Rule::Network(rule), name))).collect()
 }
 
-/// The rule of this name.
-fn rule(name: &str) -> Result<Rule, Failure> {
-    let rules = all_rules();
-    let found = rules.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim()));
-    found.map(|&(rule, _)| rule).ok_or_else(|| {
-        let known: Vec<&str> = rules.iter().map(|&(_, known)| known).collect();
-        let hint = crate::nearest(name, &known);
-        let hint = hint.map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"));
-        let known = known.join(", ");
-        Failure::usage(format!("'{name}' is no rule of SARC that can be left out; there are {known}{hint}"))
-    })
-}
-
 /// Explores every interleaving, without a rule if one is named; `limit` states at most of
 /// each scenario.
 ///
@@ -77,8 +62,7 @@ pub fn check(
     limit: usize,
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Report, Failure> {
-    let started = Instant::now();
-    let rule = without.map(rule).transpose()?;
+    let rule = without.map(|name| rule_of("SARC", &all_rules(), name)).transpose()?;
     let of_device = match rule {
         Some(Rule::Device(rule)) => Some(rule),
         _ => None,
@@ -87,52 +71,20 @@ pub fn check(
         Some(Rule::Network(rule)) => Some(rule),
         _ => None,
     };
-    let mut explored: Vec<Explored> = Vec::new();
+    let form = "two or three tiles, job lists of one entry, packets in any order";
+    let mut check = Check::of(name, form, limit, observe);
     for scenario in scenarios::all() {
         let traffic = scenario.name;
-        let mut running = Running { scenario, without: of_device, around: Surroundings::new() };
-        if !one(&mut explored, traffic, &mut running, limit, observe) {
-            break;
-        }
+        check.explore(traffic, &mut Running { scenario, without: of_device, around: Surroundings::new() });
     }
-    if explored.iter().all(|own| own.exploration.counter_example.is_none()) {
-        let mut network = Network { without: of_network };
-        one(&mut explored, "coherence beside it on one network", &mut network, limit, observe);
-    }
-    let counter_example = explored.iter().find_map(|own| own.exploration.counter_example.clone());
-    let complete = explored.iter().all(|own| own.exploration.complete);
-    Ok(Report {
-        interface: name.into(),
-        form: "two or three tiles, job lists of one entry, packets in any order".into(),
-        without: without.map(str::to_owned),
-        changed: None,
-        states: explored.iter().map(|own| own.exploration.states).sum(),
-        complete,
-        proven: if complete && counter_example.is_none() { PROPERTIES.to_vec() } else { Vec::new() },
-        explorations: explored,
-        counter_example,
-        elapsed_us: started.elapsed().as_micros() as u64,
-    })
-}
-
-/// Explores one system; whether it holds.
-fn one(
-    explored: &mut Vec<Explored>,
-    traffic: &str,
-    system: &mut impl System,
-    limit: usize,
-    observe: &mut dyn FnMut(usize) -> bool,
-) -> bool {
-    let before: usize = explored.iter().map(|own| own.exploration.states).sum();
-    let exploration: Exploration = explore(system, limit, &mut |states| observe(before + states));
-    let holds = exploration.counter_example.is_none() && exploration.complete;
-    explored.push(Explored { traffic: traffic.into(), exploration });
-    holds
+    check.explore("coherence beside it on one network", &mut Network { without: of_network });
+    Ok(check.finish(&PROPERTIES).without(without))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::{assert_holds, assert_missed};
 
     fn report(without: Option<&str>) -> Report {
         check("SARC", without, 2_000_000, &mut |_| true).expect("a rule")
@@ -141,7 +93,7 @@ mod tests {
     #[test]
     fn every_interleaving_keeps_what_lines_promise() {
         let found = report(None);
-        assert!(found.complete && found.counter_example.is_none(), "{found}");
+        assert_holds(&found);
         let states: Vec<_> =
             found.explorations.iter().map(|own| (own.traffic.as_str(), own.exploration.states)).collect();
         let expected = [
@@ -158,7 +110,7 @@ mod tests {
 
     #[test]
     fn each_rule_that_is_left_out_is_missed() {
-        for (name, violated) in [
+        let missed = [
             ("launching-when-complete", REFUSED),
             ("pending-while-queued", RESULT),
             ("resetting", NO_TRAP),
@@ -171,17 +123,8 @@ mod tests {
             ("clearing-the-first-level", NO_TRAP),
             ("three-lanes", NO_TRAP),
             ("taking-responses", NO_TRAP),
-        ] {
-            let found = report(Some(name));
-            let example = found.counter_example.unwrap_or_else(|| panic!("{name} is not missed"));
-            assert_eq!(example.violated, violated, "{name}: {:#?}", example.steps);
-        }
-        assert_eq!(all_rules().len(), 12);
-    }
-
-    #[test]
-    fn a_rule_that_is_none_is_told_those_that_are() {
-        let refusal = rule("resting").map(|_| ()).expect_err("no rule").to_string();
-        assert!(refusal.contains("did you mean resetting?"), "{refusal}");
+        ];
+        assert_missed(&missed, |rule| report(Some(rule)));
+        assert_eq!(missed.len(), all_rules().len());
     }
 }

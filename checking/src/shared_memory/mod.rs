@@ -27,13 +27,11 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
 use narthex_kernel::digest::Digest;
 use narthex_machine::Failure;
 
-use crate::explore::{NO_TRAP, System, Violation, explore};
-use crate::report::Report;
+use crate::explore::{NO_TRAP, System, Violation};
+use crate::report::{Check, Report};
 use step::{NO_EXCLUDED, ONE_ASKED, SENDABLE, Step};
 use table::Table;
 use world::{AGREES, ONE_WRITER, READS_LAST, Transition, World};
@@ -77,17 +75,15 @@ pub fn check_file(
         Some(row) => table.without(row).map_err(Failure::usage)?,
         None => table,
     };
-    let report = check_table(&table, nodes as u8, limit, observe);
-    Ok(Report { without: without.map(str::to_owned), ..report })
+    Ok(check_table(&table, nodes as u8, limit, observe).without(without))
 }
 
 /// Explores every interleaving of nodes that run a table.
 fn check_table(table: &Table, nodes: u8, limit: usize, observe: &mut dyn FnMut(usize) -> bool) -> Report {
-    let started = Instant::now();
-    let exploration = explore(&mut CheckedTable { table, nodes }, limit, observe);
     let form = format!("{nodes} nodes, one block, messages that overtake each other");
-    let what = ("shared memory", form, "loads and stores without end");
-    Report::of(what, exploration, &PROPERTIES, started)
+    let mut check = Check::of("shared memory", form, limit, observe);
+    check.explore("loads and stores without end", &mut CheckedTable { table, nodes });
+    check.finish(&PROPERTIES)
 }
 
 impl System for CheckedTable<'_> {

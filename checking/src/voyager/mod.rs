@@ -14,13 +14,11 @@ pub mod approval;
 pub mod receive;
 pub mod transmit;
 
-use std::time::Instant;
-
 use narthex_interfaces::voyager::{queues, space};
 use narthex_machine::request::Failure;
 
-use crate::explore::{Exploration, NO_TRAP, System, explore};
-use crate::report::{Explored, Report};
+use crate::explore::NO_TRAP;
+use crate::report::{Check, Report, rule_of};
 
 /// Messages arrive as they were sent.
 pub const IN_ORDER: &str = "no message is lost, duplicated, overwritten or overtaken";
@@ -47,24 +45,6 @@ fn rules() -> Vec<(Rule, &'static str)> {
     queues.into_iter().chain(space).chain([(Rule::Retry, "retrying")]).collect()
 }
 
-/// The rule of this name.
-fn rule(name: &str) -> Result<Rule, Failure> {
-    let rules = rules();
-    let found = rules.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim()));
-    found.map(|&(rule, _)| rule).ok_or_else(|| {
-        let known: Vec<&str> = rules.iter().map(|&(_, known)| known).collect();
-        let nearest = crate::nearest(name, &known);
-        let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"));
-        Failure::usage(format!(
-            "'{name}' is no rule of StarT-Voyager that can be left out; there are {}{hint}",
-            known.join(", ")
-        ))
-    })
-}
-
-/// Explores one kind of traffic, and tells an observer how many states it has found.
-type Exploring<'a> = dyn FnMut(&mut dyn FnMut(usize) -> bool) -> Exploration + 'a;
-
 /// Explores every interleaving, without a rule if one is named; `limit` states at most of
 /// each system.
 ///
@@ -76,8 +56,7 @@ pub fn check(
     limit: usize,
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Report, Failure> {
-    let started = Instant::now();
-    let rule = without.map(rule).transpose()?;
+    let rule = without.map(|name| rule_of("StarT-Voyager", &rules(), name)).transpose()?;
     let of_queues = match rule {
         Some(Rule::Queues(rule)) => Some(rule),
         _ => None,
@@ -86,23 +65,6 @@ pub fn check(
         Some(Rule::Space(rule)) => Some(rule),
         _ => None,
     };
-    let transmit = transmit::Transmitting { without: of_queues };
-    let receive = receive::Receiving { without: of_queues };
-    let approval = approval::Approving { without: of_space, holds_bus: rule == Some(Rule::Retry) };
-    let mut explored = Vec::new();
-    let mut one = |traffic: &str, run: &mut Exploring<'_>| {
-        let before: usize = explored.iter().map(|own: &Explored| own.exploration.states).sum();
-        let failed = explored.iter().any(|own: &Explored| own.exploration.counter_example.is_some());
-        if !failed {
-            let exploration = run(&mut |states| observe(before + states));
-            explored.push(Explored { traffic: traffic.into(), exploration });
-        }
-    };
-    one("sending", &mut |observe| run(transmit.clone(), limit, observe));
-    one("receiving", &mut |observe| run(receive.clone(), limit, observe));
-    one("accesses to serviced space", &mut |observe| run(approval.clone(), limit, observe));
-    let counter_example = explored.iter().find_map(|own| own.exploration.counter_example.clone());
-    let complete = explored.iter().all(|own| own.exploration.complete);
     let form = format!(
         "a queue of {} slots, {} messages each way, up to {} switches, {} accesses of two processors",
         transmit::SLOTS,
@@ -110,27 +72,18 @@ pub fn check(
         transmit::SWITCHES,
         approval::ACCESSES
     );
-    Ok(Report {
-        interface: name.into(),
-        form,
-        without: without.map(str::to_owned),
-        changed: None,
-        states: explored.iter().map(|own| own.exploration.states).sum(),
-        complete,
-        proven: if complete && counter_example.is_none() { PROPERTIES.to_vec() } else { Vec::new() },
-        explorations: explored,
-        counter_example,
-        elapsed_us: started.elapsed().as_micros() as u64,
-    })
-}
-
-fn run(mut system: impl System, limit: usize, observe: &mut dyn FnMut(usize) -> bool) -> Exploration {
-    explore(&mut system, limit, observe)
+    let mut check = Check::of(name, form, limit, observe);
+    check.explore("sending", &mut transmit::Transmitting { without: of_queues });
+    check.explore("receiving", &mut receive::Receiving { without: of_queues });
+    let mut approval = approval::Approving { without: of_space, holds_bus: rule == Some(Rule::Retry) };
+    check.explore("accesses to serviced space", &mut approval);
+    Ok(check.finish(&PROPERTIES).without(without))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing::{assert_holds, assert_missed};
 
     fn report(without: Option<&str>) -> Report {
         check("Voyager-hybrid", without, 2_000_000, &mut |_| true).expect("a rule")
@@ -139,14 +92,14 @@ mod tests {
     #[test]
     fn every_interleaving_delivers_each_message_and_answers_each_access_once() {
         let found = report(None);
-        assert!(found.complete && found.counter_example.is_none(), "{found}");
+        assert_holds(&found);
         assert_eq!(found.explorations.len(), 3);
         assert!(found.explorations.iter().all(|own| own.exploration.states > 100), "{found}");
     }
 
     #[test]
     fn each_rule_that_is_left_out_is_missed() {
-        for (name, violated) in [
+        let missed = [
             ("waiting-for-the-unit", IN_ORDER),
             ("never-back", WITHIN),
             ("holding-while-disabled", IN_ORDER),
@@ -157,17 +110,8 @@ mod tests {
             ("matching-addresses", ANSWERED_ONCE),
             ("using-once", ANSWERED_ONCE),
             ("retrying", NO_TRAP),
-        ] {
-            let found = report(Some(name));
-            let example = found.counter_example.unwrap_or_else(|| panic!("{name} is not missed"));
-            assert_eq!(example.violated, violated, "{name}: {:#?}", example.steps);
-        }
-        assert_eq!(rules().len(), 10);
-    }
-
-    #[test]
-    fn a_rule_that_is_none_is_told_those_that_are() {
-        let refusal = rule("never-bak").map(|_| ()).expect_err("no rule").to_string();
-        assert!(refusal.contains("did you mean never-back?"), "{refusal}");
+        ];
+        assert_missed(&missed, |rule| report(Some(rule)));
+        assert_eq!(missed.len(), rules().len());
     }
 }

@@ -21,7 +21,7 @@
 //! and asks: *which state is my copy in when it is on its way?* ([`Protocol::push`])
 //!
 //! A [`Protocol`] is the table of the answers and nothing else. The simulator's
-//! caches run it and the model checker ([`crate::check`]) explores it, so the
+//! caches run it and the model checker explores it, so the
 //! table that is shipped is the table that is checked.
 //!
 //! **A new protocol is one file in this folder.** It explains the protocol and
@@ -209,7 +209,8 @@ pub type Row<Action, const COLUMNS: usize> = [Option<Action>; COLUMNS];
 pub struct Protocol {
     /// The name in machine files and on the command line.
     pub name: &'static str,
-    pub(crate) states: &'static [State],
+    /// The states that the protocol uses.
+    pub states: &'static [State],
     /// See the functions of these names.
     pub access: [Row<AccessAction, 3>; 5],
     /// See the functions of these names.
@@ -217,9 +218,9 @@ pub struct Protocol {
     /// See the functions of these names.
     pub snoop: [Row<SnoopAction, 6>; 5],
     /// By state and the columns of `snoop`; `None` where nothing is refused.
-    pub(crate) push: [Row<State, 6>; 5],
+    pub push: [Row<State, 6>; 5],
     /// By the column of `snoop`; `None` where nothing may be taken.
-    pub(crate) snarf: Row<State, 6>,
+    pub snarf: Row<State, 6>,
 }
 
 impl Protocol {
@@ -509,5 +510,14 @@ mod tests {
             told(|msi| _ = msi.snoop(State::Modified, Snoop::Upgrade)),
             "MSI excludes Upgrade in: modified; coherence has been broken before"
         );
+    }
+
+    #[test]
+    fn a_protocol_is_found_in_any_case_and_the_names_are_in_order() {
+        assert_eq!(by_name("moesi").map(|protocol| protocol.name), Some("MOESI"));
+        assert!(by_name("MOSI").is_none());
+        let names = coherent();
+        assert!(names.is_sorted());
+        assert!(["MESI", "MOESI", "MSI"].iter().all(|name| names.contains(name)));
     }
 }

@@ -177,4 +177,4 @@ impl CallStack {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

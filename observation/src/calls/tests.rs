@@ -6,7 +6,7 @@ use super::*;
 mod elf;
 
 /// A program of functions of 256 bytes each.
-fn code() -> Arc<CodeMap> {
+pub fn code() -> Arc<CodeMap> {
     let names = ["start", "main", "work", "leaf", "handler"];
     let segment = elf::Segment {
         address: 0x1000,

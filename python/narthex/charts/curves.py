@@ -2,6 +2,8 @@
 
     curves      values over numbers or words, a curve for each series, in panels if asked
     heat_map    values of pairs: a stronger colour is a larger value
+    front       runs by two values, and those that none beats in both
+    fitted      points of measurements and the lines of a model through them
     steps       amounts in bins of time
     bands       shares of a whole over time, one upon the other
 
@@ -77,7 +79,8 @@ def curves(
         tooltip=[alt.Tooltip("x:N", title=x), *tooltip(rows, unit)],
     )
     value = alt.Y("value:Q", title=unit)
-    points = base.mark_point(filled=True, size=45).encode(y=value).add_params(chosen)
+    hand = {"cursor": "pointer"} if any("run" in row for row in rows) else {}
+    points = base.mark_point(filled=True, size=45, **hand).encode(y=value).add_params(chosen)
     layers = beside(base, rows, along="y", fill="var(--surface)")
     if is_joined:
         layers.insert(0, base.mark_line(strokeWidth=2).encode(y=value, strokeDash=_dashes(rows)))
@@ -85,6 +88,63 @@ def curves(
     layered = layered.properties(height=PANEL_HEIGHT if panels else CURVES_HEIGHT)
     order = list(dict.fromkeys(row.get(panels, "") for row in rows))
     return finish(layered, panels, order, ["x", "y"]) | {"usermeta": {"namesWidth": NAMES_WIDTH}}
+
+
+def front(rows: Rows, x: str, y: str) -> Spec:
+    """Draw runs by two values; a line joins those that none beats in both.
+
+    A row has `name`, `run` (what the page opens), `x`, `value` and `is_front`.
+    """
+    from narthex.extras import altair as alt
+
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x).scale(zero=False),
+        y=alt.Y("value:Q", title=y).scale(zero=False),
+        tooltip=[
+            alt.Tooltip("name:N", title="run"), alt.Tooltip("x:Q", title=x, format=",.3~f"),
+            alt.Tooltip("value:Q", title=y, format=",.3~f"),
+        ],
+    )  # fmt: skip
+    best = base.transform_filter("datum.is_front")
+    line = best.mark_line(color="var(--measured)", strokeWidth=1.5)
+    others = base.transform_filter("!datum.is_front")
+    layers = [
+        others.mark_point(
+            filled=True, size=45, opacity=0.7, color="var(--other)", cursor="pointer"
+        ),
+        line,
+        best.mark_point(filled=True, size=80, opacity=1, color="var(--measured)", cursor="pointer"),
+    ]
+    layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=CURVES_HEIGHT)
+    return finish(layered)
+
+
+def fitted(rows: Rows, unit: str, names: Sequence[str], *, x: str, panels: str) -> Spec:
+    """Draw measured points with their ranges, and lines of a model, for each of `interface`.
+
+    A row has `x`, `value`, `low`, `high`, and `line`, what the model says.
+    """
+    from narthex.extras import altair as alt
+
+    colours = list(map(palette.of_series, range(len(names))))
+    base = alt.Chart().encode(
+        x=alt.X("x:Q", title=x),
+        color=alt.Color("interface:N", title=None)
+        .scale(domain=list(names), range=colours)
+        .legend(legend(panels)),
+        tooltip=[
+            alt.Tooltip("x:Q", title=x), *tooltip(rows, unit),
+            alt.Tooltip("line:Q", title=f"fitted, {unit}", format=",.3~f"),
+        ],
+    )  # fmt: skip
+    line = base.mark_line(strokeWidth=1.5).encode(y=alt.Y("line:Q", title=unit))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        y="value:Q", shape=alt.Shape("interface:N", title=None).scale(domain=list(names))
+    )
+    layers = [line, *beside(base, rows, along="y"), points]
+    layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=PANEL_HEIGHT)
+    order = list(dict.fromkeys(row[panels] for row in rows))
+    return finish(layered, panels, order, ["x"]) | {"usermeta": {"namesWidth": NAMES_WIDTH}}
 
 
 def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":

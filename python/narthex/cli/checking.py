@@ -1,6 +1,7 @@
 """`narthex check`: exhaustive model checking."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,6 +18,7 @@ from narthex.cli.console import (
     machine_file,
     within,
 )
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say, tell
 from narthex.errors import USAGE, NarthexError
 
@@ -42,6 +44,7 @@ def register(app: typer.Typer) -> None:
 def protocol(
     name: str = typer.Argument(..., help="A coherence protocol: moesi, mesi, ..."),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every state of three caches and one block, with the simulator's own table.
 
@@ -49,11 +52,11 @@ def protocol(
     """
     from narthex import _native
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     with Waiting(f"Checking {name}") as waiting:
         waiting.update("starting")
-        report = json.loads(_native.check_protocol(name))
-    _finish(target, report)
+        found = json.loads(_native.check_protocol(name))
+    _finish(target, page, [found])
 
 
 @check.command(
@@ -74,6 +77,7 @@ def directory(
         LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
     ),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every order in which a directory's messages can arrive, with the simulator's tables.
 
@@ -82,17 +86,21 @@ def directory(
     """
     from narthex import _native
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     with Waiting(f"Checking {name}") as waiting:
-        report = json.loads(
+        found = json.loads(
             _native.check_directory(
                 name, states, change, lambda count: waiting.update(f"{count:,} states")
             )
         )
-    _finish(target, report)
+    _finish(target, page, [found])
 
 
-@check.command(epilog=examples("narthex check bridge", "narthex check bridge --without fairness"))
+@check.command(
+    epilog=examples(
+        "narthex check bridge", "narthex check bridge --without fairness --report unfair.html"
+    )
+)
 def bridge(
     without: str | None = typer.Option(
         None,
@@ -101,6 +109,7 @@ def bridge(
         help="Leave out a rule, to see what goes wrong: fairness.",
     ),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every interleaving of a processor and a device at the bridge to the I/O bus.
 
@@ -108,8 +117,8 @@ def bridge(
     """
     from narthex import _native
 
-    target = JsonTarget(json_file)
-    _finish(target, json.loads(_native.check_bridge(without)))
+    target, page = JsonTarget(json_file), ReportTarget(report)
+    _finish(target, page, [json.loads(_native.check_bridge(without))])
 
 
 @check.command(epilog=examples("narthex check refusals", "narthex check refusals --without push"))
@@ -121,6 +130,7 @@ def refusals(
         help="Leave out a rule, to see what goes wrong: push or answer.",
     ),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every interleaving on a bus whose owners and devices refuse transactions.
 
@@ -129,8 +139,8 @@ def refusals(
     """
     from narthex import _native
 
-    target = JsonTarget(json_file)
-    _finish(target, json.loads(_native.check_refusals(without)))
+    target, page = JsonTarget(json_file), ReportTarget(report)
+    _finish(target, page, [json.loads(_native.check_refusals(without))])
 
 
 @check.command(
@@ -153,6 +163,7 @@ def shared_memory(
         LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
     ),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every interleaving of loads, stores and messages of shared memory's protocol.
 
@@ -162,10 +173,10 @@ def shared_memory(
     from narthex import _native
     from narthex.assets import GUEST
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     table = GUEST / "shared_memory" / "protocols" / "invalidation.def"
     with Waiting("Checking shared memory") as waiting:
-        report = json.loads(
+        found = json.loads(
             _native.check_shared_memory(
                 table.read_text(encoding="utf-8"),
                 nodes,
@@ -174,7 +185,7 @@ def shared_memory(
                 lambda count: waiting.update(f"{count:,} states"),
             )
         )
-    _finish(target, report)
+    _finish(target, page, [found])
 
 
 @check.command(
@@ -219,6 +230,7 @@ def interface(
         LIMIT_STATES, "--states", **within("states"), help="Most states to visit."
     ),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
 ) -> None:
     """Explore every interleaving of processor, interface, buses and network.
 
@@ -228,9 +240,7 @@ def interface(
     the machine cannot have, or that do not follow the rule that is left out, are named and not
     checked.
     """
-    from narthex import _native
-
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     request = {
         "machine": machine,
         "set": set_,
@@ -239,15 +249,12 @@ def interface(
         "limit": states,
     }
     shown = not target.to_stdout
+    left_out: dict[str, str] = {}
     if name.casefold() == "all":
-        reports, left_out = _check_all(request, shown=shown)
-        document = {"interfaces": reports, "left_out": left_out}
+        found, left_out = _check_all(request, shown=shown)
     else:
-        reports = [_check_interface({"interface": name, **request}, shown=shown)]
-        document = reports[0]
-    target.write({"schema": 1, "version": _native.__version__, **document})
-    if any(report["counter_example"] or not report["complete"] for report in reports):
-        raise typer.Exit(1)
+        found = [_check_interface({"interface": name, **request}, shown=shown)]
+    _finish(target, page, found, left_out, is_shown=True)
 
 
 def _check_all(
@@ -292,13 +299,27 @@ def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
     return report
 
 
-def _finish(target: JsonTarget, report: dict[str, Any]) -> None:
-    """Write and print a report; exits with 1 if a property is violated."""
+def _finish(
+    target: JsonTarget,
+    page: ReportTarget,
+    checks: list[dict[str, Any]],
+    left_out: dict[str, str] | None = None,
+    *,
+    is_shown: bool = False,
+) -> None:
+    """Write and print reports; exits with 1 if a property is violated, or states are left."""
     from narthex import _native
 
+    document = {
+        "schema": 2,
+        "version": _native.__version__,
+        "checks": checks,
+        "left_out": left_out or {},
+    }
     finish(
-        lambda: target.write({"schema": 1, "version": _native.__version__, **report}),
-        lambda: None if target.to_stdout else say(report["text"]),
+        lambda: target.write(document),
+        lambda: page.write_document(document),
+        lambda: None if target.to_stdout or is_shown else say(checks[0]["text"]),
     )
-    if report["counter_example"] is not None or not report.get("complete", True):
+    if any(check["counter_example"] or not check["complete"] for check in checks):
         raise typer.Exit(1)

@@ -22,6 +22,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.options import MACHINE, WHERE
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
@@ -47,6 +48,7 @@ def register(app: typer.Typer) -> None:
     epilog=examples(
         "narthex fit logp --interface CNI32Qm",
         "narthex fit logp --interface NI2w,CNI512Q,CNI32Qm --json logp.json",
+        "narthex fit logp -i NI2w,CNI32Qm --report logp.html",
         "narthex fit logp -i CNI32Qm --output cni32qm.txt",
         "narthex fit logp -i NI2w,CNI32Qm --output 'logp-{interface}.txt'",
         "narthex fit logp -i 'NI2w on io-bus' -m isca96 --bytes 8,16,32,64",
@@ -73,6 +75,7 @@ def logp(
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
     output: str | None = typer.Option(
         None,
         "--output",
@@ -91,7 +94,7 @@ def logp(
     from narthex.fitting.output import document
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     names = split_names(interface)
     _check_output(output, names)
     compile_program(find(PROGRAM))
@@ -111,8 +114,10 @@ def logp(
                 f"{done} of {total} runs", done, total, left_s
             ),
         )
+    made = document(fits)
     finish(
-        lambda: target.write(document(fits)),
+        lambda: target.write(made),
+        lambda: page.write_document(made),
         lambda: _write_arguments(fits, names, output) if output else None,
         lambda: None if target.to_stdout else show(fits),
     )

@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from narthex import _native
-from narthex.fitting.estimator import LEVEL, means_of
+from narthex.fitting.estimator import LEVEL, estimate, means_of
 from narthex.fitting.execution import Fit
+from narthex.fitting.measurement import Measurement
 from narthex.fitting.model import Line
 
 EAGER = 2**31 - 1
@@ -101,6 +102,26 @@ def _entry(fit: Fit) -> dict[str, Any]:
         "machine": fit.machine,
         "binary_sha256": fit.binary_sha256,
     }
+
+
+def read(entry: dict[str, Any]) -> Fit:
+    """Return the fit that an entry of a document was written from.
+
+    The lines are found again in the measurements, which decide them.
+    """
+    measurements = [
+        Measurement(**{**each, "bursts_ns": _by_length(each, "bursts_ns"),
+                       "issues_ns": _by_length(each, "issues_ns")})
+        for each in entry["measurements"]
+    ]  # fmt: skip
+    machine, digest = entry["machine"], entry["binary_sha256"]
+    found = estimate(measurements)
+    return Fit(entry["interface"], found, entry["cautions"], measurements, machine, digest)
+
+
+def _by_length(entry: dict[str, Any], key: str) -> dict[int, float]:
+    """Return times by the length of bursts, which JSON has as texts."""
+    return {int(length): time_ns for length, time_ns in entry[key].items()}
 
 
 def _parameters(fit: Fit) -> dict[str, dict[str, float]]:

@@ -89,6 +89,7 @@ class Step:
     time: str
     """In ns from the call on."""
     who: str
+    """In front of what happens; empty where `what` says it."""
     what: str
     meaning: str
     source: int
@@ -112,6 +113,8 @@ class Diagram:
     caption: str
     steps: list[Step]
     lanes: tuple[str, ...] = LANES
+    unit: str = "ns"
+    """Of the steps' times."""
     kind: str = "diagram"
 
 

@@ -8,10 +8,20 @@ from typing import Any
 
 from narthex import _native, files
 from narthex.charts import library, palette
-from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, SWEEP, Found, needed_whole
+from narthex.documents import (
+    CHECK,
+    COMPARISON,
+    EXPERIMENTS,
+    EXPLANATION,
+    FIT,
+    RUN,
+    SWEEP,
+    Found,
+    needed_whole,
+)
 from narthex.errors import NarthexError
-from narthex.report import again, comparisons, experiments, lives, machines, runs
-from narthex.report.parts import Chart, Mark, Paragraph, Section
+from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
+from narthex.report.parts import Chart, Mark, Paragraph, Section, Shares
 from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -65,7 +75,11 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
         summaries = document["summaries"]
         used += [machines.used(each["experiment"], each["machine"]) for each in summaries]
         return experiments.sections(document)
+    if found.kind == CHECK:
+        return checks.sections(document)
     used.append(machines.used(found.place, _machine_of(found)))
+    if found.kind == FIT:
+        return fits.sections(document)
     if found.kind == RUN:
         section = runs.section(document)
         if not runs.has_failed(document):
@@ -80,8 +94,9 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
 
 
 def _machine_of(found: Found) -> dict[str, Any]:
-    """Return the machine; all runs of a comparison have the same."""
-    owner = found.document["runs"][0] if found.kind == COMPARISON else found.document
+    """Return the machine; all runs of a comparison, and all fits, have the same."""
+    several = {COMPARISON.name: "runs", FIT.name: "fits"}.get(found.kind.name)
+    owner = found.document[several][0] if several else found.document
     return owner["machine"]
 
 
@@ -104,6 +119,12 @@ def _title(found: Sequence[Found]) -> str:
             return f"Sweep {Path(document['folder']).name}"
         case kind if kind == COMPARISON:
             return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
+        case kind if kind == FIT:
+            return "LogGP of " + ", ".join(fit["interface"] for fit in document["fits"])
+        case kind if kind == CHECK and len(document["checks"]) == 1:
+            return f"Check of {checks.title(document['checks'][0])}"
+        case kind if kind == CHECK:
+            return f"{len(document['checks'])} checks"
         case kind if kind == EXPLANATION:
             return f"{document['bytes']} bytes over {document['interface']}"
     names = [summary["experiment"] for summary in document["summaries"]]
@@ -144,4 +165,5 @@ def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is mad
         lstrip_blocks=True,
     )
     environment.tests["mark"] = lambda value: isinstance(value, Mark)
+    environment.tests["shares"] = lambda value: isinstance(value, Shares)
     return environment.get_template("page.html")

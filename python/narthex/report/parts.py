@@ -24,7 +24,17 @@ class Mark:
         return self.text
 
 
-Cell = str | Mark
+@dataclass(frozen=True)
+class Shares:
+    """A cell that is a bar of shares of one, each with its name and its colour."""
+
+    parts: list[tuple[str, str, float]]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {percent(share)} %" for name, _, share in self.parts)
+
+
+Cell = str | Mark | Shares
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,8 @@ class Table:
     rows: list[list[Cell]]
     is_folded: bool = False
     """Whether it is closed until the reader opens it."""
+    idents: Sequence[str] = ()
+    """Of its rows, so that points of charts lead to them."""
     kind: str = "table"
 
 

@@ -2,7 +2,8 @@
 
 results.parquet ──► each report over the parameters; as a map of two of them;
                     the best runs; runs that none beats in two reports at once
-measurements/   ──► a bar of time for each of the best runs
+measurements/   ──► a bar of time for each of the best runs; a row for each run,
+                    which the points of the pictures open
 """
 
 import json
@@ -11,17 +12,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narthex import arguments, notation
-from narthex.charts import curves, drawings
+from narthex.charts import curves, drawings, palette
 from narthex.errors import NarthexError
 from narthex.extras import polars as pl
-from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, number
+from narthex.report.parts import (
+    Cell,
+    Chart,
+    Facts,
+    Mark,
+    Paragraph,
+    Section,
+    Shares,
+    Table,
+    columns,
+    number,
+    percent,
+)
 from narthex.results import larger_is_better
+from narthex.sweeps import plots
 
 if TYPE_CHECKING:
     from narthex.documents import Found
 
 BEST = 12
 """Runs that are listed, and have a bar of time."""
+
+MOST_ROWS = 400
+"""Runs that have a row with their time; of more, the best have one."""
 
 MOST_FIELDS = 40
 """Values of a parameter that a map has room for."""
@@ -32,8 +49,6 @@ TIME = "simulated_us"
 
 def section(found: "Found") -> Section:
     """Describe the folder of a sweep."""
-    from narthex.sweeps import plots
-
     folder = Path(found.document["folder"])
     table = pl.read_parquet(folder / "results.parquet")
     reports = plots.reports_of(table)
@@ -46,8 +61,10 @@ def section(found: "Found") -> Section:
     sections = []
     if reports and parameters and finished.height:
         sections = [_pictures(finished, parameters, reports), _best(finished, parameters, reports)]
-        times = _times(finished, folder, reports)
-        sections += [Section("Where the time of the best runs went", [times])] if times else []
+        times = _Times(_ranked(finished, reports[0]), folder)
+        if times.of_runs:
+            parts_of = [times.best(reports[0]), times.rows(parameters, reports[0])]
+            sections.append(Section("Where the time of the runs went", parts_of))
     return Section(found.document["sweep"]["title"] or folder.name, parts, sections)
 
 
@@ -74,34 +91,40 @@ def _failures(failed: pl.DataFrame) -> Table:
 
 
 def _pictures(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
-    from narthex.sweeps import plots
-
     try:
         parts: list[Any] = list(plots.charts_of(table, parameters, reports, None, None, ""))
     except NarthexError as error:
         parts = [Paragraph(f"{error}.")]
-    if len(parameters) == 2:
-        parts += [chart for name in reports[:1] for chart in _map(table, parameters, name)]
-    return Section("Reports over the parameters", parts)
+    return Section("Reports over the parameters", [*parts, *_map(table, parameters, reports[0])])
 
 
 def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]:
-    """Draw a report as a map of two parameters, where there is a field for most pairs."""
-    across, down = parameters
-    if max(table[name].n_unique() for name in parameters) > MOST_FIELDS:
+    """Draw a report as a map of two parameters, where there is a field for most pairs.
+
+    Those with the most values are the axes; a field has the best over all others.
+    """
+    by_values = sorted(parameters, key=lambda name: -table[name].n_unique())
+    axes = [name for name in parameters if name in by_values[:2]]
+    if len(axes) < 2 or max(table[name].n_unique() for name in axes) > MOST_FIELDS:
         return []
+    across, down = axes
+    value = pl.col(report)
+    best = value.max() if _is_rate(report) else value.min()
+    finite = table.drop_nulls(report).filter(value.is_finite())
+    fields = finite.group_by(down, across, maintain_order=True).agg(best)
     rows = [
         {"row": arguments.value_text(y), "column": arguments.value_text(x), "value": value}
-        for y, x, value in table.select(down, across, report).drop_nulls().rows()
-        if notation.finite([value])
+        for y, x, value in fields.rows()
     ]
     if 2 * len(rows) < table[across].n_unique() * table[down].n_unique():
         return []
     cells = [[row["row"], row["column"], number(row["value"])] for row in rows]
     behind = Table(report, columns(down, across, report, numbers=[report]), cells, is_folded=True)
-    told = f"{report} over {across} and {down}; a stronger colour is a larger value"
+    others = [name for name in parameters if name not in axes]
+    over = f", the best over {', '.join(others)}" if others else ""
+    told = f"{report} over {across} and {down}{over}; a stronger colour is a larger value"
     drawn = curves.heat_map(rows, report, (down, across))
-    return [Chart(f"{report}, as a map", told, drawn, behind)]
+    return [Chart(f"{report}, as a map{over}", told, drawn, behind)]
 
 
 def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
@@ -112,7 +135,8 @@ def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Sec
     if second:
         front = _front(ranked, first, second)
         caption = f"Runs that none beats in both {first} and {second}"
-        parts.append(_runs(caption, front, parameters, reports))
+        behind = _runs(caption, front, parameters, reports)
+        parts.append(_front_chart(ranked, front, (first, second), behind))
     return Section("The best runs", parts)
 
 
@@ -137,6 +161,24 @@ def _front(ranked: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     return order.filter(least.is_null() | (order["\0cost"] < least)).drop("\0cost")
 
 
+def _front_chart(
+    ranked: pl.DataFrame, front: pl.DataFrame, measures: tuple[str, str], behind: Table
+) -> Chart:
+    """Draw all runs by two reports, and the front."""
+    first, second = measures
+    best = {*front["key"]}
+    there = ranked.drop_nulls(second).filter(pl.col(second).is_finite())
+    rows = [
+        {"name": name, "run": plots.run_ident(key), "x": x, "value": y, "is_front": key in best}
+        for key, name, x, y in there.select("key", "name", first, second).rows()
+    ]
+    told = (
+        f"{second} over {first}: a point for each run, which it opens; a line joins the"
+        f" {notation.counted(front.height, 'run')} that none beats in both"
+    )
+    return Chart(behind.caption, told, curves.front(rows, first, second), behind)
+
+
 def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Table:
     rows = [
         [
@@ -148,24 +190,58 @@ def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: lis
     return Table(caption, columns(*parameters, *reports, numbers=reports), list(rows))
 
 
-def _times(table: pl.DataFrame, folder: Path, reports: list[str]) -> Chart | None:
-    """Return a bar of time, by activity, for each of the best runs."""
-    times = {
-        name: _activities(folder / "measurements" / f"{key}.parquet")
-        for key, name in _ranked(table, reports[0]).head(BEST).select("key", "name").rows()
-    }
-    rows = [
-        {"run": name, "activity": part, "time": time, "share": time / of.total()}
-        for name, of in times.items()
-        for part, time in of.items()
-    ]
-    if not rows:
-        return None
-    title = "Time of all processors, by activity"
-    cells = [[row["run"], row["activity"], number(row["time"] / 10**6, 3)] for row in rows]
-    behind = Table(title, columns("run", "activity", "us", numbers=["us"]), cells, is_folded=True)
-    told = f"Bars of time, one for each of the best runs by {reports[0]}, by activity"
-    return Chart(title, told, drawings.ledger(rows, "run", "activity"), behind)
+class _Times:
+    """The time of all processors of runs, by activity."""
+
+    def __init__(self, ranked: pl.DataFrame, folder: Path) -> None:
+        self.ranked = ranked.head(MOST_ROWS)
+        self.left_out = ranked.height - self.ranked.height
+        self.of_runs = {
+            key: times
+            for key in self.ranked["key"]
+            if (times := _activities(folder / "measurements" / f"{key}.parquet"))
+        }
+        parts = {part for times in self.of_runs.values() for part in times}
+        self.parts = palette.in_order("activity", parts)
+
+    def best(self, report: str) -> Chart:
+        """Return a bar of time for each of the best runs."""
+        named = self.ranked.head(BEST).select("key", "name").rows()
+        rows = [
+            {"run": name, "activity": part, "time": time, "share": time / self.of_runs[key].total()}
+            for key, name in named
+            if key in self.of_runs
+            for part, time in self.of_runs[key].items()
+        ]
+        title = "Time of all processors, by activity"
+        cells = [[row["run"], row["activity"], number(row["time"] / 10**6, 3)] for row in rows]
+        names = columns("run", "activity", "us", numbers=["us"])
+        told = f"Bars of time, one for each of the best runs by {report}, by activity"
+        behind = Table(title, names, cells, is_folded=True)
+        return Chart(title, told, drawings.ledger(rows, "run", "activity"), behind)
+
+    def rows(self, parameters: list[str], report: str) -> Table:
+        """Return a row for each run: its parameters, a report, and the shares of its time."""
+        rows = [self._row(run, parameters, report) for run in self.ranked.to_dicts()]
+        names = columns(
+            "run", *parameters, report, "time", *self.parts, numbers=[report, *self.parts]
+        )
+        left_out = f"; {number(self.left_out)} that are not so good have none" * (self.left_out > 0)
+        caption = f"Each run, the best first, and where its time went, percent{left_out}"
+        idents = [plots.run_ident(key) for key in self.ranked["key"]]
+        return Table(caption, names, rows, is_folded=True, idents=idents)
+
+    def _row(self, run: dict[str, Any], parameters: list[str], report: str) -> list[Cell]:
+        times = self.of_runs.get(run["key"], Counter())
+        shares = {part: times[part] / max(times.total(), 1) for part in self.parts}
+        drawn = [(part, palette.of_part("activity", part), share) for part, share in shares.items()]
+        return [
+            run["name"],
+            *(arguments.value_text(run[name]) for name in parameters),
+            number(run[report]),
+            Shares([each for each in drawn if each[2]]),
+            *(percent(share) for share in shares.values()),
+        ]
 
 
 def _activities(file: Path) -> Counter[str]:

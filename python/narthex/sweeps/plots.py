@@ -250,14 +250,23 @@ def _chart(layout: _Layout, y: str) -> Chart:
 def _rows(layout: _Layout, y: str) -> tuple[looks.Rows, str]:
     """Return the points of a report, and how many values cannot be drawn."""
     groups = [*dict.fromkeys([*layout.shown, *layout.panels])]
-    every = layout.table.select(*groups, pl.col(y).alias("\0value")).drop_nulls("\0value")
+    renamed = [pl.col(y).alias("\0value"), pl.col("key").alias("\0run")]
+    every = layout.table.select(*groups, *renamed).drop_nulls("\0value")
     finite = every.filter(pl.col("\0value").is_finite())
     value = pl.col("\0value")
     means = finite.group_by(groups, maintain_order=True).agg(
-        value.mean(), value.min().alias("\0low"), value.max().alias("\0high")
+        value.mean(),
+        value.min().alias("\0low"),
+        value.max().alias("\0high"),
+        pl.col("\0run").first(),
     )
     rows = [_row(layout, point) for point in means.to_dicts()]
     return rows, notation.left_out(every.height - finite.height)
+
+
+def run_ident(key: str) -> str:
+    """Name the row of a run on a page; of several seeds, the first one stands for a point."""
+    return f"run-{key}"
 
 
 def _row(layout: _Layout, point: dict[str, Any]) -> dict[str, Any]:
@@ -266,6 +275,7 @@ def _row(layout: _Layout, point: dict[str, Any]) -> dict[str, Any]:
         "x": point[layout.x],
         "interface": arguments.value_text(point[layout.color]) if layout.color else "",
         "value": point["\0value"],
+        "run": run_ident(point["\0run"]),
         "cells": [arguments.value_text(point[name]) for name in names],
     }
     if layout.panels:

@@ -23,13 +23,26 @@ async function draw(place) {
   const width = Math.floor(place.getBoundingClientRect().width);
   place.dataset.width = String(width);
   try {
-    await vegaEmbed(place, fitted(specification, width), { actions: false, renderer: "svg" });
+    const drawn = await vegaEmbed(place, fitted(specification, width), { actions: false, renderer: "svg" });
+    drawn.view.addEventListener("click", (_, item) => openRow(item?.datum?.run));
     place.dataset.state = "drawn";
   } catch (error) {
     place.dataset.state = "failed";
     place.textContent = "This chart could not be drawn. The table below has its numbers.";
     console.error(error);
   }
+}
+
+// A point of a chart opens the row of its run: where that run's time went.
+function openRow(run) {
+  const row = run && document.getElementById(run);
+  if (!row) return;
+  document.querySelectorAll("tr.found").forEach((other) => other.classList.remove("found"));
+  const fold = row.closest("details");
+  if (fold) fold.open = true;
+  row.classList.add("found");
+  row.scrollIntoView({ block: "center" });
+  row.focus({ preventScroll: true });
 }
 
 async function drawAll(places) {
@@ -58,9 +71,10 @@ function followWidth(places) {
 function explainLife(figure) {
   const steps = [...figure.querySelectorAll(".step")];
   const explained = figure.querySelector(".explained");
+  const unit = figure.querySelector("ol").dataset.unit;
   const show = (step) => {
     const head = document.createElement("strong");
-    head.textContent = `${step.querySelector(".time").firstChild.textContent} ns, ${step.querySelector(".what").textContent}`;
+    head.textContent = `${step.querySelector(".time").firstChild.textContent} ${unit}, ${step.querySelector(".what").textContent}`;
     explained.replaceChildren(head, step.querySelector(".meaning").textContent);
   };
   const moves = { ArrowDown: 1, ArrowUp: -1, Home: -steps.length, End: steps.length };

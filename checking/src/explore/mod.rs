@@ -7,12 +7,18 @@
 //!
 //! When every state has been visited, it walks back from the final ones: a state
 //! from which none of them can be reached is a *trap*, whether nothing happens
-//! there any more (a deadlock) or things happen for ever to no end (a livelock).
+//! there any more (a deadlock) or things happen for ever to no end (a livelock). A system
+//! can also say which events get nothing done; a circle of those alone is a livelock as
+//! well, although something else could end it (`livelock`).
+
+mod livelock;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use narthex_memory::check::CounterExample;
+use livelock::IdleSteps;
+use serde::Serialize;
 
 /// A property that an event breaks, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +27,13 @@ pub struct Violation {
     pub property: &'static str,
     /// The end of the story of the event: "..., but WORDS".
     pub words: String,
+}
+
+impl Violation {
+    /// This property is broken, in this way.
+    pub fn new(property: &'static str, words: String) -> Self {
+        Violation { property, words }
+    }
 }
 
 /// What is told of one event as it happens, and the first property that it breaks.
@@ -58,6 +71,27 @@ impl<'a> Witness<'a> {
 /// The property that the explorer itself looks after.
 pub const NO_TRAP: &str = "no deadlock and no livelock: whatever has happened, the end can still be reached";
 
+/// The property that is looked after where events may be idle ([`System::is_idle`]).
+pub const NO_IDLE_CIRCLE: &str = "no livelock: refusals and pushes alone never lead back to where they began";
+
+/// The shortest way from the start to a violated property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CounterExample {
+    /// The violated property, as a sentence.
+    pub violated: &'static str,
+    /// What happens, event by event; the last one shows the violation.
+    pub steps: Vec<String>,
+}
+
+impl fmt::Display for CounterExample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "violated: {}", self.violated)?;
+        writeln!(f, "shortest counter-example:")?;
+        let mut numbered = self.steps.iter().zip(1..);
+        numbered.try_for_each(|(step, number)| writeln!(f, "  {number}. {step}"))
+    }
+}
+
 /// What can be explored.
 pub trait System {
     /// Everything that decides what can happen.
@@ -76,6 +110,11 @@ pub trait System {
         event: Self::Event,
         story: Option<&mut String>,
     ) -> Result<Self::State, Violation>;
+    /// Whether an event only refuses, or prepares what may be refused again: it gets
+    /// nothing done.
+    fn is_idle(&self, _before: &Self::State, _event: Self::Event, _after: &Self::State) -> bool {
+        false
+    }
     /// A number that two states share only if they behave alike (almost surely).
     fn digest(&self, state: &Self::State) -> u128;
     /// Whether everything that was to be done is done.
@@ -87,7 +126,7 @@ pub trait System {
 }
 
 /// How an exploration went.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Exploration {
     /// Different states visited.
     pub states: usize,
@@ -128,6 +167,8 @@ struct Search<'a, S: System> {
     finals: Vec<u32>,
     /// Pairs of a state and one that can come next.
     edges: Vec<(u32, u32)>,
+    /// Events that got nothing done.
+    idle: IdleSteps<S::Event>,
     transitions: usize,
     depth: usize,
 }
@@ -146,12 +187,16 @@ pub fn explore<S: System>(
         progress: Vec::new(),
         finals: Vec::new(),
         edges: Vec::new(),
+        idle: IdleSteps::default(),
         transitions: 0,
         depth: 0,
     };
     let (complete, counter_example) = match search.visit_all(limit, observe) {
         Ok(false) => (false, None),
-        Ok(true) => (true, search.best_trap().map(|trap| search.counter_example_of_trap(trap))),
+        Ok(true) => {
+            let trap = search.best_trap().map(|trap| search.counter_example_of_trap(trap));
+            (true, trap.or_else(|| search.idle_circle()))
+        }
         Err((place, event)) => (false, Some(search.counter_example_at(place, event))),
     };
     Exploration {
@@ -183,8 +228,12 @@ impl<S: System> Search<'_, S> {
                 for event in self.system.events(&state) {
                     self.transitions += 1;
                     let next = self.system.next(&state, event, None).map_err(|_| (place, Some(event)))?;
+                    let is_idle = self.system.is_idle(&state, event, &next);
                     let next_place = self.discover(next, Some((place, event)), &mut next_level);
                     self.edges.push((place, next_place));
+                    if is_idle {
+                        self.idle.add(place, next_place, event);
+                    }
                 }
                 if self.from.len() > limit || (place % 1024 == 0 && !observe(self.from.len())) {
                     return Ok(false);
@@ -288,6 +337,17 @@ impl<S: System> Search<'_, S> {
             unreachable!("an event that violates a property does so again when it is repeated")
         };
         CounterExample { violated: violation.property, steps }
+    }
+
+    /// The way to a circle of idle events, and once round it, if there is one.
+    fn idle_circle(&mut self) -> Option<CounterExample> {
+        let (place, circle) = self.idle.circle()?;
+        let mut way = self.way_to(place);
+        let before = way.len();
+        way.extend(circle);
+        let (mut steps, _) = self.replay(&way);
+        steps.push(format!("the same again from step {} on, for ever", before + 1));
+        Some(CounterExample { violated: NO_IDLE_CIRCLE, steps })
     }
 
     fn counter_example_of_trap(&mut self, place: u32) -> CounterExample {

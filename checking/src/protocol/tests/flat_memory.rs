@@ -1,7 +1,7 @@
 //! An oracle that knows nothing of the checker: caches with real bytes that run
 //! a table over several blocks, compared with one flat memory at every load.
 
-use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
+use narthex_memory::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use proptest::prelude::*;
 
 const CACHES: usize = 4;

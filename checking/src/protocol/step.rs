@@ -5,44 +5,28 @@
 //! next world. Where it finds a violation, the way there is run again, and the
 //! same code tells the story in words.
 
-use super::world::{Cache, Event, Line, NO_DATA, Version, World};
-use super::{Property, Violation};
-use crate::protocols::{Access, AccessAction, Protocol, Request, Snoop, SnoopAction, State};
 use std::fmt;
+
+use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, Snoop, SnoopAction, State};
+
+use super::world::{Cache, Event, Line, NO_DATA, Version, World};
+use super::{LOADS_LAST, NO_DEADLOCK, NO_NEVER, ONE_SUPPLIER, READS_ONCE_LAST, SHARED_LINE, STORES_LAST};
+use crate::explore::Violation;
 
 /// One event as it happens: the world it changes and, if it is
 /// asked for, the story in words.
 pub(super) struct Step<'a> {
-    protocol: &'a Protocol,
-    world: World,
-    /// It only refuses or pushes.
-    is_idle: bool,
-    story: Option<String>,
+    pub protocol: &'a Protocol,
+    pub world: World,
+    pub story: Option<&'a mut String>,
 }
 
-impl<'a> Step<'a> {
-    /// The world after `event` and whether that got nothing done, or the property that
-    /// it violates.
-    pub(super) fn next(
-        protocol: &'a Protocol,
-        world: &World,
-        event: Event,
-    ) -> Result<(World, bool), Violation> {
-        let mut step = Step { protocol, world: world.clone(), is_idle: false, story: None };
-        step.run(event)?;
-        Ok((step.world, step.is_idle))
-    }
-
-    /// Like [`Step::next`], with the event told in words.
-    pub(super) fn told(
-        protocol: &'a Protocol,
-        world: &World,
-        event: Event,
-    ) -> (Result<World, Violation>, String) {
-        let mut step = Step { protocol, world: world.clone(), is_idle: false, story: Some(String::new()) };
-        let result = step.run(event);
-        let story = step.story.take().unwrap_or_default();
-        (result.map(|()| step.world), story)
+impl Step<'_> {
+    /// The world after `event`, or the property that it violates.
+    pub fn after(mut self, event: Event) -> Result<World, Violation> {
+        self.run(event)?;
+        self.world.invariants()?;
+        Ok(self.world)
     }
 
     fn say(&mut self, words: impl FnOnce() -> String) {
@@ -67,7 +51,7 @@ impl<'a> Step<'a> {
             Event::WriteBlock => self.write_block()?,
             Event::ReadOnce => self.read_once()?,
         }
-        self.world.invariants()
+        Ok(())
     }
 
     /// A cache's owner loads, stores or evicts.
@@ -144,7 +128,7 @@ impl<'a> Step<'a> {
                     "its copy is {state} and the answer to {access:?} is {action:?}, \
                      so that the access is never done"
                 );
-                Err(Violation::new(Property::NoDeadlock, words))
+                Err(Violation::new(NO_DEADLOCK, words))
             }
         }
     }
@@ -152,7 +136,7 @@ impl<'a> Step<'a> {
     fn load(&mut self, cache: Cache) -> Result<(), Violation> {
         let version = self.line(cache).version;
         self.say(|| format!(" and reads {}", Named(version)));
-        self.expect_last(version, Property::LoadsLast)
+        self.expect_last(version, LOADS_LAST)
     }
 
     /// A store changes a few bytes of the block, so it must find the last
@@ -160,7 +144,7 @@ impl<'a> Step<'a> {
     fn store(&mut self, cache: Cache) -> Result<(), Violation> {
         let version = self.line(cache).version;
         self.say(|| format!(" into {}", Named(version)));
-        self.expect_last(version, Property::StoresLast)?;
+        self.expect_last(version, STORES_LAST)?;
         self.world.last += 1;
         let last = self.world.last;
         self.line(cache).version = last;
@@ -169,7 +153,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    fn expect_last(&self, version: Version, property: Property) -> Result<(), Violation> {
+    fn expect_last(&self, version: Version, property: &'static str) -> Result<(), Violation> {
         let last = self.world.last;
         if version == last {
             return Ok(());
@@ -188,7 +172,6 @@ impl<'a> Step<'a> {
         for cache in others {
             let Line { state, version, .. } = *self.line(cache);
             let Some(next) = self.protocol.push(state, snoop) else { continue };
-            self.is_idle = true;
             self.say(|| format!(": {snoop:?}; {cache} was {state}, refuses it and is {next}"));
             let has_lost = self.world.snarfing && !next.is_readable();
             let kept = if next.is_readable() { version } else { NO_DATA };
@@ -203,7 +186,6 @@ impl<'a> Step<'a> {
     /// The bus carries home what a cache has pushed; the others see a write-back.
     fn push(&mut self) -> Result<(), Violation> {
         let (cache, version) = self.world.push.take().expect("a block is on its way");
-        self.is_idle = true;
         self.say(|| format!("the bus carries {} home from {cache}", Named(version)));
         self.broadcast(Some(cache), Snoop::WriteBack)?;
         self.world.home = version;
@@ -271,7 +253,7 @@ impl<'a> Step<'a> {
             shared |= action.shares;
             if action.supplies && supplied.replace(version).is_some() {
                 let words = format!("{cache} is not the only one to supply it");
-                return Err(Violation::new(Property::OneSupplier, words));
+                return Err(Violation::new(ONE_SUPPLIER, words));
             }
         }
         Ok((supplied, shared))
@@ -309,7 +291,7 @@ impl<'a> Step<'a> {
         if action.shares != action.next.is_readable() {
             let does = if action.shares { "asserts" } else { "does not assert" };
             let words = format!("{cache} {does} the shared line and is {}", action.next);
-            return Err(Violation::new(Property::SharedLine, words));
+            return Err(Violation::new(SHARED_LINE, words));
         }
         let wanted = matches!(snoop, Snoop::Read | Snoop::ReadExclusive | Snoop::ReadOnce);
         let wrong = match (action.supplies, action.updates_home) {
@@ -319,7 +301,7 @@ impl<'a> Step<'a> {
             (false, true) => "updates home memory with data that it does not supply",
             _ => return Ok(()),
         };
-        Err(Violation::new(Property::OneSupplier, format!("{cache} {wrong}")))
+        Err(Violation::new(ONE_SUPPLIER, format!("{cache} {wrong}")))
     }
 
     fn write_block(&mut self) -> Result<(), Violation> {
@@ -340,7 +322,7 @@ impl<'a> Step<'a> {
         let (supplied, _) = self.broadcast(None, Snoop::ReadOnce)?;
         let version = supplied.unwrap_or(self.world.home);
         self.say(|| format!(" and gets {}", Named(version)));
-        self.expect_last(version, Property::ReadsOnceLast)
+        self.expect_last(version, READS_ONCE_LAST)
     }
 
     /// The table's answer to the access, in the copy's present state.
@@ -352,7 +334,7 @@ impl<'a> Step<'a> {
 
     fn never(&self, combination: String) -> Violation {
         let words = format!("{combination}, which the table excludes");
-        Violation::new(Property::NoNever, words)
+        Violation::new(NO_NEVER, words)
     }
 }
 

@@ -7,9 +7,12 @@
 //! and all others 0, which makes the number of worlds finite. A counter-example
 //! is told without that step, so that it can say which version a cache has read.
 
-use super::{CheckOptions, Property, Violation};
-use crate::protocols::{Access, State};
 use std::fmt;
+
+use narthex_memory::protocols::{Access, State};
+
+use super::{NOTHING_LOST, ONE_WRITER, Scope};
+use crate::explore::Violation;
 
 /// The version of a block that a copy holds; [`NO_DATA`] where there is none.
 pub(super) type Version = u32;
@@ -74,13 +77,13 @@ pub(super) enum Event {
 
 impl World {
     /// All copies invalid, home memory up to date.
-    pub(super) fn initial(options: CheckOptions) -> Self {
+    pub(super) fn initial(scope: Scope) -> Self {
         let empty = Line { state: State::Invalid, version: NO_DATA, pending: None, lost: false };
-        let lines = vec![empty; options.caches as usize];
+        let lines = vec![empty; scope.caches as usize];
         World {
             lines,
-            snarfing: options.snarfing,
-            refusing: options.refusing,
+            snarfing: scope.snarfing,
+            refusing: scope.refusing,
             push: None,
             home: FIRST,
             last: FIRST,
@@ -129,7 +132,7 @@ impl World {
         let readers = count(State::is_readable);
         if count(State::is_writable) > 0 && readers > 1 || count(State::is_dirty) > 1 {
             let holders = self.holders(State::is_readable);
-            return Err(Violation::new(Property::OneWriter, format!("now {holders}")));
+            return Err(Violation::new(ONE_WRITER, format!("now {holders}")));
         }
         let kept = |line: &Line| line.state.is_dirty() && line.version == self.last;
         let is_pushed = self.push.is_some_and(|(_, version)| version == self.last);
@@ -138,7 +141,7 @@ impl World {
                 "now home memory has version {} and no dirty copy has version {}, the last write",
                 self.home, self.last
             );
-            return Err(Violation::new(Property::NothingLost, words));
+            return Err(Violation::new(NOTHING_LOST, words));
         }
         Ok(())
     }

@@ -7,29 +7,32 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use super::world::Event;
-
 /// Events that got nothing done, between the places of worlds.
-#[derive(Default)]
-pub(super) struct IdleSteps(HashMap<usize, Vec<(usize, Event)>>);
+pub(super) struct IdleSteps<E>(HashMap<u32, Vec<(u32, E)>>);
 
-impl IdleSteps {
+impl<E> Default for IdleSteps<E> {
+    fn default() -> Self {
+        IdleSteps(HashMap::new())
+    }
+}
+
+impl<E: Copy> IdleSteps<E> {
     /// An event leads from one place to another.
-    pub fn add(&mut self, from: usize, to: usize, event: Event) {
+    pub fn add(&mut self, from: u32, to: u32, event: E) {
         self.0.entry(from).or_default().push((to, event));
     }
 
     /// The first place from which events lead back to it, if there is one, and the
     /// fewest such events. Where nothing is wrong few idle events follow each other, so
     /// the search from each place is short.
-    pub fn circle(&self) -> Option<(usize, Vec<Event>)> {
-        let mut starts: Vec<usize> = self.0.keys().copied().collect();
+    pub fn circle(&self) -> Option<(u32, Vec<E>)> {
+        let mut starts: Vec<u32> = self.0.keys().copied().collect();
         starts.sort_unstable();
         starts.into_iter().find_map(|start| Some((start, self.circle_through(start)?)))
     }
 
-    fn circle_through(&self, start: usize) -> Option<Vec<Event>> {
-        let mut before: HashMap<usize, (usize, Event)> = HashMap::new();
+    fn circle_through(&self, start: u32) -> Option<Vec<E>> {
+        let mut before: HashMap<u32, (u32, E)> = HashMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(here) = queue.pop_front() {
             for &(to, event) in self.0.get(&here).into_iter().flatten() {

@@ -4,7 +4,9 @@ mod flat_memory;
 mod refusals;
 
 use super::*;
-use crate::protocols::{self, Access, AccessAction, Request, Snoop, SnoopAction, State};
+use crate::explore::CounterExample;
+use crate::report::testing::assert_holds;
+use narthex_memory::protocols::{self, Access, AccessAction, Request, Snoop, SnoopAction, State};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -12,16 +14,25 @@ fn shipped(name: &str) -> Protocol {
     protocols::by_name(name).expect("a shipped protocol").clone()
 }
 
-fn explored(protocol: &Protocol) -> CheckReport {
-    check(protocol, CheckOptions::default())
+fn explored(protocol: &Protocol) -> Report {
+    check(protocol, &[Scope::PLAIN])
 }
 
-fn size_of(name: &str, caches: usize) -> (usize, usize, usize) {
-    let options = CheckOptions::with_caches(caches).expect("few enough caches");
-    let report = check(&shipped(name), options);
-    assert!(report.holds(), "{report}");
-    assert_eq!(report.proven.len(), Property::ALL.len() - 1, "nothing is refused");
-    (report.states, report.transitions, report.depth)
+fn size_of(name: &str, caches: u8) -> (usize, usize, usize) {
+    let report = check(&shipped(name), &[Scope { caches, ..Scope::PLAIN }]);
+    assert_holds(&report);
+    assert_eq!(report.proven, PROPERTIES[..9], "nothing is refused");
+    let found = &report.explorations[0].exploration;
+    (found.states, found.transitions, found.depth)
+}
+
+/// States and transitions.
+fn sizes(report: &Report) -> (usize, usize) {
+    (report.states, report.explorations.iter().map(|own| own.exploration.transitions).sum())
+}
+
+fn holds(report: &Report) -> bool {
+    report.complete && report.counter_example.is_none()
 }
 
 fn violation(protocol: &Protocol) -> CounterExample {
@@ -57,16 +68,16 @@ fn msi_holds_in_each_of_its_states() {
     assert_eq!(size_of("MSI", 4), (2668, 20792, 13));
 }
 
-fn snarfing(protocol: &Protocol) -> CheckReport {
-    check(protocol, CheckOptions::default().snarfing())
+fn snarfing(protocol: &Protocol) -> Report {
+    check(protocol, &[Scope { snarfing: true, ..Scope::PLAIN }])
 }
 
 #[test]
 fn caches_that_snarf_hold_in_each_of_their_states() {
     for (name, states, transitions) in [("MOESI", 1248, 8355), ("MESI", 1155, 7680), ("MSI", 1056, 6909)] {
         let report = snarfing(&shipped(name));
-        assert!(report.holds(), "{report}");
-        assert_eq!((report.states, report.transitions), (states, transitions), "{name}");
+        assert_holds(&report);
+        assert_eq!(sizes(&report), (states, transitions), "{name}");
     }
 }
 
@@ -80,7 +91,7 @@ fn a_snarfed_copy_that_is_not_shared_is_found() {
                 let mut broken = shipped(name);
                 broken.snarf[snoop as usize] = Some(state);
                 let is_harmless = matches!(state, State::Shared | State::Invalid);
-                assert_eq!(snarfing(&broken).holds(), is_harmless, "{name}: {state} after {snoop:?}");
+                assert_eq!(holds(&snarfing(&broken)), is_harmless, "{name}: {state} after {snoop:?}");
             }
         }
     }
@@ -97,7 +108,7 @@ fn every_protocol_in_the_folder_holds() {
 fn a_modified_copy_that_does_not_supply_a_read_is_found_by_the_reader() {
     let broken = moesi_snooping(State::Modified, Snoop::Read, |action| action.supplies = false);
     let example = violation(&broken);
-    assert_eq!(example.violated, Property::LoadsLast.sentence());
+    assert_eq!(example.violated, LOADS_LAST);
     let shortest = [
         "cache A loads: asks Read",
         "cache B stores: asks ReadExclusive",
@@ -112,7 +123,7 @@ fn a_modified_copy_that_does_not_supply_a_read_is_found_by_the_reader() {
 #[test]
 fn a_modified_copy_that_does_not_supply_a_device_is_found_by_the_device() {
     let broken = moesi_snooping(State::Modified, Snoop::ReadOnce, |action| action.supplies = false);
-    assert_eq!(violation(&broken).violated, Property::ReadsOnceLast.sentence());
+    assert_eq!(violation(&broken).violated, READS_ONCE_LAST);
 }
 
 #[test]
@@ -120,21 +131,21 @@ fn a_shared_copy_that_outlives_an_upgrade_is_a_second_reader_beside_a_writer() {
     let broken = moesi_snooping(State::Shared, Snoop::Upgrade, |action| {
         *action = SnoopAction { next: State::Shared, shares: true, ..*action }
     });
-    assert_eq!(violation(&broken).violated, Property::NoNever.sentence());
+    assert_eq!(violation(&broken).violated, NO_NEVER);
     let silent = moesi_snooping(State::Shared, Snoop::Upgrade, |action| {
         action.next = State::Shared;
     });
-    assert_eq!(violation(&silent).violated, Property::SharedLine.sentence());
+    assert_eq!(violation(&silent).violated, SHARED_LINE);
     let mut lenient = broken;
     lenient.fill[Request::Upgrade as usize][1] = Some(State::Modified);
-    assert_eq!(violation(&lenient).violated, Property::OneWriter.sentence());
+    assert_eq!(violation(&lenient).violated, ONE_WRITER);
 }
 
 #[test]
 fn a_copy_that_is_filled_exclusive_although_another_shares_it_is_found() {
     let mut broken = shipped("MOESI");
     broken.fill[Request::Read as usize][1] = Some(State::Exclusive);
-    assert_eq!(violation(&broken).violated, Property::OneWriter.sentence());
+    assert_eq!(violation(&broken).violated, ONE_WRITER);
 }
 
 #[test]
@@ -142,14 +153,14 @@ fn an_owned_copy_that_is_dropped_silently_loses_the_last_write() {
     let mut broken = shipped("MOESI");
     broken.access[State::Owned as usize][Access::Evict as usize] = Some(AccessAction::Drop);
     let example = violation(&broken);
-    assert_eq!(example.violated, Property::NothingLost.sentence());
+    assert_eq!(example.violated, NOTHING_LOST);
     assert_eq!(example.steps.len(), 5, "store, grant, load, grant, drop: {example}");
 }
 
 #[test]
 fn two_suppliers_of_one_transaction_are_found() {
     let broken = moesi_snooping(State::Shared, Snoop::Read, |action| action.supplies = true);
-    assert_eq!(violation(&broken).violated, Property::OneSupplier.sentence());
+    assert_eq!(violation(&broken).violated, ONE_SUPPLIER);
 }
 
 #[test]
@@ -157,14 +168,14 @@ fn mesi_that_does_not_update_home_when_a_modified_block_becomes_shared_loses_it(
     let mut broken = shipped("MESI");
     let cell = &mut broken.snoop[State::Modified as usize][Snoop::Read as usize];
     cell.as_mut().expect("a cell that is not never").updates_home = false;
-    assert_eq!(violation(&broken).violated, Property::NothingLost.sentence());
+    assert_eq!(violation(&broken).violated, NOTHING_LOST);
 }
 
 #[test]
 fn an_upgrade_that_does_not_permit_the_store_is_a_deadlock() {
     let mut broken = shipped("MOESI");
     broken.fill[Request::Upgrade as usize][0] = Some(State::Shared);
-    assert_eq!(violation(&broken).violated, Property::NoDeadlock.sentence());
+    assert_eq!(violation(&broken).violated, NO_DEADLOCK);
 }
 
 #[test]
@@ -172,7 +183,7 @@ fn a_store_into_an_old_copy_is_found_although_it_writes_a_new_version() {
     let mut broken = shipped("MOESI");
     broken.access[State::Invalid as usize][Access::Store as usize] =
         Some(AccessAction::Ask(Request::Upgrade));
-    assert_eq!(violation(&broken).violated, Property::StoresLast.sentence());
+    assert_eq!(violation(&broken).violated, STORES_LAST);
 }
 
 /// Every table that differs from `protocol` in one cell which is not `never`,
@@ -242,7 +253,7 @@ fn snoop_actions(states: &[State]) -> Vec<SnoopAction> {
 /// what the oracle says, which shares no line with the checker.
 fn assert_unnoticed_changes_are_harmless(name: &str, tried: usize, unnoticed: usize) {
     let changed = changed_in_one_cell(&shipped(name));
-    let passed: Vec<&Protocol> = changed.iter().filter(|protocol| explored(protocol).holds()).collect();
+    let passed: Vec<&Protocol> = changed.iter().filter(|protocol| holds(&explored(protocol))).collect();
     assert_eq!((changed.len(), passed.len()), (tried, unnoticed), "{name}");
     let mut runner = TestRunner::deterministic();
     for _ in 0..20 {
@@ -271,7 +282,7 @@ fn assert_reached(protocol: &Protocol, places: usize, forbid: impl Fn(&mut Proto
     for place in 0..places {
         let mut broken = protocol.clone();
         forbid(&mut broken, place);
-        assert_eq!(violation(&broken).violated, Property::NoNever.sentence());
+        assert_eq!(violation(&broken).violated, NO_NEVER);
     }
 }
 
@@ -290,29 +301,4 @@ fn every_cell_of_a_shipped_table_is_reached() {
             broken.snoop[snoop[place].0][snoop[place].1] = None;
         });
     }
-}
-
-#[test]
-fn the_simulator_stops_at_a_never_entry() {
-    let moesi = shipped("MOESI");
-    let stopped = std::panic::catch_unwind(|| moesi.snoop(State::Modified, Snoop::Upgrade));
-    let words = *stopped.expect_err("never").downcast::<String>().expect("a message");
-    assert_eq!(words, "MOESI excludes Upgrade in: modified; coherence has been broken before");
-}
-
-#[test]
-fn numbers_of_caches_that_take_too_long_are_refused() {
-    for caches in [0, 6, 1000] {
-        let error = CheckOptions::with_caches(caches).expect_err("refused");
-        assert_eq!(error.to_string(), format!("caches: {caches} cannot be checked; allowed are 1 to 5"));
-    }
-}
-
-#[test]
-fn a_protocol_is_found_in_any_case_and_the_names_are_in_order() {
-    assert_eq!(protocols::by_name("moesi").map(|protocol| protocol.name), Some("MOESI"));
-    assert!(protocols::by_name("MOSI").is_none());
-    let names = protocols::coherent();
-    assert!(names.is_sorted());
-    assert!(["MESI", "MOESI", "MSI"].iter().all(|name| names.contains(name)));
 }
