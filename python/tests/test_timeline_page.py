@@ -202,3 +202,36 @@ def test_a_timeline_that_begins_after_the_run_says_that_it_is_empty(tmp_path):
     dom, console = browser.load(page)
     assert console == []
     assert "There is nothing in this timeline" in dom
+
+
+DEEP = """
+#include <narthex.h>
+
+__attribute__((noinline)) static int deeper(volatile int *left) {
+    volatile int below = --*left ? deeper(left) : 0; /* no loop can do this */
+    return below + 1;
+}
+
+int main(void) {
+    volatile int left = 300;
+    return deeper(&left) == 300 ? 0 : 1;
+}
+"""
+
+
+@needs_browser
+def test_a_recursion_that_is_deeper_than_the_page_shows_is_opened(tmp_path):
+    source, page = tmp_path / "deep.c", tmp_path / "deep.html"
+    source.write_text(DEEP)
+    narthex.run(source, nodes=1, trace=page, trace_functions=True)
+    text = page.read_text()
+    page.write_text(
+        text.replace(
+            "<title>", '<script>history.replaceState(null, "", "#search=deeper")</script><title>'
+        )
+    )
+    dom, console = browser.load(page)
+    assert console == []
+    assert 'data-state="open"' in dom
+    (hits,) = re.findall(r'id="hits"[^>]*>(\d+) hits', dom)
+    assert 50 < int(hits) <= 64

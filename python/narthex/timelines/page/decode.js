@@ -9,7 +9,7 @@
 // A typed array that grows.
 class Column {
   constructor(Type) {
-    this.all = new Type(1024);
+    this.all = new Type(64);
     this.length = 0;
   }
 
@@ -48,14 +48,13 @@ class Reader {
 
   varint() {
     const { bytes } = this;
-    let value = 0;
-    let scale = 1;
-    let byte;
-    do {
+    let byte = bytes[this.at++];
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    for (let scale = 128; byte > 127; scale *= 128) {
       byte = bytes[this.at++];
       value += (byte & 127) * scale;
-      scale *= 128;
-    } while (byte > 127);
+    }
     return value;
   }
 
@@ -78,13 +77,13 @@ class Reader {
     else this.at += 4;
   }
 
-  // Calls `field(number, wire)` for each field of the message that follows with its length;
-  // true says that it was read.
+  // Calls `field(number)` for each field of the message that follows with its length; true says
+  // that it was read.
   message(field) {
     const end = this.varint() + this.at;
     while (this.at < end) {
       const key = this.varint();
-      if (!field(key >>> 3, key & 7)) this.skip(key & 7);
+      if (!field(key >>> 3)) this.skip(key & 7);
     }
     this.at = end;
   }
@@ -103,6 +102,7 @@ const ADDRESS = 7;
 const TEXT = 17;
 
 const NONE = 0xffffffff;
+const DEEPEST = 64; // slices within each other that are shown: a recursion may be far deeper
 
 class Trace {
   constructor(bytes) {
@@ -118,61 +118,70 @@ class Trace {
     for (const [name, Type] of Object.entries(columns)) this[name] = new Column(Type);
     this.flows = [];
     this.flowNumbers = new Map();
-    this.event = { details: [] };
+    this.isRest = []; // by key: the picoseconds that a time is past its nanosecond
+    this.event = { type: 0, name: 0, track: 0, value: 0, flow: NONE, count: 0, details: [] };
     this.read(new Reader(bytes));
     for (const track of this.tracks.filter(Boolean)) this.close(track);
     for (const name of Object.keys(columns)) this[name] = this[name].done();
     this.count = this.begin.length;
   }
 
+  // Packets and events are read in loops of their own: there are millions of them.
   read(reader) {
-    let timestamp = 0;
-    const packet = (number) => {
-      if (number === PACKET.timestamp) timestamp = reader.varint();
-      else if (number === PACKET.event) this.readEvent(reader);
-      else if (number === PACKET.interned) this.intern(reader);
-      else if (number === PACKET.descriptor) this.describe(reader);
-      else return false;
-      return true;
-    };
-    const end = reader.bytes.length;
-    while (reader.at < end) {
+    const { event, tracks } = this;
+    const all = reader.bytes.length;
+    while (reader.at < all) {
       reader.varint();
-      this.event.type = 0;
-      reader.message(packet);
+      const end = reader.varint() + reader.at;
+      let timestamp = 0;
+      event.type = 0;
+      while (reader.at < end) {
+        const key = reader.varint();
+        const number = key >>> 3;
+        if (number === PACKET.timestamp) timestamp = reader.varint();
+        else if (number === PACKET.event) this.readEvent(reader);
+        else if (number === PACKET.interned) this.intern(reader);
+        else if (number === PACKET.descriptor) this.describe(reader);
+        else reader.skip(key & 7);
+      }
       // Names that an event uses first stand behind it in its packet.
-      if (this.event.type) this.take(timestamp * 1000);
+      if (event.type) this.take(timestamp * 1000, tracks[event.track]);
     }
   }
 
   readEvent(reader) {
     const { event } = this;
-    event.details.length = 0;
-    event.name = event.track = event.value = 0;
+    const end = reader.varint() + reader.at;
+    event.count = event.name = event.track = event.value = 0;
     event.flow = NONE;
-    const detail = { key: 0, kind: 0, value: 0 };
-    const readDetail = (number) => {
-      if (number === 1) detail.key = reader.varint();
-      else if (number === NUMBER || number === ADDRESS || number === TEXT) {
-        detail.kind = number;
-        detail.value = reader.varint();
-      } else return false;
-      return true;
-    };
-    reader.message((number) => {
-      if (number === EVENT.detail) {
-        reader.message(readDetail);
-        event.details.push(detail.key, detail.kind, detail.value);
-      } else if (number === EVENT.type) event.type = reader.varint();
+    while (reader.at < end) {
+      const key = reader.varint();
+      const number = key >>> 3;
+      if (number === EVENT.detail) this.readDetail(reader);
+      else if (number === EVENT.type) event.type = reader.varint();
       else if (number === EVENT.name) event.name = reader.varint();
       else if (number === EVENT.track) event.track = reader.varint();
       else if (number === EVENT.counter) event.value = reader.varint();
       else if (number === EVENT.flow || number === EVENT.flowEnd) {
         const low = reader.fixed32();
         event.flow = this.flowOf(reader.fixed32(), low);
-      } else return false;
-      return true;
-    });
+      } else reader.skip(key & 7);
+    }
+  }
+
+  readDetail(reader) {
+    const { event } = this;
+    const end = reader.varint() + reader.at;
+    const detail = (event.details[event.count++] ??= { key: 0, kind: 0, value: 0 });
+    while (reader.at < end) {
+      const key = reader.varint();
+      const number = key >>> 3;
+      if (number === 1) detail.key = reader.varint();
+      else if (number === NUMBER || number === ADDRESS || number === TEXT) {
+        detail.kind = number;
+        detail.value = reader.varint();
+      } else reader.skip(key & 7);
+    }
   }
 
   // Numbers arrows from 0: what joins them has 64 bits, which no number here can hold.
@@ -198,6 +207,7 @@ class Trace {
         return true;
       });
       lists[number][iid] = name;
+      if (lists[number] === this.keys) this.isRest[iid] = name === "begin_ps" || name === "end_ps";
       return true;
     });
   }
@@ -215,7 +225,7 @@ class Trace {
       } else return false;
       return true;
     });
-    const fresh = { rank: 0, open: [], depths: 0, hasInstants: false, times: null, values: null };
+    const fresh = { rank: 0, open: [], hasInstants: false, times: null, values: null };
     const track = Object.assign(this.tracks[found.uuid] ?? fresh, found);
     if (track.unit && !track.times) {
       track.times = new Column(Float64Array);
@@ -224,23 +234,23 @@ class Trace {
     this.tracks[found.uuid] = track;
   }
 
-  take(nanoseconds) {
+  take(nanoseconds, track) {
     const { event } = this;
-    const { details } = event;
     let at = nanoseconds;
-    for (let next = 0; next < details.length; next += 3) {
-      const key = this.keys[details[next]];
-      if (key === "begin_ps" || key === "end_ps") at += details[next + 2];
+    for (let next = 0; next < event.count; next++) {
+      const { key, value } = event.details[next];
+      if (this.isRest[key]) at += value;
     }
     this.events++;
     this.last = at;
-    const track = this.tracks[event.track];
     if (event.type === BEGIN) {
       const { open } = track;
-      open.push(this.add(at, NaN, open.length, open.length ? open.at(-1) : NONE));
-      track.depths = Math.max(track.depths, open.length);
-    } else if (event.type === END) this.end.all[track.open.pop()] = at;
-    else if (event.type === INSTANT) {
+      const isShown = open.length < DEEPEST;
+      open.push(isShown ? this.add(at, NaN, open.length, open.length ? open.at(-1) : NONE) : NONE);
+    } else if (event.type === END) {
+      const item = track.open.pop();
+      if (item !== NONE) this.end.all[item] = at;
+    } else if (event.type === INSTANT) {
       track.hasInstants = true;
       const item = this.add(at, at, 0, NONE);
       if (event.flow !== NONE) this.flows[event.flow].push(item);
@@ -260,19 +270,19 @@ class Trace {
     this.around.push(around);
     this.flow.push(event.flow);
     this.details.push(this.detailKey.length);
-    for (let next = 0; next < event.details.length; next += 3) {
-      const key = this.keys[event.details[next]];
-      if (key === "begin_ps") continue;
-      this.detailKey.push(event.details[next]);
-      this.detailKind.push(event.details[next + 1]);
-      this.detailValue.push(event.details[next + 2]);
+    for (let next = 0; next < event.count; next++) {
+      const { key, kind, value } = event.details[next];
+      if (this.isRest[key]) continue;
+      this.detailKey.push(key);
+      this.detailKind.push(kind);
+      this.detailValue.push(value);
     }
     return this.begin.length - 1;
   }
 
   // What is open where the file ends, ends there.
   close(track) {
-    for (const item of track.open) this.end.all[item] = this.last;
+    for (const item of track.open) if (item !== NONE) this.end.all[item] = this.last;
     track.open = [];
     if (track.times) {
       track.times = track.times.done();

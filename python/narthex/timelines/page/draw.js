@@ -189,11 +189,13 @@ class Drawing {
     if (behind - 1 > at && isLong(behind - 1)) behind--;
     // Of the part of the pixel that is not its neighbours'.
     const from = Math.max(this.time(pixel), at > 0 ? lane.ends[at - 1] : -Infinity);
-    const to = Math.min(edge, behind < lane.items.length ? lane.begins[behind] : Infinity);
+    const last = lane.ends[behind - 1];
+    const to = Math.min(Math.max(edge, last), behind < lane.items.length ? lane.begins[behind] : Infinity);
     const share = to > from ? (lane.sums[behind] - lane.sums[at]) / (to - from) : 1;
     const tall = Math.max(2, Math.min(1, share) * height);
     this.faint(lane, at, behind);
-    this.fill(this.palette.names[this.mostOf(lane, at, behind)], pixel, top + height - tall, 1, tall);
+    const width = Math.max(1, this.x(last) - pixel);
+    this.fill(this.palette.names[this.mostOf(lane, at, behind)], pixel, top + height - tall, width, tall);
     return behind;
   }
 

@@ -27,10 +27,12 @@ function firstBehind(values, wanted, from = 0) {
 class Lane {
   constructor(trace, items) {
     this.items = items;
-    this.begins = Float64Array.from(items, (item) => trace.begin[item]);
-    this.ends = Float64Array.from(items, (item) => trace.end[item]);
+    this.begins = new Float64Array(items.length);
+    this.ends = new Float64Array(items.length);
     this.sums = new Float64Array(items.length + 1);
     for (let at = 0; at < items.length; at++) {
+      this.begins[at] = trace.begin[items[at]];
+      this.ends[at] = trace.end[items[at]];
       this.sums[at + 1] = this.sums[at] + this.ends[at] - this.begins[at];
     }
     this.hits = null;
@@ -56,18 +58,15 @@ class Lane {
 class Rows {
   constructor(trace) {
     this.trace = trace;
-    const lists = new Map();
+    const lists = trace.tracks.map(() => []);
     for (let item = 0; item < trace.count; item++) {
-      const key = trace.track[item] * 256 + trace.depth[item];
-      if (!lists.has(key)) lists.set(key, []);
-      lists.get(key).push(item);
+      const lanes = lists[trace.track[item]];
+      const depth = trace.depth[item];
+      if (depth === lanes.length) lanes.push(new Column(Uint32Array));
+      lanes[depth].push(item);
     }
     for (const track of trace.tracks.filter(Boolean)) {
-      track.lanes = [];
-      for (let key = track.uuid * 256; lists.has(key); key++) {
-        track.lanes.push(new Lane(trace, Uint32Array.from(lists.get(key))));
-        lists.delete(key);
-      }
+      track.lanes = lists[track.uuid].map((items) => new Lane(trace, items.done()));
       if (!track.times) continue;
       track.most = mostOfBlocks(track.values);
       track.largest = largest(track, 0, track.values.length);
