@@ -150,6 +150,18 @@ def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tm
     assert text.count('class="shares"') == 4
 
 
+def test_a_sweep_writes_its_page_itself(tmp_path):
+    file, page = tmp_path / "s.toml", tmp_path / "s.html"
+    file.write_text(
+        'name = "s"\nprogram = "roundtrip"\nargs = "{bytes} 4 1"\nnodes = 2\n'
+        "[parameters]\nbytes = [8, 64]\n"
+    )
+    words = ["sweep", str(file), "--output", str(tmp_path / "s"), "--report", str(page)]
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--jobs", "1"])
+    assert page.read_text().count('<tr id="run-') == 2
+
+
 def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
     costs = pl.DataFrame({"a (ns)": [3.0, 1.0, 2.0], "b (MB/s)": [9.0, 5.0, 4.0]})
     ranked = sweeps._ranked(costs, "a (ns)")
