@@ -158,6 +158,12 @@ impl CodeView {
         self.decoded.insert(pc, bits);
     }
 
+    /// What has been decoded at `pc`, if anything has.
+    pub fn decoded(&self, pc: u64) -> Option<Operation> {
+        let block = self.shared.block(pc).or_else(|| self.pages.get(&page(pc)))?;
+        Some(block.operations[(pc.wrapping_sub(block.base) / 2) as usize])
+    }
+
     /// Notes which version of the code is executed, unless that is known, and
     /// forgets what was decoded if pages of code have gone since the last run:
     /// true then.

@@ -13,7 +13,8 @@
 //! 6. `float/`: the host's arithmetic, and integers where that is not enough;
 //! 7. `traps`: refused accesses and interrupts that the program itself handles;
 //! 8. [`Processor`]: the loop around all of it;
-//! 9. [`linux`]: what a program finds around it, and [`firmware`], which finds nothing.
+//! 9. [`follow`]: what it executes, told instruction by instruction;
+//! 10. [`linux`]: what a program finds around it, and [`firmware`], which finds nothing.
 //!
 //! [`FlatMemory`] is a port without caches; [`assemble`] makes programs for
 //! tests.
@@ -26,6 +27,7 @@ mod execute;
 mod extensions;
 mod flat_memory;
 mod float;
+pub mod follow;
 mod operation;
 mod processor;
 mod stop;

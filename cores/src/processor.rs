@@ -9,7 +9,9 @@ use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
+use crate::extensions::UNDECODED;
 use crate::float::HostRounds;
+use crate::follow::{Follower, Jump, jumps};
 use crate::operation::{Cursor, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
@@ -108,23 +110,40 @@ impl<T: Timing> Processor<T> {
     /// at which its line is asserted.
     #[inline(always)]
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
+        self.run_told(port, until, &mut ())
+    }
+
+    /// The same, told to a follower; instruction by instruction, which takes the host longer.
+    /// What comes of it is the same.
+    #[inline(never)]
+    pub fn run_followed<P: Port, F: Follower>(
+        &mut self,
+        port: &mut P,
+        until: Time,
+        follower: &mut F,
+    ) -> Stop {
+        self.run_told(port, until, follower)
+    }
+
+    #[inline(always)]
+    fn run_told<P: Port, F: Follower>(&mut self, port: &mut P, until: Time, follower: &mut F) -> Stop {
         self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
-            self.execute_resumed(port);
-            if let Some(stop) = self.stop(port) {
+            self.execute_resumed(port, follower);
+            if let Some(stop) = self.stop(port, follower) {
                 return stop;
             }
         }
         if self.core.trap.is_due()
-            && let Some(stop) = self.take_interrupt_at_boundary(port)
+            && let Some(stop) = self.take_interrupt_at_boundary(port, follower)
         {
             return stop;
         }
         while self.core.t < self.core.until {
-            self.execute(port);
-            if let Some(stop) = self.stop(port) {
+            self.execute(port, follower);
+            if let Some(stop) = self.stop(port, follower) {
                 return stop;
             }
         }
@@ -137,8 +156,8 @@ impl<T: Timing> Processor<T> {
         self.begin(port);
         let retired = self.retired();
         loop {
-            self.step_regardless(port);
-            if let Some(stop) = self.stop(port) {
+            self.step_regardless(port, &mut ());
+            if let Some(stop) = self.stop(port, &mut ()) {
                 return Some(stop);
             }
             // Leaving a block of code, or an access that is refused, retires nothing.
@@ -154,11 +173,11 @@ impl<T: Timing> Processor<T> {
         self.core.until = self.core.slots.number_at_or_after(until);
         self.begin(port);
         match std::mem::take(&mut self.must_execute) {
-            true => self.step_regardless(port),
+            true => self.step_regardless(port, &mut ()),
             false if self.core.t >= self.core.until => return Some(Stop::Horizon),
             false => self.thread(port, &Table::PAUSE),
         }
-        self.stop(port)
+        self.stop(port, &mut ())
     }
 
     /// Whether the next run executes an instruction whatever the time: one that
@@ -227,27 +246,34 @@ impl<T: Timing> Processor<T> {
     }
 
     /// The instruction that has waited, whatever the time, and perhaps those behind it.
-    fn execute_resumed<P: Port>(&mut self, port: &mut P) {
+    fn execute_resumed<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) {
         // Nearly always there is time for it, and for more than it.
         if self.core.t < self.core.until && !self.core.trap.is_due() {
             let retired = self.retired();
-            self.execute(port);
+            self.execute(port, follower);
             if !matches!(self.core.exit, Exit::Stop(Stop::Horizon)) || self.retired() != retired {
                 return;
             }
         }
-        self.step_regardless(port);
+        self.step_regardless(port, follower);
     }
 
     /// One instruction, whatever the time.
-    fn step_regardless<P: Port>(&mut self, port: &mut P) {
+    fn step_regardless<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) {
         let until = std::mem::replace(&mut self.core.until, u64::MAX);
-        self.thread(port, &Table::PAUSE);
+        match F::LISTENS {
+            true => self.execute_told(port, follower),
+            false => self.thread(port, &Table::PAUSE),
+        }
         self.core.until = until;
     }
 
-    /// Instructions up to a stop, or up to the end of a block of code.
-    fn execute<P: Port>(&mut self, port: &mut P) {
+    /// Instructions up to a stop, or up to the end of a block of code; one, if it is told to
+    /// a follower.
+    fn execute<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) {
+        if F::LISTENS {
+            return self.execute_told(port, follower);
+        }
         // Without optimisation the handlers' last calls are no jumps.
         let table = match self.core.expects() {
             _ if cfg!(narthex_trampoline) => &Table::PAUSE,
@@ -255,6 +281,27 @@ impl<T: Timing> Processor<T> {
             false => &Table::FULL,
         };
         self.thread(port, table);
+    }
+
+    /// One instruction, told to a follower before, and what it jumped to behind it.
+    fn execute_told<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) {
+        let (at, pc) = (self.now(), self.core.pc);
+        follower.executes(at, pc);
+        let mut operation = enter(&mut self.core).get();
+        self.thread(port, &Table::PAUSE);
+        let next = self.core.pc;
+        if next == pc {
+            return;
+        }
+        if operation.code == UNDECODED
+            && let Some(decoded) = self.core.code.decoded(pc)
+        {
+            operation = decoded;
+        }
+        let stack = self.x(2);
+        for jump in jumps(operation, pc, next).into_iter().flatten() {
+            follower.jumped(jump, next, stack);
+        }
     }
 
     /// Executes the instruction at the program counter, then by `next`. Why it has ended is
@@ -284,17 +331,21 @@ impl<T: Timing> Processor<T> {
     /// takes an interrupt there. Where it has stopped before does not matter: it may
     /// have done so between two instructions in a row that only compute.
     #[cold]
-    fn take_interrupt_at_boundary<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+    fn take_interrupt_at_boundary<P: Port, F: Follower>(
+        &mut self,
+        port: &mut P,
+        follower: &mut F,
+    ) -> Option<Stop> {
         let until = std::mem::replace(&mut self.core.until, self.core.t);
         let mut stop = None;
         while self.core.trap.is_due() && stop.is_none() {
             match self.core.entering {
                 true => self.core.exit = Exit::Enabled,
-                false => self.execute(port),
+                false => self.execute(port, follower),
             }
             stop = match self.core.exit {
-                Exit::Stop(Stop::Horizon) => self.take_interrupt(port),
-                _ => self.stop(port),
+                Exit::Stop(Stop::Horizon) => self.take_interrupt(port, follower),
+                _ => self.stop(port, follower),
             };
         }
         self.core.until = until;
@@ -303,12 +354,12 @@ impl<T: Timing> Processor<T> {
 
     /// Takes the interrupt that is due before the next instruction.
     #[cold]
-    fn take_interrupt<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+    fn take_interrupt<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
         let core = &mut *self.core;
         match core.trap.take_interrupt(core.pc) {
             Ok(()) => {
                 core.t = core.timing.interrupt(core.t);
-                self.set_pc(self.core.trap.utvec);
+                self.enter_handler(follower);
                 None
             }
             Err(line) => {
@@ -321,19 +372,28 @@ impl<T: Timing> Processor<T> {
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
     #[inline(always)]
-    fn stop<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+    fn stop<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
         match self.core.exit {
             Exit::Continue => None,
-            Exit::Enabled => self.take_interrupt(port),
+            Exit::Enabled => self.take_interrupt(port, follower),
             Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
                 Ok(()) => {
                     self.core.t = self.core.timing.trap(self.core.t);
-                    self.set_pc(self.core.trap.utvec);
+                    self.enter_handler(follower);
                     None
                 }
                 Err(fault) => Some(self.explain(fault, port)),
             },
             Exit::Stop(stop) => Some(stop),
+        }
+    }
+
+    /// A trap was taken: its handler is next.
+    fn enter_handler<F: Follower>(&mut self, follower: &mut F) {
+        let handler = self.core.trap.utvec;
+        self.set_pc(handler);
+        if F::LISTENS {
+            follower.jumped(Jump::Trap(self.core.trap.uepc), self.core.pc, self.x(2));
         }
     }
 

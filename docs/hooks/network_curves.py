@@ -4,7 +4,7 @@
 
 The file is what `narthex experiment networks/latency-throughput --json FILE` wrote.
 Dashed lines are formulas (Dally and Towles; docs/networks.md): latency without load
-across, throughput at saturation upright.
+across, throughput at saturation upright. Colours are those of all charts (narthex.charts).
 """
 
 import json
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import altair as alt
 
+from narthex.charts import palette, standalone
+
 PICTURE = Path(__file__).parent.parent / "networks.svg"
 SATURATION = {
     ("uniform", "mesh"): 0.5,
@@ -20,6 +22,7 @@ SATURATION = {
     ("transpose", "torus"): 0.25,
 }
 """In shares of a link's bandwidth; others saturate at 1."""
+NETWORKS = ["mesh", "torus", "fat tree", "dragonfly"]
 MOST_NS = 1_000
 """Of the picture: beyond it all curves are steep."""
 
@@ -43,7 +46,9 @@ def main(file: str) -> None:
         {"pattern": pattern, "network": network, "load": share}
         for (pattern, network), share in SATURATION.items()
     ]
-    colour = alt.Color("network:N", title=None).sort(["mesh", "torus", "fat tree", "dragonfly"])
+    colours = [palette.of_series(rank) for rank in range(len(NETWORKS))]
+    scale = alt.Scale(domain=NETWORKS, range=colours)
+    colour = alt.Color("network:N", title=None, scale=scale)
     x = alt.X("load:Q", title="offered load, share of a link").scale(domain=[0, 1])
     y = alt.Y("latency:Q", title="mean latency, ns").scale(domain=[0, MOST_NS])
     patterns = ["uniform", "transpose", "hot-spot", "neighbour"]
@@ -58,8 +63,16 @@ def main(file: str) -> None:
         layers = alt.layer(curves, across, upright)
         return layers.properties(title=pattern, width=300, height=220)
 
-    chart = alt.concat(*map(panel, patterns), columns=2).configure(background="white")
-    chart.save(PICTURE)
+    chart = (
+        alt.concat(*map(panel, patterns), columns=2)
+        .configure(background="var(--surface)", font=standalone.FONT)
+        .configure_axis(
+            labelColor="var(--muted)", titleColor="var(--text)", gridColor="var(--line)"
+        )
+        .configure_legend(labelColor="var(--text)")
+        .configure_title(color="var(--text)")
+    )
+    alt.Chart.from_dict(palette.in_light(chart.to_dict())).save(PICTURE)
 
 
 if __name__ == "__main__":

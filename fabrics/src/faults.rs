@@ -128,10 +128,13 @@ impl Faults {
     }
 
     /// Whether the frame that leaves for node `to` now is lost.
+    #[inline]
     pub(crate) fn lose(&mut self, to: NodeId, frame: &Frame) -> bool {
-        if self.ahead.is_empty() {
-            return false;
-        }
+        !self.ahead.is_empty() && self.lose_next(to, frame)
+    }
+
+    /// The same where it has still to lose any.
+    fn lose_next(&mut self, to: NodeId, frame: &Frame) -> bool {
         let kind = frame.kind();
         let mut is_lost = false;
         self.ahead.retain_mut(|(lost, before)| {

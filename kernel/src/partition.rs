@@ -51,6 +51,7 @@ impl<P> Outbox<P> {
     /// If it would arrive inside the current window: its destination may have
     /// passed that instant already. Then the lookahead is longer than the
     /// smallest latency.
+    #[inline]
     pub fn send(&mut self, arrival: Time, destination: usize, payload: P) {
         assert!(
             arrival >= self.window_end,
@@ -78,10 +79,13 @@ impl<P> Outbox<P> {
         self.window_end = end;
     }
 
-    pub(crate) fn move_to(&mut self, mail: &mut Vec<Envelope<P>>) {
-        if !self.envelopes.is_empty() {
-            mail.append(&mut self.envelopes);
-        }
+    /// Takes what was sent, as one list; [`Outbox::reuse`] gives its storage back.
+    pub(crate) fn take(&mut self) -> Vec<Envelope<P>> {
+        std::mem::take(&mut self.envelopes)
+    }
+
+    pub(crate) fn reuse(&mut self, empty: Vec<Envelope<P>>) {
+        self.envelopes = empty;
     }
 }
 

@@ -1,24 +1,19 @@
 //! From the shape of a node to its interconnects: what sits where, and which part
-//! answers for each address.
+//! answers for each address. [`rules`] has what cannot be wired, [`interconnects`] what is built.
+
+mod interconnects;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_kernel::Clock;
-use narthex_memory::bridge::{self, Bridge, Timing};
-use narthex_memory::bus::{self, Bus};
 use narthex_memory::directory::{Table, protocols as directory_protocols};
-use narthex_memory::interconnects::bridged_bus::BridgedBus;
-use narthex_memory::interconnects::directory::{self, Directory, Homes, Tiles};
-use narthex_memory::interconnects::private_path::PrivatePath;
-use narthex_memory::interconnects::snooping_bus::SnoopingBus;
-use narthex_memory::interconnects::{
-    AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats,
-};
-use narthex_memory::{AgentId, Kind, protocols};
+use narthex_memory::interconnects::directory;
+use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId};
+use narthex_memory::{AgentId, Kind, bridge, bus};
 
 use crate::config::{
     DIRECTORY, InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart,
@@ -27,9 +22,6 @@ use crate::node::{Lines, ProcessorSeats};
 
 /// What reports call a node's first bus.
 pub const MEMORY_BUS: &str = "memory bus";
-
-/// The most agents of a node, all of which have numbers.
-const MOST_AGENTS: usize = u8::MAX as usize + 1;
 
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
@@ -252,20 +244,7 @@ impl Shape {
             }
         }
         let seats = self.placed_seats(devices);
-        for placed in seats.iter().filter(|placed| placed.seat.is_coherent) {
-            let shape = &self.interconnects[usize::from(placed.on.0)];
-            if matches!(shape.kind, InterconnectKind::PrivatePath(..)) {
-                let (device, path) = (&placed.seat.name, &shape.name);
-                return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
-            }
-            if self.without_caches.contains(&placed.on) && !placed.seat.is_engine {
-                let (device, bus) = (&placed.seat.name, &shape.name);
-                return Err(format!(
-                    "{device} takes part in coherence on the {bus}, whose processor has no caches: it would \
-                     not see what that writes to its memory"
-                ));
-            }
-        }
+        self.check_coherent_seats(&seats)?;
         self.check_tiles(&seats)?;
         let numbered = self.interconnects.iter().enumerate();
         numbered
@@ -402,244 +381,4 @@ impl Shape {
         let all = (0..self.interconnects.len()).map(|number| InterconnectId(number as u8));
         all.into_iter().find(|&other| self.above(other) == Some(on))
     }
-
-    /// Which part answers for each address on an interconnect.
-    fn address_map(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<AddressMap, String> {
-        let mut map = AddressMap::default();
-        let shared = |Overlap { range: Range { start, end }, .. }: Overlap, name: &str| {
-            format!("{name} and another part both answer for the addresses {start:#x} to {end:#x}")
-        };
-        for (number, place) in (0..).zip(&self.memories).filter(|(_, place)| place.on.contains(&on)) {
-            let home = Home::Memory(MemoryId(number));
-            match &place.range {
-                None => map = map.with_rest(home),
-                Some(range) => {
-                    let name = &self.interconnects[usize::from(on.0)].name;
-                    let memory = format!("a memory on the {name}");
-                    map.add(range.clone(), home).map_err(|overlap| shared(overlap, &memory))?;
-                }
-            }
-        }
-        for placed in seats {
-            let home = match placed.on {
-                here if here == on => Home::Agent(placed.agent),
-                there if self.above(there) == Some(on) => Home::Beyond(there),
-                _ => continue,
-            };
-            for range in claimed(&placed.seat) {
-                map.add(range, home).map_err(|overlap| shared(overlap, &placed.seat.name))?;
-            }
-        }
-        Ok(map)
-    }
-
-    /// The agents on an interconnect, processors first.
-    fn seats(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Seats {
-        let sits = |places: &Vec<InterconnectId>| places.contains(&on);
-        let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
-        let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
-        let owners_refuse = self.owners_refuse(on, seats);
-        let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
-        let here = || seats.iter().filter(|placed| placed.on == on);
-        let hides = here().any(|placed| placed.seat.hides_engines);
-        let is_hidden = |placed: &PlacedSeat| hides && placed.seat.is_engine && !placed.seat.hides_engines;
-        // An engine that no cache sees does not see them either: it would take a processor's
-        // claim of a block for one of the bytes that it is about to write there.
-        let concern =
-            |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
-        let devices = here().map(|placed| Seat {
-            refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
-            ..Seat::of_device(placed.agent, concern(placed))
-        });
-        let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
-        Seats::new(processors.chain(devices).collect()).hiding(hidden)
-    }
-
-    /// Whether the owners of dirty blocks refuse transactions on an interconnect: as a device
-    /// on it says, else as the machine does.
-    fn owners_refuse(&self, on: InterconnectId, seats: &[PlacedSeat]) -> bool {
-        let here = seats.iter().filter(|placed| placed.on == on);
-        let said = here.filter_map(|placed| placed.seat.dirty_owner).next();
-        match &self.interconnects[usize::from(on.0)].kind {
-            InterconnectKind::SnoopingBus(config) => !said.unwrap_or(config.dirty_owner).intervenes(),
-            InterconnectKind::Directory(..) => said.is_some_and(|owner| !owner.intervenes()),
-            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
-        }
-    }
-
-    /// Agents may refuse transactions on a snooping bus that says what that takes, and
-    /// that has no bridge.
-    fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
-        let shape = &self.interconnects[usize::from(on.0)];
-        let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
-        if refusing.is_none() && !self.owners_refuse(on, seats) {
-            return Ok(());
-        }
-        let name = &shape.name;
-        let device = refusing.map_or("the owner of a dirty block", |placed| &placed.seat.name);
-        match &shape.kind {
-            InterconnectKind::SnoopingBus(_) if self.behind(on).is_some() => Err(format!(
-                "{device} refuses transactions on the {name}, on which a bridge sits: the bridge holds two buses \
-                 at once and has refusals of its own; use a bus without a bridge, or dirty_owner = \"intervene\""
-            )),
-            InterconnectKind::SnoopingBus(bus::Config { retry_cycles: Some(_), .. }) => Ok(()),
-            InterconnectKind::SnoopingBus(_) => Err(format!(
-                "{device} may refuse transactions on the {name}, whose table does not state retry_cycles, the bus \
-                 cycles of a refused one"
-            )),
-            InterconnectKind::BridgedBus(..)
-            | InterconnectKind::PrivatePath(..)
-            | InterconnectKind::Directory(..) => Err(format!(
-                "{device} refuses transactions, which the {name} does not let it; snooping buses do"
-            )),
-        }
-    }
-
-    /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
-    /// that have some, or blocks of their own, learn more than that on a bus, and need it.
-    fn check_directory(
-        &self,
-        on: InterconnectId,
-        seats: &[PlacedSeat],
-        devices: &[&dyn Device],
-    ) -> Result<(), String> {
-        let InterconnectShape { name, kind: InterconnectKind::Directory(_, table) } =
-            &self.interconnects[usize::from(on.0)]
-        else {
-            return Ok(());
-        };
-        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.contains(&on)) {
-            if learns_from_others(&**device) {
-                let seats = device.seats();
-                let device = seats.first().map_or("a device", |seat| &seat.name);
-                return Err(format!("{device} {}", needs_a_bus(name)));
-            }
-        }
-        let protocol = table.stable;
-        let coherent = seats.iter().find(|placed| placed.on == on && placed.seat.is_coherent);
-        match coherent.filter(|_| !protocol.is_coherent()) {
-            None => Ok(()),
-            Some(placed) => Err(format!(
-                "{} takes part in coherence, which data_cache.protocol = {:?} does not keep; expected one of {}, or \
-                 an interface that is reached by uncached accesses",
-                placed.seat.name,
-                protocol.name,
-                protocols::coherent().join(", ")
-            )),
-        }
-    }
-
-    /// Parts of a device are in tiles on a directory alone, and agents have numbers.
-    fn check_tiles(&self, seats: &[PlacedSeat]) -> Result<(), String> {
-        let of_tile = seats.iter().find(|placed| placed.seat.of_tile.is_some());
-        if let Some(PlacedSeat { on, seat, .. }) = of_tile
-            && !matches!(self.interconnects[usize::from(on.0)].kind, InterconnectKind::Directory(..))
-        {
-            let (device, bus) = (&seat.name, &self.interconnects[usize::from(on.0)].name);
-            return Err(format!("{device} is a part of a tile on a network on chip, and is on the {bus}"));
-        }
-        let agents = self.processors.len() + self.devices.iter().map(Vec::len).sum::<usize>();
-        if agents > MOST_AGENTS {
-            let processors = self.processors.len();
-            return Err(format!(
-                "a node with {processors} processors and {} seats of devices has {agents} agents; at most \
-                 {MOST_AGENTS} are allowed: expected fewer processors (machine.processors_per_node) or processes",
-                agents - processors
-            ));
-        }
-        Ok(())
-    }
-
-    /// The homes of a directory: ranges of the map, and the controllers of its memory, which
-    /// share all other addresses.
-    fn homes(&self, on: InterconnectId, ranges: AddressMap, tiles: Option<Tiles>) -> Homes {
-        let memories = (0..).map(MemoryId).zip(&self.memories);
-        let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
-        let interleaved = of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect();
-        Homes { ranges: ranges.without_rest(), interleaved, tiles }
-    }
-
-    fn build(
-        &self,
-        on: InterconnectId,
-        shape: &InterconnectShape,
-        seats: &[PlacedSeat],
-        map: AddressMap,
-    ) -> Interconnect {
-        let names = Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) };
-        let tiles = seats.iter().filter(|placed| placed.on == on).find_map(|placed| {
-            let addresses = placed.seat.of_tile.clone()?;
-            Some(Tiles { addresses, first_seat: placed.agent })
-        });
-        let seats = self.seats(on, seats);
-        match &shape.kind {
-            InterconnectKind::SnoopingBus(config) => {
-                let refuses = seats.iter().any(|seat| seat.refuses);
-                let bytes =
-                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
-                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
-                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
-                let bus = SnoopingBus::new(names, bus, seats, map);
-                let bus = match config.retry_cycles.filter(|_| refuses) {
-                    Some(cycles) => bus.with_refusals(cycles),
-                    None => bus,
-                };
-                match self.behind(on) {
-                    Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
-                    None => bus.into(),
-                }
-            }
-            InterconnectKind::BridgedBus(above, upper, config) => {
-                let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
-                BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
-            }
-            InterconnectKind::Directory(config, table) => {
-                Directory::new(names, config, table, seats, self.homes(on, map, tiles)).into()
-            }
-            InterconnectKind::PrivatePath(path, clock) => {
-                let bus = Bus::with_occupancy(*clock, |kind| {
-                    u64::from(match kind {
-                        Kind::UncachedLoad => path.uncached_load_cycles,
-                        Kind::UncachedStore => path.uncached_store_cycles,
-                        _ => 0,
-                    })
-                });
-                PrivatePath::new(names, bus, seats, map).into()
-            }
-        }
-    }
-
-    /// What is put in front of the names of an interconnect's statistics: its
-    /// name's first word, but for the first interconnect.
-    fn prefix(&self, on: InterconnectId, name: &str) -> &'static str {
-        if on == InterconnectId(0) {
-            return "";
-        }
-        let word = name.split_whitespace().next().unwrap_or_default().to_lowercase();
-        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
-        interned(&format!("{word}_"))
-    }
-}
-
-/// The addresses for which a seat answers.
-fn claimed(seat: &DeviceSeat) -> impl Iterator<Item = Range<u64>> {
-    seat.registers.iter().chain(&seat.homes).cloned()
-}
-
-/// The agent that a bridge is on both its buses: behind all others.
-fn bridge_agent(behind: InterconnectId) -> AgentId {
-    AgentId(u8::MAX - (behind.0 - 1))
-}
-
-/// A name for as long as the process lives: there are as many as machines' files
-/// have.
-fn interned(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().expect("no thread stops with the names");
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let known: &'static str = Box::leak(name.into());
-    names.insert(known);
-    known
 }

@@ -318,10 +318,30 @@ impl Bus {
     /// longer than its kind's cycles. Returns when [`Bus::release`] is due.
     #[inline(always)]
     pub fn occupy(&mut self, now: Time, kind: Kind, delay: Duration) -> Time {
-        let cycles = self.occupancy_cycles[kind.index()] + self.clock.cycles_that_cover(delay);
-        let end = self.clock.after(now, cycles);
+        let end = self.end_of(now, kind, delay);
         self.carried(kind, end - now);
         end
+    }
+
+    /// When a transaction is over to which the bus is granted now, `delay` after its kind's
+    /// cycles.
+    #[inline(always)]
+    pub fn end_of(&self, now: Time, kind: Kind, delay: Duration) -> Time {
+        self.clock.after(now, self.occupancy_cycles[kind.index()] + self.clock.cycles_that_cover(delay))
+    }
+
+    /// When it would be granted to an agent that asks for it now, if none has it.
+    #[inline(always)]
+    pub fn grant_if_idle(&self, now: Time) -> Option<Time> {
+        let is_idle = !self.busy && self.waiting.is_empty();
+        is_idle.then(|| self.clock.edge_at_or_after(now.max(self.free_since)))
+    }
+
+    /// An agent that was alone has asked for it at `asked`, for the last time, and it is free
+    /// again since `end`.
+    #[inline(always)]
+    pub fn was_free(&mut self, asked: Time, end: Time) {
+        (self.granted_since, self.free_since) = (asked, end);
     }
 
     /// Counts a transaction that occupied the bus for so long, where something

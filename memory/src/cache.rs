@@ -339,6 +339,31 @@ impl Cache {
         self.write_row(set, line, (tag, state as u8, most as u8));
     }
 
+    /// The line that takes in the block of an access which it lacks, what to ask for, and
+    /// the dirty block in that line; none if the block is present.
+    #[inline(always)]
+    pub(crate) fn line_for_miss(&self, address: u64, access: Access) -> Option<(Line, Request, Option<u64>)> {
+        let line = self.line_that_lacks(self.set_of(address), self.tag_of(address))?;
+        let AccessAction::Ask(request) = self.protocol.access(State::Invalid, access) else { return None };
+        Some((line, request, self.line_state(line).is_dirty().then(|| self.block_in(line))))
+    }
+
+    /// As [`Cache::fill_allowing`] into a line, whatever that held, of bytes that `read`
+    /// writes there; no other cache has them.
+    #[inline(always)]
+    pub(crate) fn fill_from(
+        &mut self,
+        line: Line,
+        address: u64,
+        (request, most): (Request, Tag),
+        read: impl FnOnce(&mut [u8]),
+    ) {
+        let state = self.protocol.fill(request, false);
+        let start = line * self.block_bytes;
+        read(&mut self.data[start..start + self.block_bytes]);
+        self.describe(self.set_of(address), line, self.tag_of(address), state, most);
+    }
+
     /// Answers another agent's transaction on the block at `address`.
     pub fn snoop(&mut self, snoop: Snoop, address: u64) -> SnoopReply {
         let Some(line) = self.find(address) else {
@@ -499,7 +524,7 @@ impl Cache {
         State::from_u8(self.states[line])
     }
 
-    fn line_bytes(&self, line: Line) -> &[u8] {
+    pub(crate) fn line_bytes(&self, line: Line) -> &[u8] {
         &self.data[line * self.block_bytes..(line + 1) * self.block_bytes]
     }
 

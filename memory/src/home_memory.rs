@@ -67,6 +67,13 @@ impl HomeMemory {
         }
     }
 
+    /// The time of each access to a block, if all take the same.
+    #[inline]
+    pub fn fixed_time(&self) -> Option<Duration> {
+        let is_fixed = self.busy_until.is_none() && self.third_level.is_none();
+        is_fixed.then_some(self.access_time)
+    }
+
     /// The time of an access that begins at `now`, until its port is free included.
     #[inline]
     pub fn time(&mut self, now: Time) -> Duration {

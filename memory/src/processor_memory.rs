@@ -20,6 +20,7 @@
 
 pub mod block_buffers;
 mod cache_blocks;
+mod exchange;
 mod functional;
 mod local;
 mod locking;
@@ -46,6 +47,7 @@ use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
+pub use exchange::Exchange;
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 

@@ -53,10 +53,10 @@ fn main() -> ExitCode {
         }),
     };
     let trace = std::env::var_os("TRACE").map(|file| TraceRequest {
-        file: file.into(),
         nodes: std::env::var("TRACE_NODES").ok(),
         from: std::env::var("TRACE_FROM").ok(),
         to: std::env::var("TRACE_TO").ok(),
+        ..TraceRequest::whole(file.into())
     });
     let elf = match std::fs::read(&path) {
         Ok(elf) => elf,

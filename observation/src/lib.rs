@@ -5,16 +5,20 @@
 //! | [`hang`] | why a run makes no progress |
 //! | [`explain`](mod@explain) | one message's life, from a journal of each node |
 //! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
+//! | [`calls`] | which functions of its program a processor is in, by time |
+//! | [`profile`] | where a program's time goes, by function and line |
 //! | [`traffic`] | who talks to whom, and what was busy when |
 //!
 //! They listen at the nodes' ports: each attaches a probe of its own
 //! (`narthex_machine::node::probe`), and models know nothing of it.
 //!
 //! A run offers its nodes to a [`Monitor`]; here is the one of every run that a
-//! user makes: it explains a hang, writes a timeline if one is asked for, and counts traffic likewise.
+//! user makes: it explains a hang, and makes a timeline, a profile and the traffic if they are asked for.
 
+pub mod calls;
 pub mod explain;
 pub mod hang;
+pub mod profile;
 pub mod trace;
 pub mod traffic;
 
@@ -27,6 +31,7 @@ use narthex_machine::{Effort, Explanation, Failure, Halt, Monitor, Progress, Run
 use serde_json::Value;
 
 use hang::Hang;
+use profile::{ProfileRequest, Profiler};
 use trace::Tracer;
 use traffic::Traffic;
 
@@ -40,11 +45,13 @@ pub struct Observed<'a> {
     pub trace: Option<&'a TraceRequest>,
     /// Who talks to whom, and what was busy when: the document's entry `traffic`.
     pub traffic: bool,
+    /// Where the programs' time goes: the document's entry `profile`.
+    pub profile: Option<&'a ProfileRequest>,
 }
 
 impl<'a> From<Option<&'a TraceRequest>> for Observed<'a> {
     fn from(trace: Option<&'a TraceRequest>) -> Self {
-        Observed { trace, traffic: false }
+        Observed { trace, ..Observed::default() }
     }
 }
 
@@ -73,25 +80,29 @@ pub fn run_measured<'a>(
     observer: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<(Value, Effort), Failure> {
     let observed = observed.into();
-    let mut observation = Observation { observed, tracer: None, traffic: None, counted: None };
+    let mut observation = Observation { observed, ..Observation::default() };
     let mut outcome = run_monitored(request, elf, &mut observation, observer);
     let document = match &mut outcome {
         Ok((document, _)) => Some(document),
         Err(failure) => failure.document.as_deref_mut(),
     };
-    if let (Some(document), Some(counted)) = (document, observation.counted) {
-        document["traffic"] = counted;
+    if let Some(document) = document {
+        for (name, entry) in observation.entries {
+            document[name] = entry;
+        }
     }
     outcome
 }
 
 /// Explains a hang, and observes what is asked for.
+#[derive(Default)]
 struct Observation<'a> {
     observed: Observed<'a>,
     tracer: Option<Tracer>,
     traffic: Option<Traffic>,
-    /// What `traffic` has counted, at the run's end.
-    counted: Option<Value>,
+    profiler: Option<Profiler>,
+    /// What joins the run's document at its end.
+    entries: Vec<(&'static str, Value)>,
 }
 
 impl Monitor for Observation<'_> {
@@ -101,6 +112,7 @@ impl Monitor for Observation<'_> {
         let title = format!("{} on {interface}, {}", programs.join(", "), config.machine.name);
         self.tracer = self.observed.trace.map(|trace| Tracer::new(trace, &title, nodes)).transpose()?;
         self.traffic = self.observed.traffic.then(|| Traffic::new(nodes));
+        self.profiler = self.observed.profile.map(Profiler::new);
         Ok(())
     }
 
@@ -116,10 +128,15 @@ impl Monitor for Observation<'_> {
         if let Some(traffic) = &mut self.traffic {
             traffic.stop(now, nodes);
         }
+        if let Some(profiler) = &mut self.profiler {
+            profiler.stop(now, nodes);
+        }
     }
 
     fn end(&mut self, end: Time, nodes: &mut [Node], report: &mut dyn FnMut(Progress<'_>) -> bool) {
-        self.counted = self.traffic.take().map(|traffic| traffic.finish(end, nodes));
+        let traffic = self.traffic.take().map(|traffic| ("traffic", traffic.finish(end, nodes)));
+        let profile = self.profiler.take().map(|profiler| ("profile", profiler.finish(nodes)));
+        self.entries.extend(traffic.into_iter().chain(profile));
         match self.tracer.take().map(|tracer| tracer.finish(end, nodes)) {
             Some(Ok(notice)) => drop(report(Progress::Notice(&notice))),
             Some(Err(loss)) => drop(report(Progress::Loss(&loss))),

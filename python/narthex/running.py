@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, arguments
+from narthex import _native, arguments, timelines
 from narthex.arguments import Settings
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
@@ -29,8 +29,11 @@ Output = Callable[[int, int, str, bytes], object]
 Notice = Callable[[str], object]
 """Called with what happens to a run's checkpoints and timeline, in words."""
 
-NO_TIMELINES = (".html", ".htm", ".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
+NO_TIMELINES = (".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
 """Endings of files of another kind than a timeline."""
+
+PAGES = (".html", ".htm")
+"""Endings of a timeline that a browser opens."""
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +62,7 @@ def run(
     trace_nodes: str | None = None,
     trace_from: str | None = None,
     trace_to: str | None = None,
+    trace_functions: bool = False,
     traffic: bool = False,
     observer: Observer | None = None,
     output: Output | None = None,
@@ -90,8 +94,9 @@ def run(
     every program stands.
 
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
-    viewer of waveforms if it ends in ".vcd"; `trace_nodes` ("0,3-5"),
-    `trace_from` and `trace_to` ("10us") say what of it (docs/timeline.md).
+    browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
+    `trace_from` and `trace_to` ("10us") say what of it, `trace_functions` adds the
+    functions that programs are in (docs/timeline.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
     (docs/traffic.md).
@@ -123,7 +128,7 @@ def run(
         timeout=timeout,
         execute_wait_loops=execute_wait_loops,
     )
-    timeline = trace_request(trace, trace_nodes, trace_from, trace_to)
+    timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
     result = simulate(wanted, guest, observer, output, notice, trace=timeline, traffic=traffic)
     forget_checkpoint(wanted)
@@ -186,11 +191,16 @@ def checkpoint_request(
 
 
 def trace_request(
-    file: str | Path | None, nodes: str | None, begin: str | None, end: str | None
+    file: str | Path | None,
+    nodes: str | None,
+    begin: str | None,
+    end: str | None,
+    *,
+    functions: bool = False,
 ) -> dict[str, Any] | None:
     """Describe a run's timeline; what says which part of it needs a file."""
     if file is None:
-        if nodes is None and begin is None and end is None:
+        if nodes is None and begin is None and end is None and not functions:
             return None
         raise NarthexError(
             "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
@@ -198,12 +208,18 @@ def trace_request(
     name = arguments.file("trace", file)
     if Path(name).suffix in NO_TIMELINES:
         raise NarthexError(
-            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .pftrace, for"
-            " Perfetto, or in .vcd, for a viewer of waveforms; --report FILE.html writes a page",
+            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .html, for a"
+            " browser, in .pftrace, for Perfetto, or in .vcd, for a viewer of waveforms",
             USAGE,
+        )
+    if Path(name).suffix == ".gz" and Path(name).with_suffix("").suffix in PAGES:
+        raise NarthexError(
+            f"the page of a timeline is compressed already: '{name}' must end in .html", USAGE
         )
     return {
         "file": name,
+        "functions": functions,
+        "page": timelines.page() if Path(name).suffix in PAGES else None,
         "nodes": _text_or_none("trace_nodes", nodes),
         "from": _text_or_none("trace_from", begin),
         "to": _text_or_none("trace_to", end),

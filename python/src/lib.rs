@@ -12,6 +12,7 @@
 use narthex_checking::interface::InterfaceCheck;
 use narthex_cores::linux::Program;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
+use narthex_observation::profile::{self as profiles, ProfileRequest};
 use narthex_observation::{ExplainRequest, Observed, TraceRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -65,12 +66,12 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 /// program writes, `observer(simulated_time_ps)` several times a second,
 /// `notice(text)` for what happens to the run's checkpoints and timeline, and
 /// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
-/// JSON `TraceRequest`, where a timeline is to be written, and `traffic` asks who
-/// talks to whom. The run is interrupted
-/// when the observer returns a false value, or when one of them or a signal's
+/// JSON `TraceRequest`, where a timeline is to be written, `traffic` asks who
+/// talks to whom, and `profile`, a JSON `ProfileRequest`, where the programs' time goes. The run is
+/// interrupted when the observer returns a false value, or when one of them or a signal's
 /// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None, traffic=false))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None, traffic=false, profile=None))]
 #[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
@@ -82,14 +83,16 @@ fn run(
     loss: Option<Py<PyAny>>,
     trace: Option<&str>,
     traffic: bool,
+    profile: Option<&str>,
 ) -> PyResult<String> {
     let request: RunRequest = parse(py, "run", request)?;
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
+    let profile: Option<ProfileRequest> = profile.map(|profile| parse(py, "profile", profile)).transpose()?;
     let mut interruption: Option<PyErr> = None;
     let result = py.detach(|| {
         narthex_observation::run(
             &request,
-            Observed { trace: trace.as_ref(), traffic },
+            Observed { trace: trace.as_ref(), traffic, profile: profile.as_ref() },
             elf,
             &mut |progress| {
                 let goes_on = Python::attach(|py| match progress {
@@ -111,6 +114,19 @@ fn run(
         Some(error) => Err(error),
         None => text(py, result),
     }
+}
+
+/// The entry `profile` of a run's document in pprof's format, compressed; `title` says of which
+/// run, and `simulated_ps` how long it is.
+#[pyfunction]
+fn pprof<'py>(
+    py: Python<'py>,
+    document: &str,
+    title: &str,
+    simulated_ps: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let document: profiles::Document = parse(py, "profile's file", document)?;
+    Ok(PyBytes::new(py, &profiles::encode(&document, title, simulated_ps)))
 }
 
 /// Whether the work goes on.
@@ -299,6 +315,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(check_program, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(pprof, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(network_load, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;

@@ -37,7 +37,7 @@ def boxes(text, kind):
 @pytest.mark.parametrize("name", PRESETS)
 def test_no_box_lies_on_another_or_on_an_interconnect(name):
     text = diagram.svg(resolved(name))
-    every = boxes(text, "node-surface") + boxes(text, "node-raised")
+    every = boxes(text, "svg-surface") + boxes(text, "svg-raised")
     for number, (left, top, right, foot) in enumerate(every):
         for other in every[:number]:
             assert right <= other[0] or other[2] <= left or foot <= other[1] or other[3] <= top
@@ -48,7 +48,7 @@ def test_no_wire_crosses_a_box(name):
     text = diagram.svg(resolved(name))
     for line in ElementTree.fromstring(text).iter(f"{SVG}line"):
         x, *ends = (float(line.get(key)) for key in ("x1", "y1", "y2"))
-        for left, top, right, foot in boxes(text, "node-surface"):
+        for left, top, right, foot in boxes(text, "svg-surface"):
             assert not (left < x < right and max(top, min(ends)) < min(foot, max(ends)))
 
 

@@ -90,6 +90,120 @@ def test_a_result_does_not_know_of_its_timeline(run):
     assert narthex.run("roundtrip", 64, 20).document == result.document
 
 
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """A run with its functions."""
+    file = tmp_path_factory.mktemp("functions") / "roundtrip.pftrace"
+    arguments = {"nodes": 2, "trace_functions": True}
+    result = narthex.run("roundtrip", 64, 20, trace=file, **arguments)
+    return result, Reader(file), file.read_bytes()
+
+
+def lengths_of(reader, kind, node):
+    """The lengths of the slices in a kind of row of a node, by their names."""
+    found = defaultdict(list)
+    for row, _, name, length_ps in reader.slices:
+        if row.name.startswith(kind) and reader.rows[row.parent_uuid].name == f"node {node}":
+            found[name].append(length_ps)
+    return found
+
+
+def test_regions_are_those_of_the_result(followed):
+    result, reader, _ = followed
+    marked = [defaultdict(list) for _ in result.document["nodes"]]
+    for region in result.document["regions"]:
+        marked[region["node"]][region["name"]].append(region["end_ps"] - region["begin_ps"])
+    assert list(marked[0]) == ["round trips"]
+    assert [lengths_of(reader, "regions of", node) for node in range(2)] == marked
+
+
+CROSSING = """
+#include <narthex.h>
+
+int main(void) {
+    narthex_region_begin("outer");
+    narthex_region_begin("same");
+    narthex_pause(1000);
+    narthex_region_begin("same");
+    narthex_pause(2000);
+    narthex_region_end("outer");
+    narthex_pause(1000);
+    narthex_region_begin("later");
+    narthex_region_end("same");
+    narthex_pause(5000);
+    narthex_region_end("later");
+    narthex_region_end("same");
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("begin", [None, "2us"])
+def test_regions_that_cross_have_rows_of_their_own_and_open_ones_are_seen_later(tmp_path, begin):
+    source, file = tmp_path / "crossing.c", tmp_path / "crossing.pftrace"
+    source.write_text(CROSSING)
+    result = narthex.run(source, nodes=1, trace=file, trace_from=begin)
+    from_ps = 2_000_000 if begin else 0
+    marked = defaultdict(list)
+    for region in result.document["regions"]:
+        begin_ps = max(region["begin_ps"], from_ps)
+        if region["end_ps"] > begin_ps:
+            marked[region["name"]].append(region["end_ps"] - begin_ps)
+    found = lengths_of(Reader(file), "regions of", 0)
+    assert {name: sorted(lengths) for name, lengths in found.items()} == {
+        name: sorted(lengths) for name, lengths in marked.items()
+    }
+    assert set(marked) == {"outer", "same", "later"}
+
+
+def test_each_message_has_a_handler_by_the_name_of_its_function(followed):
+    _, reader, _ = followed
+    for node, name in [(0, "on_reply"), (1, "on_request")]:
+        handlers = lengths_of(reader, "handlers of", node)
+        functions = lengths_of(reader, "functions of", node)
+        assert len(handlers[name]) >= 20
+        assert handlers[name] == functions[name]
+
+
+def test_functions_are_within_those_that_call_them_and_fill_the_processors_time(followed):
+    result, reader, _ = followed
+    for node in result.document["nodes"]:
+        own = [
+            (around, name, length)
+            for row, around, name, length in reader.slices
+            if row.name == "functions of processor 0"
+            and reader.rows[row.parent_uuid].name == f"node {node['node']}"
+        ]
+        outermost = sum(length for around, _, length in own if around is None)
+        exited = sum(
+            length
+            for row, _, name, length in reader.slices
+            if row.name == "processor 0"
+            and name == "exited"
+            and reader.rows[row.parent_uuid].name == f"node {node['node']}"
+        )
+        whole = sum(node["processors"][0]["ledger_ps"].values())
+        assert 0.99 * (whole - exited) <= outermost <= whole - exited
+        assert "main" in {name for _, name, _ in own}
+        handler = ("on_reply", "on_request")[node["node"]]
+        assert any(around == handler for around, _, _ in own)
+
+
+def test_following_functions_changes_neither_the_result_nor_with_threads_the_file(
+    followed, tmp_path
+):
+    result, _, written = followed
+    assert narthex.run("roundtrip", 64, 20, nodes=2).document == result.document
+    file = tmp_path / "threads.pftrace"
+    narthex.run("roundtrip", 64, 20, nodes=2, trace=file, trace_functions=True, threads=2)
+    assert file.read_bytes() == written
+
+
+def test_functions_without_a_timeline_are_refused():
+    with pytest.raises(NarthexError, match="name its file with --trace"):
+        narthex.run("hello", nodes=2, trace_functions=True)
+
+
 def invoke(*arguments):
     command = [sys.executable, "-m", "narthex", "run", "roundtrip", "8", "2", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

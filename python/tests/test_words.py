@@ -33,9 +33,9 @@ def test_a_presets_description_is_not_repeated_of_a_machine_that_was_changed():
     assert "hpca98, with machine.nodes = 2." in page
 
 
-@pytest.mark.parametrize("file", ["kv.html", "kv.json"])
+@pytest.mark.parametrize("file", ["kv.svg", "kv.json"])
 def test_a_timeline_is_not_written_into_a_file_of_another_kind(tmp_path, file):
-    with pytest.raises(NarthexError, match=r"must end in .pftrace.*--report FILE.html") as found:
+    with pytest.raises(NarthexError, match=r"must end in .html.*in .pftrace") as found:
         narthex.run("hello", nodes=2, trace=tmp_path / file)
     assert found.value.exit_code == 2
     assert not (tmp_path / file).exists()

@@ -33,6 +33,8 @@ macro_rules! extensions {
             [$($extension::PATTERNS),*].into_iter().flatten()
         }
 
+        const ALL_PATTERNS: &[&[(&str, &str)]] = &[$($extension::PATTERNS),*];
+
         /// The handlers of all instructions, in both lengths.
         pub(crate) const fn handlers<P: Port, T: Timing>() -> [Handler<P, T>; 1024] {
             let mut table = empty_table::<P, T>();
@@ -45,3 +47,27 @@ macro_rules! extensions {
 }
 
 extensions!(system, integer, multiply, atomic, cache_blocks, csr, float, double);
+
+/// The number of the instruction with this name.
+pub(crate) const fn number_of(name: &str) -> u16 {
+    let (mut extension, mut number) = (0, FIRST_NUMBER);
+    loop {
+        let mut index = 0;
+        while index < ALL_PATTERNS[extension].len() {
+            if is_same(ALL_PATTERNS[extension][index].0, name) {
+                return number;
+            }
+            (index, number) = (index + 1, number + 1);
+        }
+        extension += 1;
+    }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut index = 0;
+    while index < one.len() && index < other.len() && one[index] == other[index] {
+        index += 1;
+    }
+    index == one.len() && index == other.len()
+}

@@ -149,6 +149,13 @@ impl Program {
         inside.then_some((symbol.name.as_str(), offset))
     }
 
+    /// Where its functions and code labels begin, and end if the file says so: in no order.
+    pub fn function_bounds(&self) -> impl Iterator<Item = u64> {
+        let sized = |symbol: &&Symbol| symbol.bytes > 0;
+        let ends = self.symbols.iter().filter(sized).map(|symbol| symbol.address.saturating_add(symbol.bytes));
+        self.symbols.iter().map(|symbol| symbol.address).chain(ends)
+    }
+
     /// The address that the file gives a name, of whatever it is. Reads its symbols each time;
     /// meant for checks before a run.
     pub fn address_of(&self, name: &str) -> Option<u64> {

@@ -34,7 +34,7 @@ pub use elf::{ElfError, ElfProblem, Program, Segment};
 pub use numbers::is_simulators;
 pub use plain::{End, PlainProcess};
 pub use report::{FaultReport, write_registers};
-pub use source::SourceLine;
+pub use source::{SourceFrame, SourceLine, SourceMap, readable};
 pub use start::{Invocation, StartError, Started, start};
 
 use narthex_kernel::random::Stream;

@@ -64,8 +64,8 @@ pub(super) struct Group<'a, P: Partition> {
     /// How many of each tier have not finished.
     unfinished: [usize; 2],
     stopped: bool,
-    /// What members have sent in this window.
-    mail: Vec<Envelope<P::Payload>>,
+    /// The members that have sent something in this window.
+    senders: Vec<usize>,
     /// The places of all partitions.
     places: Vec<ThreadPosition>,
 }
@@ -83,7 +83,7 @@ impl<'a, P: Partition> Group<'a, P> {
             first_members: 0,
             unfinished: [0; 2],
             stopped: false,
-            mail: Vec::new(),
+            senders: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -186,19 +186,20 @@ impl<'a, P: Partition> Group<'a, P> {
                 self.advance(position, window, sampled);
             }
         }
-        if self.mail.is_empty() {
-            return;
-        }
-        let mut mail = std::mem::take(&mut self.mail);
-        for envelope in mail.drain(..) {
-            match self.place(&envelope, window) {
-                ThreadPosition { thread, position } if thread == self.thread => {
-                    self.deliver_at(position, envelope)
+        for sender in 0..self.senders.len() {
+            let sender = self.senders[sender];
+            let mut mail = self.members[sender].outbox.take();
+            for envelope in mail.drain(..) {
+                match self.place(&envelope, window) {
+                    ThreadPosition { thread, position } if thread == self.thread => {
+                        self.deliver_at(position, envelope);
+                    }
+                    ThreadPosition { thread, .. } => post(thread, envelope),
                 }
-                ThreadPosition { thread, .. } => post(thread, envelope),
             }
+            self.members[sender].outbox.reuse(mail);
         }
-        self.mail = mail;
+        self.senders.clear();
     }
 
     /// Simulates a stretch; it has all partitions.
@@ -216,8 +217,10 @@ impl<'a, P: Partition> Group<'a, P> {
 
     fn deliver_at(&mut self, position: usize, envelope: Envelope<P::Payload>) {
         let partition = &mut self.members[position].partition;
+        let next = self.next_times[position].min(envelope.arrival);
         partition.deliver(envelope);
-        self.next_times[position] = due(partition);
+        debug_assert!(next == due(partition), "what a partition was delivered is its event");
+        self.next_times[position] = next;
     }
 
     fn place(&self, envelope: &Envelope<P::Payload>, window: &Window) -> ThreadPosition {
@@ -236,7 +239,9 @@ impl<'a, P: Partition> Group<'a, P> {
         let slot = &mut *self.members[position];
         slot.outbox.open_window(window.first_arrivals[0].min(window.first_arrivals[1]));
         slot.partition.advance(window.end, &mut slot.outbox);
-        slot.outbox.move_to(&mut self.mail);
+        if !slot.outbox.envelopes().is_empty() {
+            self.senders.push(position);
+        }
         let (next, status) = (due(&slot.partition), slot.partition.status());
         if let Some(begin) = begin {
             slot.work += begin.elapsed().as_nanos() as u64;

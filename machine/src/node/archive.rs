@@ -27,7 +27,7 @@ impl Archived for Node {
             lines,
             network,
             output,
-            departures,
+            outbox,
             sent_to_itself,
             timers,
             faults,
@@ -48,7 +48,7 @@ impl Archived for Node {
             instant: _,
         } = self;
         assert!(
-            departures.is_empty() && timers.is_empty() && faults.is_empty() && effects.is_empty(),
+            outbox.envelopes().is_empty() && timers.is_empty() && faults.is_empty() && effects.is_empty(),
             "a node is archived between windows"
         );
         // What a run does about its wait loops changes nothing that it computes.

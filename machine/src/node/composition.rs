@@ -7,7 +7,7 @@ use narthex_memory::directory::{Carried, Place};
 use narthex_memory::interconnects::{
     self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal, Step, Supplier,
 };
-use narthex_memory::processor_memory::{Traffic, WaitReason};
+use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::{Event, Node, NodeProcessor, State};
@@ -240,6 +240,34 @@ impl Composition for Node {
         // A loop that reads it is executed: others write it without a word to this bus.
         self.stop_watching_buses();
         self.memories[usize::from(memory.0)].access(transaction, response);
+    }
+
+    /// Blocks of the interface are counted where they come from.
+    #[inline(always)]
+    fn exchange(&self, agent: AgentId) -> Option<Exchange> {
+        let exchange = self.processors.get(usize::from(agent.0))?.memory.exchange()?;
+        (!Addresses::carries_messages(exchange.fetched)).then_some(exchange)
+    }
+
+    #[inline(always)]
+    fn fixed_access_time(&self, memory: MemoryId) -> Option<Duration> {
+        self.memories[usize::from(memory.0)].fixed_time()
+    }
+
+    #[inline(always)]
+    fn make_exchange(
+        &mut self,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        memory: MemoryId,
+        exchange: &Exchange,
+    ) {
+        let index = usize::from(agent.0);
+        let over = now + self.processors_part(index, on, Some(WaitReason::DataMiss));
+        let memory = &mut self.memories[usize::from(memory.0)].bytes;
+        self.processors[index].memory.make_exchange(exchange, memory);
+        self.wake(index, over);
     }
 
     fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {

@@ -177,8 +177,8 @@ impl Node {
     pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
         loop {
             let unit = &mut self.processors[index];
-            if unit.waiting.is_watching() {
-                return self.run_watched(index, until);
+            if unit.waiting.is_stepping() {
+                return self.run_stepwise(index, until);
             }
             unit.state = State::Running;
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
@@ -197,6 +197,15 @@ impl Node {
                 rarer => self.handle_stop(index, rarer),
             }
             return stop;
+        }
+    }
+
+    /// The same instruction by instruction.
+    #[inline(never)]
+    fn run_stepwise(&mut self, index: usize, until: Time) -> Stop {
+        match self.processors[index].waiting.is_watching() {
+            true => self.run_watched(index, until),
+            false => self.run_followed(index, until),
         }
     }
 

@@ -51,6 +51,7 @@ mod device_calls;
 mod devices;
 mod endless;
 mod execution;
+mod following;
 mod interrupts;
 pub(crate) mod memory;
 mod on_chip;
@@ -157,8 +158,8 @@ pub struct Node {
     network: NetworkPort,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
-    /// What leaves for other partitions, until the outbox takes it.
-    departures: Vec<Sending<Frame>>,
+    /// What leaves for other partitions: the outbox of the window, while there is one.
+    outbox: Outbox<Mail<Frame>>,
     /// How many frames it has sent to itself: their order among equals.
     sent_to_itself: u64,
     timers: Vec<Time>,
@@ -265,7 +266,7 @@ impl Node {
             network: parts.network,
             operating_system: parts.operating_system,
             output: VecDeque::new(),
-            departures: Vec::new(),
+            outbox: Outbox::new(usize::from(parts.id.0)),
             sent_to_itself: 0,
             timers: Vec::new(),
             faults: Vec::new(),
@@ -340,6 +341,9 @@ impl Node {
             Ok(()) => {
                 let now = unit.processor.now();
                 self.book(index, now, Occupation::Execute);
+                if let Marker::Enter(activity) = marker {
+                    self.probe.report(now, || probe::Event::Entered { processor: index, activity });
+                }
             }
             Err(problem) => self.fail(index, problem),
         }
@@ -375,8 +379,11 @@ impl Node {
             Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
             Event::Parcel => {
-                let Node { network, departures, .. } = self;
-                let frame = network.receive(now, &mut |sending| departures.push(sending));
+                let Node { network, outbox, .. } = self;
+                let send = &mut |(arrival, destination, mail): Sending<Frame>| {
+                    outbox.send(arrival, destination, mail);
+                };
+                let frame = network.receive(now, send);
                 self.frame(now, frame);
             }
             Event::Credit(credit) => {
@@ -426,7 +433,7 @@ impl Node {
 
     #[inline(never)]
     fn send_off(&mut self, now: Time) {
-        let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
+        let Node { id, events, sent_to_itself, outbox, probe, network, .. } = self;
         let show = |frame: &Frame, destination| {
             probe.report(now, || probe::Event::Departure(frame.summary(), destination));
         };
@@ -438,7 +445,7 @@ impl Node {
                 let envelope = Envelope { arrival, source: node, sequence, destination, payload };
                 events.receive(envelope, Event::Frame);
             }
-            mail => departures.push((arrival, destination, mail)),
+            mail => outbox.send(arrival, destination, mail),
         };
         let calls = network.departures(now, show, send);
         if let Some(at) = calls.retry_at {
@@ -505,12 +512,9 @@ impl Partition for Node {
     }
 
     fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
+        std::mem::swap(&mut self.outbox, outbox);
         self.work(until);
-        if !self.departures.is_empty() {
-            for (arrival, destination, mail) in self.departures.drain(..) {
-                outbox.send(arrival, destination, mail);
-            }
-        }
+        std::mem::swap(&mut self.outbox, outbox);
     }
 
     fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {

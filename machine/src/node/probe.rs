@@ -8,6 +8,7 @@
 //!   interconnect:  Crossing  granted ──────────► released      Held, Kept, Released
 //!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
+//!                  Entered   the program's marker of an activity
 //!   directory:     Message                       a message leaves its place, or is at the other
 //!   tiles:         Packet                        a packet of a tile's interface leaves it, or is at its end
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
@@ -23,6 +24,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
@@ -148,6 +150,13 @@ pub enum Event {
         /// What it is doing meanwhile.
         occupation: Occupation,
     },
+    /// A program says that an activity begins inside the present one.
+    Entered {
+        /// The processor.
+        processor: usize,
+        /// What its program is doing.
+        activity: Activity,
+    },
     /// A frame leaves for a node.
     Departure(FrameSummary, NodeId),
     /// A frame has arrived; whether it is a packet that found a buffer.
@@ -179,6 +188,23 @@ pub trait Probe: Any + Debug + Send {
     /// An event of the node is over, `edge` if it was the begin or end of a
     /// transaction; `interface` and `network` are as it left them.
     fn look(&mut self, _now: Time, _edge: Option<Edge>, _interface: &dyn Device, _network: &NetworkPort) {}
+
+    /// Whether it is to hear what processors execute, by [`Probe::executes`] and
+    /// [`Probe::jumped`]. Asked when it is attached.
+    fn follows_programs(&self) -> bool {
+        false
+    }
+
+    /// A processor executes the instruction at `pc` next, at `at` at the earliest
+    /// ([`Follower::executes`](narthex_cores::follow::Follower::executes)).
+    fn executes(&mut self, _at: Time, _processor: usize, _pc: u64) {}
+
+    /// A processor has called a function, or returned
+    /// ([`Follower::jumped`](narthex_cores::follow::Follower::jumped)).
+    fn jumped(&mut self, _processor: usize, _jump: Jump, _target: u64, _stack: u64) {}
+
+    /// A program marks the begin of a region at `at`, or else its end.
+    fn region(&mut self, _at: Time, _processor: usize, _name: &str, _begins: bool) {}
 }
 
 /// Where probes are attached to their node: all that the node reports passes here.
@@ -198,6 +224,11 @@ impl ProbePort {
         if self.is_attached() {
             tell(&mut self.0, at, event);
         }
+    }
+
+    /// The probes.
+    pub fn all(&mut self) -> &mut [Box<dyn Probe>] {
+        &mut self.0
     }
 
     /// Lets the probes, if there are any, look at what an event may have changed.
@@ -239,15 +270,21 @@ fn tell(probes: &mut [Box<dyn Probe>], at: Time, event: impl FnOnce() -> Event) 
 }
 
 impl Node {
-    /// From now on `probe` observes the node, beside those that do already.
+    /// From now on `probe` observes the node, beside those that do already. One that follows
+    /// programs is attached before the node starts, or with [`Node::attach_at`].
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
         self.probe.0.push(probe);
+        self.follow_as_probes_want();
     }
 
     /// The same at the instant `now`, the end of a window; at first the probe is told
-    /// what the processors are at, and looks.
-    pub fn attach_at(&mut self, now: Time, probe: Box<dyn Probe>) {
+    /// what the processors are at and which regions are open, and looks.
+    pub fn attach_at(&mut self, now: Time, mut probe: Box<dyn Probe>) {
         self.rest_at(now);
+        let regions = self.processes.iter().flat_map(|process| process.regions.iter());
+        for region in regions.filter(|region| region.end.is_none()) {
+            probe.region(now, region.processor, &region.name, true);
+        }
         self.attach(probe);
         for (processor, unit) in self.processors.iter().enumerate() {
             let (activity, occupation) = unit.booked();
@@ -272,6 +309,7 @@ impl Node {
             probe.is::<P>()
         });
         let probe: Box<dyn Any> = self.probe.0.remove(place?);
+        self.follow_as_probes_want();
         probe.downcast().ok().map(|probe| *probe)
     }
 

@@ -124,10 +124,12 @@ impl Node {
             }
             Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
+                self.tell_of_region(now, index, &name, true);
                 let counts = self.counts(index, now);
                 self.processes[process].regions.begin(index, name, now, counts);
             }
             Effect::Narthex(NarthexCall::Region { name, begin: false }) => {
+                self.tell_of_region(now, index, &name, false);
                 let counts = self.counts(index, now);
                 if !self.processes[process].regions.end(index, name.clone(), now, &counts) {
                     let by =
@@ -136,6 +138,10 @@ impl Node {
                 }
             }
         }
+    }
+
+    fn tell_of_region(&mut self, now: Time, processor: usize, name: &str, begins: bool) {
+        self.probe.all().iter_mut().for_each(|probe| probe.region(now, processor, name, begins));
     }
 
     fn write(&mut self, index: usize, stream: OutputStream, bytes: Vec<u8>) {

@@ -1,6 +1,9 @@
 //! What a node says about itself when the run is over, or stuck.
 
+use std::sync::Arc;
+
 use narthex_cores::linux::Place as Guest;
+use narthex_cores::linux::Program;
 use narthex_cores::linux::address_space::Use;
 use narthex_fabrics::on_chip::OnChip;
 use narthex_interfaces::address_names::AddressName;
@@ -40,6 +43,21 @@ impl Node {
     /// How many processes of the program it runs.
     pub fn process_count(&self) -> usize {
         self.programs()
+    }
+
+    /// How many processors it has.
+    pub fn processor_count(&self) -> usize {
+        self.processors.len()
+    }
+
+    /// The program whose threads a processor runs.
+    pub fn program_of(&self, processor: usize) -> &Arc<Program> {
+        &self.processes[self.processors[processor].process].program
+    }
+
+    /// The instant up to which a processor's time is booked.
+    pub fn booked_until(&self, processor: usize) -> Time {
+        self.processors[processor].ledger.booked_until()
     }
 
     /// The latest instant that anything on this node has reached.

@@ -1,18 +1,14 @@
 //! DMA engines that programs drive, in whole machines.
 
-use std::ops::ControlFlow;
-
-use narthex_cores::linux::Program;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
-use narthex_kernel::{Archive, Duration, Time};
-use narthex_machine::compose::Blueprint;
+use narthex_kernel::Time;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::probe::Event;
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 
 use crate::listener::Listener;
-use crate::support::{DATA, program, request};
+use crate::single_nodes::{blueprint, finish, go_on_from, load, node_of, results, simulate};
+use crate::support::DATA;
 
 /// The 1998 machine, whose bus has a cycle of 4 ns and whose memory takes 120 ns, with a
 /// memory on a bus of its own, which an engine joins to the host's.
@@ -71,26 +67,17 @@ const ENGINE: u64 = 0x5f80_0000;
 const SRAM: u64 = 0x5f00_0000;
 
 fn machine(settings: &[&str]) -> Machine {
-    config::load_text("copying.toml", COPYING)
-        .and_then(|machine| machine.with_settings(settings))
-        .unwrap_or_else(|error| panic!("{error}"))
+    load("copying.toml", COPYING, settings)
 }
 
 fn node(machine: &Machine, source: &str) -> Node {
-    let guest = Program::parse("guest", program(source)).expect("a sound program");
-    let request = request("hpca98", "NI2w");
-    let interface = request.interface.parse().expect("an interface");
-    Blueprint::new(&machine.config, interface, guest, &request)
-        .node(0)
-        .unwrap_or_else(|failure| panic!("{failure}"))
+    node_of(&blueprint(machine, source))
 }
 
+/// Runs a node while a probe listens, whatever its end.
 fn run(mut node: Node) -> Node {
     node.attach(Box::<Listener>::default());
-    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    simulation.into_partitions().remove(0)
+    simulate(vec![node], 1).1.remove(0)
 }
 
 /// Stores to registers of the engine: pairs of an offset and a value.
@@ -226,31 +213,13 @@ fn a_copy_goes_on_from_a_checkpoint() {
         let start = registers(&[(0, DATA + 1), (8, SRAM + 2), (16, 2 << 32 | 200)]);
         node(&machine(&[]), &format!("{}{start}{}exit 0", fill(), wait(1)))
     };
-    let mut node = run(source());
-    let end = node.reached();
-    node.close(end);
-    let whole = node.to_json();
+    let whole = finish(source());
+    let end = whole.reached().as_ps();
     for eighths in [5, 6, 7] {
-        assert_eq!(restored_at(&source, end.as_ps() / 8 * eighths), whole, "at {eighths} eighths");
+        let until = Time::from_ps(end / 8 * eighths);
+        let restored = go_on_from(&|| vec![source()], until);
+        assert_eq!(results(restored), [whole.to_json()], "at {eighths} eighths");
     }
-}
-
-/// The result of a run that is saved at an instant and goes on from there.
-fn restored_at(source: &impl Fn() -> Node, picoseconds: u64) -> serde_json::Value {
-    let mut simulation = Simulation::new(vec![source()], Duration::from_ns(40));
-    let until = Time::from_ps(picoseconds);
-    let limits = Limits { until, ..Limits::default() };
-    assert_eq!(simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())), Ending::TimeLimit);
-    simulation.partitions_mut().for_each(|node| node.rest_at(until));
-    let saved = Archive::save(&mut simulation).expect("it is saved");
-    let mut restored = Simulation::new(vec![source()], Duration::from_ns(40));
-    Archive::restore(&saved, &mut restored).expect("it is restored");
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    restored.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    let mut node = restored.into_partitions().remove(0);
-    let end = node.reached();
-    node.close(end);
-    node.to_json()
 }
 
 #[test]

@@ -1,16 +1,12 @@
 //! Firmware that drives a DMA engine: a processor without caches starts copies between the
 //! host's memory and its local one, waits, and is called by the engine's line.
 
-use std::ops::ControlFlow;
-
-use narthex_cores::linux::Program;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
-use narthex_kernel::{Archive, Duration, Time};
-use narthex_machine::compose::Blueprint;
-use narthex_machine::config::{self, Machine};
+use narthex_kernel::Time;
+use narthex_machine::config::Machine;
 use narthex_machine::node::Node;
 
-use crate::support::{CODE, DATA, program, request};
+use crate::single_nodes::{blueprint, finish, go_on_from, load, node_of, parse, results};
+use crate::support::{CODE, DATA};
 
 /// The 1998 machine with the inside of a NIC: a processor of 100 MHz and its memory of one
 /// cycle on a bus, which an engine joins to the host's.
@@ -88,7 +84,7 @@ const BACK: u64 = DATA + 0x1005;
 const LENGTH: u64 = 203;
 
 fn machine() -> Machine {
-    config::load_text("inside.toml", INSIDE).unwrap_or_else(|error| panic!("{error}"))
+    load("inside.toml", INSIDE, &[])
 }
 
 /// A copy: what the registers of it get.
@@ -155,26 +151,8 @@ fn host() -> String {
 }
 
 fn node(firmware: &str) -> Node {
-    let machine = machine();
-    let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
-    let request = request("hpca98", "NI2w");
-    let interface = request.interface.parse().expect("an interface");
-    let blueprint = Blueprint::new(&machine.config, interface, parse(&host()), &request).with_firmware(
-        "service",
-        parse(&format!("li t0, {ENGINE}\n li t1, {}\n sd t1, 32(t0)\n {firmware}", WORD)),
-    );
-    blueprint.node(0).unwrap_or_else(|failure| panic!("{failure}"))
-}
-
-fn finish(node: Node) -> Node {
-    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    let mut node = simulation.into_partitions().remove(0);
-    assert_eq!(ending, Ending::AllFinished, "{:?}", node.failure());
-    let end = node.reached();
-    node.close(end);
-    node
+    let firmware = format!("li t0, {ENGINE}\n li t1, {WORD}\n sd t1, 32(t0)\n {firmware}");
+    node_of(&blueprint(&machine(), &host()).with_firmware("service", parse(&firmware)))
 }
 
 const WAITS: &str = "rest: wfi\n j rest";
@@ -209,22 +187,11 @@ fn bytes_beside_a_copy_are_the_processors_own() {
 
 #[test]
 fn firmware_and_engine_go_on_from_a_checkpoint() {
-    let whole = finish(node(&firmware(STORES))).to_json();
-    let end = finish(node(&firmware(STORES))).reached().as_ps();
+    let fresh = || vec![node(&firmware(STORES))];
+    let whole = finish(node(&firmware(STORES)));
+    let end = whole.reached().as_ps();
     for eighths in [2, 5] {
-        let mut simulation = Simulation::new(vec![node(&firmware(STORES))], Duration::from_ns(40));
         let until = Time::from_ps(end / 8 * eighths);
-        let limits = Limits { until, ..Limits::default() };
-        assert_eq!(simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())), Ending::TimeLimit);
-        simulation.partitions_mut().for_each(|node| node.rest_at(until));
-        let saved = Archive::save(&mut simulation).expect("it is saved");
-        let mut restored = Simulation::new(vec![node(&firmware(STORES))], Duration::from_ns(40));
-        Archive::restore(&saved, &mut restored).expect("it is restored");
-        let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-        assert_eq!(restored.run(&limits, &mut |_, _| ControlFlow::Continue(())), Ending::AllFinished);
-        let mut node = restored.into_partitions().remove(0);
-        let end = node.reached();
-        node.close(end);
-        assert_eq!(node.to_json(), whole, "at {eighths} eighths");
+        assert_eq!(results(go_on_from(&fresh, until)), [whole.to_json()], "at {eighths} eighths");
     }
 }

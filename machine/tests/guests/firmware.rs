@@ -1,5 +1,5 @@
 //! Firmware as a run is given it: where it must lie, what it may use, and what a result
-//! and a checkpoint keep of it. The machine is that of [`crate::shapes`].
+//! and a checkpoint keep of it. The machine is that of [`crate::two_buses`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use narthex_machine::checkpoint::identity::Identity;
 use narthex_machine::{Failure, FirmwareFile, RunRequest, run};
 use serde_json::Value;
 
-use crate::shapes::TWO_BUSES;
 use crate::support::elf::{EXECUTE, READ, Segment, WRITE, file};
 use crate::support::{DATA, program, request};
+use crate::two_buses::TWO_BUSES;
 
 /// 64 KiB from 0x10000 on.
 const MEMORY: [&str; 2] =

@@ -1,11 +1,9 @@
 //! Interrupts of a node: a device on two buses calls the firmware of a processor that
-//! waits for it, on the machine of [`crate::shapes`].
-
-use std::ops::ControlFlow;
+//! waits for it, on the machine of [`crate::two_buses`].
 
 use narthex_cores::linux::Program;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
-use narthex_kernel::{Archive, Duration, Time};
+use narthex_kernel::simulation::Ending;
+use narthex_kernel::{Duration, Time};
 use narthex_machine::activity::Occupation;
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::Machine;
@@ -14,10 +12,9 @@ use narthex_machine::node::probe::Event;
 use narthex_memory::Kind;
 
 use crate::listener::Listener;
-use crate::shapes::{
-    FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, machine, nodes_with, reported, simulate,
-};
+use crate::single_nodes::{go_on_from, reported, results, simulate};
 use crate::support::{program, request};
+use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, machine, nodes_with};
 
 /// From a line to the handler's first instruction, at 250 MHz.
 const INTERRUPT_CYCLES: u64 = 8;
@@ -141,34 +138,18 @@ fn a_host_that_waits_is_computed_while_its_firmware_waits() {
 
 #[test]
 fn interrupts_are_the_same_on_any_number_of_threads_and_from_any_checkpoint() {
+    let fresh = || nodes(&asking(), &serving(), 2);
     let whole = |threads| {
-        let (ending, mut nodes) = simulate(nodes(&asking(), &serving(), 2), threads);
+        let (ending, nodes) = simulate(fresh(), threads);
         assert_eq!(ending, Ending::AllFinished);
-        let end = nodes.iter().map(Node::reached).max().expect("there are nodes");
-        nodes.iter_mut().for_each(|node| node.close(end));
-        nodes.iter().map(|node| node.to_json().to_string()).collect::<Vec<_>>()
+        results(nodes)
     };
     let alone = whole(1);
     assert_eq!(whole(2), alone);
     // While the firmware waits, while its handler runs, and behind that.
     for nanoseconds in [80, 320, 400, 440, 480, 560] {
-        let mut simulation = Simulation::new(nodes(&asking(), &serving(), 2), Duration::from_ns(40));
         let until = Time::ZERO + Duration::from_ns(nanoseconds);
-        let limits = Limits { until, ..Limits::default() };
-        assert_eq!(simulation.run(&limits, &mut |_, _| ControlFlow::Continue(())), Ending::TimeLimit);
-        simulation.partitions_mut().for_each(|node| node.rest_at(until));
-        let saved = Archive::save(&mut simulation).expect("it is saved");
-        let mut restored = Simulation::new(nodes(&asking(), &serving(), 2), Duration::from_ns(40));
-        Archive::restore(&saved, &mut restored).expect("it is restored");
-        assert_eq!(
-            restored.run(&Limits::default(), &mut |_, _| ControlFlow::Continue(())),
-            Ending::AllFinished
-        );
-        let mut nodes = restored.into_partitions();
-        let end = nodes.iter().map(Node::reached).max().expect("there are nodes");
-        nodes.iter_mut().for_each(|node| node.close(end));
-        let results: Vec<_> = nodes.iter().map(|node| node.to_json().to_string()).collect();
-        assert_eq!(results, alone, "at {nanoseconds} ns");
+        assert_eq!(results(go_on_from(&fresh, until)), alone, "at {nanoseconds} ns");
     }
 }
 

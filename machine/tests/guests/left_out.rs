@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use narthex_machine::{FirmwareFile, RunRequest, config, run};
 use serde_json::Value;
 
-use crate::shapes::TWO_BUSES;
 use crate::support::{program, request};
+use crate::two_buses::TWO_BUSES;
 
 /// On the service bus a processor, its memory, a memory of both buses and an engine.
 const INSIDE: &str = r#"

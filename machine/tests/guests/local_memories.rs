@@ -1,18 +1,15 @@
 //! Memories of a range of addresses, on one interconnect or on two: in whole machines.
 
-use narthex_cores::linux::Program;
-use narthex_kernel::simulation::{Ending, Limits, Simulation};
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Time;
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
 use narthex_machine::node::probe::Event;
 use narthex_memory::Kind;
-use std::ops::ControlFlow;
 
 use crate::listener::Listener;
-use crate::shapes::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters};
-use crate::support::{program, request};
+use crate::single_nodes::{blueprint, finish, load, node_of, parse};
+use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters};
 
 /// The 1998 machine with a second processor on a bus of its own, and a memory on both
 /// buses, of 250 MHz each: an uncached access takes nine cycles of 4 ns, and the
@@ -71,37 +68,12 @@ block_load = 0
 block_store = 0
 "#;
 
-fn machine(text: &str, settings: &[&str]) -> Machine {
-    config::load_text("shared.toml", text)
-        .and_then(|machine| machine.with_settings(settings))
-        .unwrap_or_else(|error| panic!("{error}"))
+fn machine(settings: &[&str]) -> Machine {
+    load("shared.toml", SHARED, settings)
 }
 
-fn node(machine: &Machine, host: &str, firmware: &str) -> Node {
-    node_with(machine, host, firmware, |blueprint| blueprint)
-}
-
-fn node_with(
-    machine: &Machine,
-    host: &str,
-    firmware: &str,
-    change: impl Fn(Blueprint<'_>) -> Blueprint<'_>,
-) -> Node {
-    let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
-    let request = request("hpca98", "NI2w");
-    let interface = request.interface.parse().expect("an interface");
-    let blueprint = Blueprint::new(&machine.config, interface, parse(host), &request)
-        .with_firmware("service", parse(firmware));
-    change(blueprint).node(0).unwrap_or_else(|failure| panic!("{failure}"))
-}
-
-/// Runs a node until its program has ended.
-fn finish(node: Node) -> Node {
-    let mut simulation = Simulation::new(vec![node], Duration::from_ns(40));
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    assert_eq!(ending, Ending::AllFinished);
-    simulation.into_partitions().remove(0)
+fn with_firmware<'a>(machine: &'a Machine, host: &str, firmware: &str) -> Blueprint<'a> {
+    blueprint(machine, host).with_firmware("service", parse(firmware))
 }
 
 /// Both write a word to the memory and read it back; the firmware's is the host's twice.
@@ -113,8 +85,8 @@ fn run(machine: &Machine) -> Node {
             40 + offset
         )
     };
-    let mut node =
-        node(machine, &access(0, "ld t2, 8(s0)\n report both, t2\n exit 0"), &access(8, "rest: j rest"));
+    let host = access(0, "ld t2, 8(s0)\n report both, t2\n exit 0");
+    let mut node = node_of(&with_firmware(machine, &host, &access(8, "rest: j rest")));
     node.attach(Box::<Listener>::default());
     finish(node)
 }
@@ -132,7 +104,7 @@ fn accesses(listener: &Listener, bus: &str) -> Vec<(Kind, u64, u64)> {
 #[test]
 fn a_memory_with_two_ports_answers_two_buses_at_once_and_one_with_one_port_does_not() {
     let times = |ports: &str| {
-        let mut node = run(&machine(SHARED, &[&format!("memories.sram.ports={ports}")]));
+        let mut node = run(&machine(&[&format!("memories.sram.ports={ports}")]));
         assert_eq!(node.processes[0].reports[0].value, 48.0, "the host sees what the firmware has written");
         let listener = node.detach::<Listener>().expect("it is attached");
         ["memory bus", "service bus"].map(|bus| accesses(&listener, bus)[..2].to_vec())
@@ -195,12 +167,9 @@ fn two_memories_at_the_same_addresses_are_refused() {
         "{SHARED}\n[node.memories.extra]\non = \"bus\"\nstart = 0x5f008000\nsize = \"64KiB\"\n\
          [memories.extra]\naccess_time = \"9ns\""
     );
-    let machine = machine(&text, &[]);
-    let request = request("hpca98", "NI2w");
-    let guest = Program::parse("guest", program("exit 0")).expect("a sound program");
-    let blueprint = Blueprint::new(&machine.config, "NI2w".parse().expect("a name"), guest.clone(), &request)
-        .with_firmware("service", guest);
-    let text = blueprint.node(0).map(drop).expect_err("it is refused").to_string();
+    let machine = load("shared.toml", &text, &[]);
+    let text =
+        with_firmware(&machine, "exit 0", "exit 0").node(0).map(drop).expect_err("it is refused").to_string();
     assert!(text.contains("both answer for the addresses 0x5f008000 to 0x5f010000"), "{text}");
 }
 
@@ -213,13 +182,12 @@ fn a_device_has_a_port_of_its_own_to_the_local_memory_beside_its_last_seat() {
          sd t0, 24(s1)\n ld t2, 24(s0)\n report written, t1\n report read, t2\n exit 0",
         HOST_REGISTERS[0]
     );
-    let mut node = node_with(&machine(SHARED, &[]), &host, "rest: j rest", |blueprint| {
-        let registers = || {
-            SharedRegisters::new(&[(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)])
-                .in_local_memory(0x5f00_0100)
-        };
-        blueprint.with_device(&["bus", "service_bus"], move || Box::new(registers()))
-    });
+    let registers = || {
+        SharedRegisters::new(&[(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)]).in_local_memory(0x5f00_0100)
+    };
+    let machine = machine(&[]);
+    let blueprint = with_firmware(&machine, &host, "rest: j rest");
+    let mut node = node_of(&blueprint.with_device(&["bus", "service_bus"], move || Box::new(registers())));
     node.attach(Box::<Listener>::default());
     let mut node = finish(node);
     let reports: Vec<f64> = node.processes[0].reports.iter().map(|report| report.value).collect();

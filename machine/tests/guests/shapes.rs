@@ -1,276 +1,20 @@
 //! Nodes of other shapes than those of the studies: two buses with a processor and
 //! a memory each, one device on both, and firmware that moves a message.
 
-use std::hash::Hasher;
-use std::ops::{ControlFlow, Range};
-
-use narthex_cores::linux::Program;
-use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::half::{Context, RegisterFault};
-use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
-use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
-use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::simulation::Ending;
 use narthex_kernel::{Archive, Duration, Time};
-use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
 use narthex_machine::node::probe::Event;
-use narthex_memory::{Kind, Response, Transaction};
-use serde::{Deserialize, Serialize};
 
 use crate::listener::Listener;
-use crate::support::{program, request};
+use crate::single_nodes::{blueprint, go_on_from, parse, reported, results, simulate};
+use crate::support::request;
+use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, TWO_BUSES, machine, nodes_with};
 
-narthex_kernel::statistics! {
-    /// What came to the registers.
-    struct Statistics {
-        loads: Counter, "shared_register_loads", "accesses", "loads from the registers of any seat";
-        stores: Counter, "shared_register_stores", "accesses", "stores to the registers of any seat";
-    }
-}
-
-/// Where the registers of a seat are, and which process uses it.
-pub type SeatOf = (u8, u64);
-
-/// Sixteen registers that every seat of the device has at addresses of its own. Where
-/// it has lines, the last seat has two: asserted while registers 0 and 1 are not zero.
-/// The registers may be words of its local memory.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct SharedRegisters {
-    seats: Vec<SeatOf>,
-    lines: u32,
-    words: [u64; 16],
-    in_local_memory: Option<u64>,
-    is_coherent: bool,
-    are_combinable: bool,
-    statistics: Statistics,
-}
-
-impl SharedRegisters {
-    pub fn new(seats: &[SeatOf]) -> Self {
-        SharedRegisters {
-            seats: seats.to_vec(),
-            lines: 0,
-            words: [0; 16],
-            in_local_memory: None,
-            is_coherent: false,
-            are_combinable: false,
-            statistics: Statistics::default(),
-        }
-    }
-
-    /// The same that says that it takes part in coherence.
-    pub fn coherent(seats: &[SeatOf]) -> Self {
-        SharedRegisters { is_coherent: true, ..SharedRegisters::new(seats) }
-    }
-
-    /// The same to which stores may be combined.
-    pub fn combinable(seats: &[SeatOf]) -> Self {
-        SharedRegisters { are_combinable: true, ..SharedRegisters::new(seats) }
-    }
-
-    /// The same whose registers are words of its local memory, from `start` on.
-    pub fn in_local_memory(self, start: u64) -> Self {
-        SharedRegisters { in_local_memory: Some(start), ..self }
-    }
-
-    pub fn with_lines(self) -> Self {
-        SharedRegisters { lines: 2, ..self }
-    }
-}
-
-impl Device for SharedRegisters {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
-        Duration::from_ns(10)
-    }
-
-    fn access(
-        &mut self,
-        seat: usize,
-        context: &mut Context<'_>,
-        transaction: &Transaction,
-        response: &mut Response,
-    ) -> Result<(), RegisterFault> {
-        let offset = transaction.address - self.seats[seat].1;
-        if let Some(start) = self.in_local_memory {
-            let memory = context.local_memory.as_mut().expect("the device has a local memory");
-            let mut bytes = transaction.value.to_le_bytes();
-            match transaction.kind {
-                Kind::UncachedLoad => memory.read(start + offset, &mut bytes),
-                _ => memory.write(start + offset, &bytes),
-            }
-            response.value = u64::from_le_bytes(bytes);
-            return Ok(());
-        }
-        if let Some(data) = &transaction.data {
-            self.statistics.stores.increment();
-            let words = self.words[offset as usize / 8..].iter_mut().enumerate();
-            words.take(data.len() / 8).for_each(|(place, word)| *word = data.word(8 * place));
-            return Ok(());
-        }
-        let word = self.words.get_mut(offset as usize / 8);
-        let word = word.ok_or_else(|| RegisterFault(format!("there is no register {offset:#x}")))?;
-        match transaction.kind {
-            Kind::UncachedLoad => {
-                self.statistics.loads.increment();
-                response.value = *word;
-            }
-            _ => {
-                self.statistics.stores.increment();
-                *word = transaction.value;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl DeviceDescription for SharedRegisters {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let last = self.seats.last().map(|&(_, start)| start);
-        let seat = |&(process, start): &SeatOf| DeviceSeat {
-            process,
-            name: format!("the shared registers at {start:#x}"),
-            registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
-            combinable: Vec::from_iter(self.are_combinable.then_some(start..start + 0x1000)),
-            homes: Vec::new(),
-            concern: 0..0,
-            is_coherent: self.is_coherent,
-            lines: if last == Some(start) { self.lines } else { 0 },
-            ..DeviceSeat::default()
-        };
-        self.seats.iter().map(seat).collect()
-    }
-
-    fn asserted_lines(&self, _seat: usize) -> u64 {
-        u64::from(self.words[0] != 0) + 2 * u64::from(self.words[1] != 0)
-    }
-
-    fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        let of_seat = |&&(_, start): &&SeatOf| (start..start + 0x1000).contains(&address);
-        self.seats.iter().find(of_seat).map(|_| AddressName::whole("shared registers"))
-    }
-
-    fn hash_state(&self, _seat: usize, hasher: &mut dyn Hasher) {
-        self.words.iter().for_each(|word| hasher.write_u64(*word));
-    }
-
-    fn statistics(&self) -> Vec<&dyn StatisticSet> {
-        vec![&self.statistics]
-    }
-
-    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        vec![&mut self.statistics]
-    }
-
-    fn queue(&self, _seat: usize) -> QueueState {
-        QueueState::of("shared registers", 0, None)
-    }
-}
-
-/// The 1998 machine with a second bus, on which a slower processor with a memory
-/// of its own runs firmware.
-pub const TWO_BUSES: &str = r#"
-base = "hpca98"
-
-[node.processors.service]
-core = "service_processor"
-caches = ["data_cache", "instruction_cache"]
-on = "service_bus"
-runs = "firmware/service"
-
-[node.interconnects.service_bus]
-kind = "snooping-bus"
-
-[node.memories.service_memory]
-on = "service_bus"
-
-[memories.service_memory]
-access_time = "60ns"
-
-[processors.service_processor]
-clock = "250MHz"
-issue_width = 1
-load_use_cycles = 1
-store_cycles = 1
-branch_taken_cycles = 1
-multiply_cycles = 5
-divide_cycles = 20
-float_add_cycles = 3
-float_multiply_cycles = 3
-float_divide_cycles = 20
-float_square_root_cycles = 20
-blocking_access_cycles = 0
-
-[buses.service_bus]
-clock = "125MHz"
-width = "16B"
-arbitration_cycles = 1
-address_cycles = 1
-cache_supply_time = "12ns"
-
-[buses.service_bus.extra_cycles]
-read = 0
-read_exclusive = 0
-upgrade = 0
-write_back = 0
-write_block = 0
-read_once = 0
-invalidate = 0
-uncached_load = 0
-uncached_store = 0
-block_load = 0
-block_store = 0
-"#;
-
-/// Where the host's processes find the registers, and where the firmware does.
-pub const HOST_REGISTERS: [u64; 2] = [0x5e80_0000, 0x5e80_1000];
-pub const FIRMWARE_REGISTERS: u64 = 0x7000_0000;
-
-pub fn machine(settings: &[&str]) -> Machine {
-    config::load_text("two-buses.toml", TWO_BUSES)
-        .and_then(|machine| machine.with_settings(settings))
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Nodes on which `source` runs, with `firmware` on the service processor and
-/// shared registers on both buses.
+/// Nodes with shared registers on both buses.
 fn nodes(machine: &Machine, source: &str, firmware: &str, count: u32) -> Vec<Node> {
     nodes_with(machine, source, firmware, count, SharedRegisters::new)
-}
-
-/// The same with registers that are made so.
-pub fn nodes_with(
-    machine: &Machine,
-    source: &str,
-    firmware: &str,
-    count: u32,
-    registers: fn(&[SeatOf]) -> SharedRegisters,
-) -> Vec<Node> {
-    let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
-    let processes = machine.config.machine.processors_per_node as u8;
-    let seats: Vec<SeatOf> = (0..processes)
-        .map(|process| (process, HOST_REGISTERS[usize::from(process)]))
-        .chain([(0, FIRMWARE_REGISTERS)])
-        .collect();
-    let on: Vec<&str> = (0..processes).map(|_| "bus").chain(["service_bus"]).collect();
-    let request = request("hpca98", "NI2w");
-    let interface = request.interface.parse().expect("an interface");
-    let blueprint = Blueprint::new(&machine.config, interface, parse(source), &request)
-        .with_firmware("service", parse(firmware))
-        .with_device(&on, move || Box::new(registers(&seats)));
-    (0..count).map(|number| blueprint.node(number).unwrap_or_else(|failure| panic!("{failure}"))).collect()
-}
-
-pub fn simulate(nodes: Vec<Node>, threads: usize) -> (Ending, Vec<Node>) {
-    let mut simulation =
-        Simulation::new(nodes, Duration::from_ns(40)).with_threads(Threads::Exactly(threads));
-    let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-    (ending, simulation.into_partitions())
-}
-
-pub fn reported(node: &Node, process: usize) -> Vec<(String, f64)> {
-    node.processes[process].reports.iter().map(|report| (report.name.clone(), report.value)).collect()
 }
 
 /// Stores a number, and waits for the answer.
@@ -434,8 +178,7 @@ fn nodes_of_any_shape_are_the_same_on_any_number_of_threads() {
         nodes.iter_mut().for_each(|node| node.rest_at(end));
         let archives: Vec<_> =
             nodes.iter_mut().map(|node| Archive::save(node).expect("it is saved")).collect();
-        nodes.iter_mut().for_each(|node| node.close(end));
-        (archives, nodes.iter().map(|node| node.to_json().to_string()).collect::<Vec<_>>())
+        (archives, results(nodes))
     };
     let alone = all(1);
     for threads in [2, 3] {
@@ -447,30 +190,12 @@ fn nodes_of_any_shape_are_the_same_on_any_number_of_threads() {
 fn a_node_of_any_shape_goes_on_from_a_checkpoint() {
     let machine = machine(&["machine.processors_per_node=2"]);
     let fresh = || nodes(&machine, &moving(), &carrying(), 1);
-    let end = |nodes: Vec<Node>| {
-        let (ending, mut nodes) = simulate(nodes, 1);
-        assert_eq!(ending, Ending::AllFinished);
-        let end = nodes[0].reached();
-        nodes[0].close(end);
-        nodes[0].to_json()
-    };
-    let whole = end(fresh());
+    let (ending, ended) = simulate(fresh(), 1);
+    assert_eq!(ending, Ending::AllFinished);
+    let whole = results(ended);
     for nanoseconds in [120, 800, 2_400] {
-        let mut simulation = Simulation::new(fresh(), Duration::from_ns(40));
         let until = Time::ZERO + Duration::from_ns(nanoseconds);
-        let limits = Limits { until, ..Limits::default() };
-        let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
-        assert_eq!(ending, Ending::TimeLimit);
-        simulation.partitions_mut().for_each(|node| node.rest_at(until));
-        let saved = Archive::save(&mut simulation).expect("it is saved");
-        let mut restored = Simulation::new(fresh(), Duration::from_ns(40));
-        Archive::restore(&saved, &mut restored).expect("it is restored");
-        let limits = Limits { patience: Duration::from_ns(100_000), ..Limits::default() };
-        assert_eq!(restored.run(&limits, &mut |_, _| ControlFlow::Continue(())), Ending::AllFinished);
-        let mut nodes = restored.into_partitions();
-        let end = nodes[0].reached();
-        nodes[0].close(end);
-        assert_eq!(nodes[0].to_json(), whole, "at {nanoseconds} ns");
+        assert_eq!(results(go_on_from(&fresh, until)), whole, "at {nanoseconds} ns");
     }
 }
 
@@ -502,10 +227,7 @@ fn firmware_that_calls_a_system_is_told_where() {
 #[test]
 fn firmware_that_is_not_given_is_asked_for() {
     let machine = machine(&[]);
-    let request = request("two-buses.toml", "NI2w");
-    let guest = Program::parse("guest", program("exit 0")).expect("a sound program");
-    let interface = request.interface.parse().expect("an interface");
-    let refused = Blueprint::new(&machine.config, interface, guest, &request).node(0);
+    let refused = blueprint(&machine, "exit 0").node(0);
     let text = refused.map(drop).unwrap_err().to_string();
     assert!(
         text.contains("node.processors.service.runs: runs firmware \"service\", which is not given"),
@@ -516,12 +238,9 @@ fn firmware_that_is_not_given_is_asked_for() {
 #[test]
 fn a_device_with_more_seats_than_places_is_refused() {
     let machine = machine(&[]);
-    let request = request("two-buses.toml", "NI2w");
-    let guest = Program::parse("guest", program("exit 0")).expect("a sound program");
-    let interface = request.interface.parse().expect("an interface");
     let seats = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
-    let refused = Blueprint::new(&machine.config, interface, guest.clone(), &request)
-        .with_firmware("service", guest)
+    let refused = blueprint(&machine, "exit 0")
+        .with_firmware("service", parse("exit 0"))
         .with_device(&["bus"], move || Box::new(SharedRegisters::new(&seats)))
         .node(0);
     let text = refused.map(drop).unwrap_err().to_string();

@@ -16,8 +16,8 @@
 
 use serde_json::Value;
 
-use crate::support::{DATA, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
-use narthex_machine::RunRequest;
+use crate::support::{DATA, Guest, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
+use narthex_machine::{RunRequest, run_monitored};
 
 /// Guests address a block of their own to get to a bus edge.
 const ALIGNING_BLOCK: u64 = DATA + 0x8000;
@@ -284,4 +284,47 @@ fn a_posted_store_takes_a_cycle_and_its_transaction_12() {
     assert_eq!(measured, 1);
     let (measured, _) = measure(&bare_isca96("NI2w"), header, "sd a1, 8(s4)\n ld a0, 0(s2)", 0);
     assert_eq!(measured, 2 + 12 + 42);
+}
+
+/// Loads from each block of 16 KiB, three times, and stores to each second one.
+fn misses() -> String {
+    format!(
+        "
+        li   s0, {DATA}
+        li   s1, 3
+        li   t4, 0x4000
+    turn:
+        li   t0, 0
+    next:
+        add  t1, s0, t0
+        ld   t2, 0(t1)
+        andi t3, t0, 64
+        bnez t3, clean
+        sd   t0, 8(t1)
+    clean:
+        addi t0, t0, 32
+        blt  t0, t4, next
+        addi s1, s1, -1
+        bnez s1, turn
+        exit 0"
+    )
+}
+
+/// A node that is alone with its memory exchanges blocks with it and schedules nothing; the
+/// transactions of its bus come to the same.
+#[test]
+fn an_exchange_with_memory_is_the_same_as_the_transactions_that_it_stands_for() {
+    for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI512Q"), ("isca96", "CNI16Qm")] {
+        let run = RunRequest { nodes: Some(1), ..with(request(machine, interface), "data_cache.size=4KiB") };
+        let ways = [false, true].map(|schedule_steps| {
+            let run = RunRequest { schedule_steps, ..run.clone() };
+            let measured = run_monitored(&run, &misses().elf(), &mut (), &mut |_| true);
+            let (document, effort) = measured.unwrap_or_else(|failure| panic!("{failure}"));
+            (document, effort.events)
+        });
+        let (blocks, dirty) =
+            (statistic(&ways[0].0, 0, "load_misses"), statistic(&ways[0].0, 0, "bus_write_backs"));
+        assert!(blocks >= 3 * 128 && dirty >= 2 * 128, "{machine}: {blocks} misses, {dirty} write-backs");
+        assert!(ways[0] == ways[1], "{machine}, {interface}\n{:#}\n{:#}", ways[0].0, ways[1].0);
+    }
 }

@@ -1,5 +1,5 @@
 //! A processor of firmware without caches, over a local memory: exact times, what crosses
-//! its bus, and what is refused. The machine is that of [`crate::shapes`], whose service
+//! its bus, and what is refused. The machine is that of [`crate::two_buses`], whose service
 //! processor has a cycle of 4 ns.
 
 use narthex_cores::FETCH_BLOCK_BYTES as LINE_BYTES;
@@ -12,10 +12,9 @@ use narthex_machine::node::Node;
 use narthex_machine::node::probe::Event;
 
 use crate::listener::Listener;
-use crate::shapes::{
-    FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, TWO_BUSES, machine, nodes_with, simulate,
-};
+use crate::single_nodes::simulate;
 use crate::support::{CODE, program, request};
+use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, TWO_BUSES, machine, nodes_with};
 
 /// No caches, and 4 MiB from 0x10000 on.
 const WITHOUT_CACHES: [&str; 3] = [

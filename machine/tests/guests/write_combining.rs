@@ -1,17 +1,15 @@
 //! Write-combining buffers in whole machines: what crosses the bus, and when. The machine is
-//! that of [`crate::shapes`], whose first bus has a cycle of 4 ns and 32 bytes.
+//! that of [`crate::two_buses`], whose first bus has a cycle of 4 ns and 32 bytes.
 
-use narthex_cores::linux::Program;
 use narthex_kernel::simulation::Ending;
-use narthex_machine::compose::Blueprint;
 use narthex_machine::config;
 use narthex_machine::node::Agent;
 use narthex_machine::node::probe::Event;
 use narthex_memory::Kind;
 
 use crate::listener::Listener;
-use crate::shapes::{HOST_REGISTERS, SharedRegisters, TWO_BUSES, simulate};
-use crate::support::{program, request};
+use crate::single_nodes::{blueprint, load, node_of, parse, simulate};
+use crate::two_buses::{HOST_REGISTERS, SharedRegisters, TWO_BUSES};
 
 const BUFFERS: &str = "\n[block_buffers]\nkind = \"none\"\n[write_combining]\nbuffers = 2\nblock = \"32B\"\n\
                        [bus]\narbitration_cycles = 1\naddress_cycles = 1\n\
@@ -27,17 +25,13 @@ fn stores(places: &[u64]) -> String {
 /// What the program has stored: kind, offset, and the nanoseconds for which it took the bus;
 /// and the sum of the registers at the end.
 fn run(tables: &str, source: &str) -> (Vec<(Kind, u64, u64)>, f64) {
-    let machine = config::load_text("combining.toml", &format!("{TWO_BUSES}{tables}"));
-    let machine = machine.unwrap_or_else(|error| panic!("{error}"));
+    let machine = load("combining.toml", &format!("{TWO_BUSES}{tables}"), &[]);
     let loads: String = (0..16).map(|word| format!("ld t0, {}(s0)\n add s1, s1, t0\n", 8 * word)).collect();
     let source = format!("li s1, 0\n{source}{loads} report sum, s1\n exit 0");
-    let parse = |source: &str| Program::parse("guest", program(source)).expect("a sound program");
-    let request = request("two-buses.toml", "NI2w");
-    let blueprint =
-        Blueprint::new(&machine.config, "NI2w".parse().expect("a name"), parse(&source), &request)
-            .with_firmware("service", parse("rest: j rest"))
-            .with_device(&["bus"], || Box::new(SharedRegisters::combinable(&[(0, HOST_REGISTERS[0])])));
-    let mut node = blueprint.node(0).unwrap_or_else(|failure| panic!("{failure}"));
+    let blueprint = blueprint(&machine, &source)
+        .with_firmware("service", parse("rest: j rest"))
+        .with_device(&["bus"], || Box::new(SharedRegisters::combinable(&[(0, HOST_REGISTERS[0])])));
+    let mut node = node_of(&blueprint);
     node.attach(Box::<Listener>::default());
     let (ending, mut nodes) = simulate(vec![node], 1);
     assert_eq!(ending, Ending::AllFinished, "{:?}", nodes[0].failure());

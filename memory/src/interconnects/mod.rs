@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::{Carried, Place};
 use crate::kind::Kind;
+use crate::processor_memory::Exchange;
 use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
 pub use address_map::{AddressMap, Home, Overlap};
@@ -179,6 +180,29 @@ pub trait Composition {
     /// Carries out an uncached access to a memory at its end.
     fn access_memory(&mut self, _memory: MemoryId, _transaction: &Transaction, _response: &mut Response) {
         unreachable!("no memory is uncached")
+    }
+
+    /// The blocks that an agent would exchange with memory, if that is all that it needs now.
+    fn exchange(&self, _agent: AgentId) -> Option<Exchange> {
+        None
+    }
+
+    /// The time of a memory, if each access to a block takes it as long; asked where there is
+    /// an exchange only.
+    fn fixed_access_time(&self, _memory: MemoryId) -> Option<Duration> {
+        None
+    }
+
+    /// An agent and a memory exchange blocks, in transactions that are over at `now`.
+    fn make_exchange(
+        &mut self,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+        _memory: MemoryId,
+        _exchange: &Exchange,
+    ) {
+        unreachable!("{agent:?} has asked for no exchange")
     }
 
     /// A memory takes bytes that a cache supplied to another.

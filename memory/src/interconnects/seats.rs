@@ -100,22 +100,34 @@ impl Seats {
         self.seats.iter()
     }
 
+    /// Whether an agent's transactions on the block at an address surely concern no other
+    /// agent, as most of a processor alone do.
+    #[inline]
+    pub(crate) fn is_private(&self, issuer: AgentId, address: u64) -> bool {
+        !self.of_all.has_other_than(issuer) && !self.hull.contains(&address)
+    }
+
     /// The first seat from place `next` on whose agent a transaction concerns,
     /// but for the one that issued it: its place, and the agent.
     #[inline]
     pub(crate) fn concerned(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
-        // Most transactions of a processor alone concern nobody else.
-        if !self.of_all.has_other_than(transaction.agent) && !self.hull.contains(&transaction.address) {
+        if self.is_private(transaction.agent, transaction.address) {
             return None;
         }
         self.find(next, transaction.agent, |seat| seat.concern.contains(&transaction.address))
+    }
+
+    /// Whether an agent may snarf, but for the one that issued.
+    #[inline]
+    pub(crate) fn may_snarf(&self, issuer: AgentId) -> bool {
+        self.snarfing.has_other_than(issuer)
     }
 
     /// The first seat from place `next` on whose agent may snarf, but for the one
     /// that issued: its place, and the agent.
     #[inline]
     pub(crate) fn snarfing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
-        if !self.snarfing.has_other_than(transaction.agent) {
+        if !self.may_snarf(transaction.agent) {
             return None;
         }
         self.find(next, transaction.agent, |seat| seat.snarfs)

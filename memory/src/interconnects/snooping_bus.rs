@@ -15,7 +15,9 @@
 //! **An agent that is alone** needs no step. Where nothing else happens before its
 //! transaction is over ([`Composition::is_free_before`]), it is granted, snooped, answered and
 //! released in one go, and so is the next one that it asks for at the end, such as the read
-//! for which a write-back has made room.
+//! for which a write-back has made room. If they concern nobody but a memory, no transaction is
+//! formed at all: the agent exchanges blocks with that memory ([`Exchange`]), in the time and
+//! with the counts of the transactions.
 //!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
@@ -31,12 +33,13 @@ use std::hash::{Hash, Hasher};
 use super::bridged_bus::{self, BridgedBus};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
-    AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, block_transaction, complete, snarf,
+    AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
+    Seats, Step, Underway, block_transaction, complete, snarf,
 };
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
+use crate::processor_memory::Exchange;
 use crate::transaction::{AgentId, Transaction};
 
 /// A snooping bus with its agents.
@@ -175,6 +178,64 @@ impl SnoopingBus {
         }
     }
 
+    /// Carries the transactions of an agent that are an [`Exchange`] with memory, if they
+    /// concern nobody else and nothing else happens before their end; says whether it has.
+    #[inline(always)]
+    fn exchange<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> bool {
+        let Some(exchange) = composition.exchange(agent) else { return false };
+        let Some((granted, memory)) = Self::of(composition, on).grant_of_exchange(now, agent, &exchange)
+        else {
+            return false;
+        };
+        let Some(delay) = composition.fixed_access_time(memory) else { return false };
+        let bus = &Self::of(composition, on).bus;
+        let between = match exchange.written_back {
+            Some(_) => bus.end_of(granted, Kind::WriteBack, delay),
+            None => granted,
+        };
+        let end = bus.end_of(between, exchange.kind(), delay);
+        if !composition.is_free_before(end) {
+            return false;
+        }
+        composition.pass(granted);
+        let bus = &mut Self::of(composition, on).bus;
+        let mut asked = now;
+        if exchange.written_back.is_some() {
+            bus.carried(Kind::WriteBack, between - granted);
+            asked = between;
+        }
+        bus.carried(exchange.kind(), end - between);
+        bus.was_free(asked, end);
+        if exchange.written_back.is_some() {
+            composition.pass(between);
+            composition.pass(between);
+        }
+        composition.pass(end);
+        composition.make_exchange(end, on, agent, memory, &exchange);
+        true
+    }
+
+    /// When an agent's exchange is granted the bus if it asks now, and the memory with which
+    /// it is made; none if anybody else has to do with it.
+    #[inline(always)]
+    fn grant_of_exchange(&self, now: Time, agent: AgentId, exchange: &Exchange) -> Option<(Time, MemoryId)> {
+        if self.refusals.is_some() || self.seats.may_snarf(agent) {
+            return None;
+        }
+        let memory = |block| match self.homes.home(block) {
+            Home::Memory(memory) if self.seats.is_private(agent, block) => Some(memory),
+            _ => None,
+        };
+        let fetched = memory(exchange.fetched)?;
+        let is_same = exchange.written_back.is_none_or(|block| memory(block) == Some(fetched));
+        Some((self.bus.grant_if_idle(now).filter(|_| is_same)?, fetched))
+    }
+
     /// Carries the transaction of the agent to which the bus goes, if nothing else happens
     /// before its end: when it is granted next, if an agent waits for it then. None if
     /// steps are scheduled instead.
@@ -255,6 +316,9 @@ impl Rules for SnoopingBus {
     }
 
     fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        if Self::exchange(composition, now, on, agent) {
+            return;
+        }
         let mut next = Self::of(composition, on).bus.request(now, agent);
         while let Some(at) = next {
             if !composition.is_free_before(at) {

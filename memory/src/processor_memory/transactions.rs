@@ -72,7 +72,7 @@ impl ProcessorMemory {
     /// Whether nothing is under way, posted or to be locked beside the access for which the
     /// processor waits: the usual case.
     #[inline(always)]
-    fn has_nothing_beside(&self) -> bool {
+    pub(super) fn has_nothing_beside(&self) -> bool {
         self.issued_block.is_none()
             && self.issued_uncached.is_none()
             && self.store_buffer.is_empty()

@@ -51,6 +51,16 @@ pub trait Format: Send {
         Ok(())
     }
 
+    /// Whether it holds as much as its viewer can show, so that the timeline is to end.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// The timeline ends at `at` because it [is full](Format::is_full), and the run goes on.
+    fn cut(&mut self, _at: Time) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The timeline ends, and nothing goes on any more.
     fn finish(&mut self, at: Time) -> io::Result<()>;
 }

@@ -9,6 +9,7 @@
 //!                            │
 //!                            ▼
 //!                         Format: Perfetto, value change dump ──► FILE.unfinished ──► FILE
+//!                                                        output: plain, compressed, within a page
 //! ```
 //!
 //! **Bounded.** The run is interrupted at instants of simulated time that follow
@@ -28,7 +29,8 @@
 //! **Safe.** The file is written beside its place and put there at the end, also
 //! if the run fails, gets stuck or is interrupted; what is there of it if
 //! the process is killed can be opened too. If the disk is full, the run goes on
-//! without a timeline and says so: a result is worth more than its picture.
+//! without a timeline and says so: a result is worth more than its picture. A page
+//! ends where it has as many events as a browser shows without delay, and says so.
 
 mod flights;
 pub mod format;
@@ -41,24 +43,28 @@ mod timeline;
 pub mod vcd;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use narthex_cores::linux::readable;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::Failure;
 use narthex_machine::files::Destination;
 use narthex_machine::node::Node;
 use narthex_machine::node::probe::{Crossing, Event, Hold};
 
+use crate::calls::CodeMap;
 use flights::Flights;
 use format::Format;
 use output::{Output, has_waveforms};
 use perfetto::Perfetto;
-use recorder::{Recorder, Sight};
+use recorder::{Record, Recorder, Sight};
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
 use vcd::ValueChangeDump;
 
+pub use output::Page;
 pub use selection::TraceRequest;
 
 /// Recorders hold what happens to all nodes together in this much of their time: a
@@ -74,13 +80,20 @@ const RUN_UP: Duration = Duration::from_ns(2_000);
 pub struct Tracer {
     /// As the user calls it.
     file: PathBuf,
+    /// For a browser.
+    is_page: bool,
     destination: Destination,
     selection: Selection,
+    has_functions: bool,
+    /// The code of each processor of each node, from the timeline's begin on.
+    code: Vec<Vec<Arc<CodeMap>>>,
     step: Duration,
     stage: Stage,
     timeline: Timeline,
     /// Why the timeline ends before its end, and when.
     problem: Option<(Time, io::Error)>,
+    /// Where it ends because it is full.
+    full: Option<Time>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,17 +116,21 @@ impl Tracer {
         let name = request.file.display();
         let refused = |error| Failure::usage(format!("the timeline '{name}' cannot be written: {error}"));
         let destination = Destination::of(&request.file).map_err(refused)?;
-        let format = format(&destination, &request.file, title, nodes, &selection).map_err(refused)?;
+        let format = format(&destination, request, title, nodes, &selection).map_err(refused)?;
         let is_shown = (0..nodes.len()).map(|node| selection.has(node)).collect();
         let shown = selection.nodes().count() as u64;
         Ok(Tracer {
             file: request.file.clone(),
+            is_page: request.page.is_some(),
+            has_functions: request.functions,
+            code: Vec::new(),
             destination,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
             stage: Stage::Before,
             timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
             selection,
             problem: None,
+            full: None,
         })
     }
 
@@ -135,12 +152,23 @@ impl Tracer {
     pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
         if self.stage == Stage::Before && now >= self.run_up() {
             self.stage = Stage::During;
-            let shown = nodes.iter_mut().enumerate().filter(|(number, _)| self.selection.has(*number));
-            shown.for_each(|(_, node)| node.attach_at(now, Box::<Recorder>::default()));
+            self.code = match has_waveforms(&self.file) {
+                true => vec![Vec::new(); nodes.len()],
+                false => CodeMap::of_nodes(nodes, false),
+            };
+            let shown = nodes.iter_mut().zip(&self.code).enumerate();
+            for (_, (node, code)) in shown.filter(|(number, _)| self.selection.has(*number)) {
+                node.attach_at(now, Box::new(Recorder::new(code, self.has_functions)));
+            }
         }
         if self.stage == Stage::During {
-            let taken = self.take(now, nodes);
-            if taken.is_err() || now >= self.selection.to {
+            let mut taken = self.take(now, nodes);
+            let is_over = now >= self.selection.to;
+            if !is_over && taken.is_ok() && self.timeline.is_full() {
+                self.full = Some(now);
+                taken = self.timeline.cut(now);
+            }
+            if taken.is_err() || is_over || self.full.is_some() {
                 self.end(now, taken, nodes);
             }
         }
@@ -150,11 +178,19 @@ impl Tracer {
     fn take(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
         let mut entries = Vec::new();
         for (number, node) in nodes.iter_mut().enumerate() {
-            let records = node.probe::<Recorder>().map(|recorder| recorder.drain(now)).unwrap_or_default();
-            entries.extend(records.into_iter().map(|record| {
-                let place = |address| node.place_of(address).to_string();
-                let place = address_of(&record.sight).map(place);
-                Entry { at: record.at, node: number, sight: record.sight, place }
+            let Some(recorder) = node.probe::<Recorder>() else { continue };
+            let records = recorder.drain(now);
+            let regions = recorder.region_names().to_vec();
+            entries.extend(records.into_iter().map(|Record { at, sight }| {
+                let place = match sight {
+                    Sight::Region { name, .. } => Some(regions[name].clone()),
+                    Sight::Path { processor, called: Some(function), .. }
+                    | Sight::Handler(processor, Some(function)) => {
+                        Some(function_name(&self.code[number][processor], function))
+                    }
+                    _ => address_of(&sight).map(|address| node.place_of(address).to_string()),
+                };
+                Entry { at, node: number, sight, place }
             }));
         }
         entries.sort_by_key(|entry| (entry.at, entry.node));
@@ -185,6 +221,13 @@ impl Tracer {
             self.end(now, taken, &mut nodes);
         }
         let name = self.file.display();
+        if let (None, Some(full)) = (&self.problem, self.full) {
+            return Ok(format!(
+                "the timeline in '{name}' ends at {full}, where it has as many events as a page shows: \
+                 choose a part (--trace-from, --trace-to, --trace-nodes), or have all of it in a file for \
+                 Perfetto (--trace FILE.pftrace)"
+            ));
+        }
         match self.problem {
             Some((at, error)) => Err(format!("the timeline '{name}' is cut off at {at}: {error}")),
             None if now <= from => {
@@ -194,7 +237,11 @@ impl Tracer {
                 Ok(format!("the timeline was written to '{name}'"))
             }
             None => {
-                let viewer = if has_waveforms(&self.file) { "GTKWave" } else { "ui.perfetto.dev" };
+                let viewer = match &self.file {
+                    file if has_waveforms(file) => "GTKWave",
+                    _ if self.is_page => "a browser",
+                    _ => "ui.perfetto.dev",
+                };
                 Ok(format!("the timeline is in '{name}'; open it in {viewer}"))
             }
         }
@@ -209,20 +256,29 @@ fn processes_of(nodes: &[Node]) -> usize {
 /// What writes the file, by its name.
 fn format(
     destination: &Destination,
-    name: &Path,
+    request: &TraceRequest,
     title: &str,
     nodes: &[Node],
     selection: &Selection,
 ) -> io::Result<Box<dyn Format>> {
-    let writer = Output::create(destination, name)?;
+    let writer = Output::create(destination, &request.file, request.page.as_ref())?;
     let names = nodes[0].agent_names();
-    if !has_waveforms(name) {
-        return Ok(Box::new(Perfetto::new(writer, title, names)?));
+    if !has_waveforms(&request.file) {
+        let most_events = request.page.as_ref().map_or(u64::MAX, |page| page.most_events);
+        return Ok(Box::new(Perfetto::new(writer, title, names, most_events)?));
     }
     let of_node =
         |node: usize| nodes[node].buses().into_iter().map(move |bus| Row { node, track: Track::Bus(bus) });
     let buses: Vec<Row> = selection.nodes().flat_map(of_node).collect();
     Ok(Box::new(ValueChangeDump::new(writer, title, names, &buses, selection.from)?))
+}
+
+/// A function's name as its programmer wrote it.
+fn function_name(code: &CodeMap, function: u32) -> String {
+    match code.function_name(function) {
+        "" => "code without a name".to_owned(),
+        name => readable(name.into()),
+    }
 }
 
 /// The address that a transaction is about.
@@ -261,18 +317,22 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_timeline_and_is_said_at_the_end() {
         let file = std::env::temp_dir().join(format!("narthex-{}-full", std::process::id()));
-        let request = TraceRequest { file: file.clone(), nodes: None, from: None, to: Some("5us".into()) };
+        let request = TraceRequest { to: Some("5us".into()), ..TraceRequest::whole(file.clone()) };
         let destination = Destination::of(&file).unwrap();
-        drop(Output::create(&destination, &file).unwrap());
+        drop(Output::create(&destination, &file, None).unwrap());
         let selection = Selection::new(&request, 1).unwrap();
         let mut tracer = Tracer {
             file: file.clone(),
+            is_page: false,
+            has_functions: false,
+            code: Vec::new(),
             destination,
             step: SHORTEST_STEP,
             stage: Stage::Before,
             timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),
             selection,
             problem: None,
+            full: None,
         };
         tracer.stop(Time::ZERO, &mut []);
         assert_eq!(tracer.next_stop(Time::ZERO), Time::ZERO + SHORTEST_STEP);

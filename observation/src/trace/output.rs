@@ -1,12 +1,35 @@
 //! The file of a timeline while it is written: beside its place, compressed if
-//! its name ends in `.gz`, which viewers of both formats open.
+//! its name ends in `.gz`, which viewers of both formats open, or within a page
+//! of its own ([`Page`]).
+//!
+//! ```text
+//!   format ─► bytes ───────────────────────► FILE.pftrace, FILE.vcd
+//!                  └► gzip ────────────────► FILE.pftrace.gz
+//!                        └► base64 ────────► FILE.html: begin of the page, data, its end
+//! ```
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
+use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use narthex_machine::files::{Destination, Writer};
+use serde::{Deserialize, Serialize};
+
+/// A page that shows a timeline: what stands before its data and behind them, which are a
+/// compressed trace of Perfetto in base64.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Up to the data.
+    pub before: String,
+    /// From the data on.
+    pub after: String,
+    /// The timeline ends where it has so many events, because a browser keeps them all.
+    pub most_events: u64,
+}
 
 /// What a timeline is written to. It is flushed once, when it is complete.
 pub enum Output {
@@ -14,15 +37,25 @@ pub enum Output {
     Plain(BufWriter<Writer>),
     /// Compressed by gzip.
     Compressed(GzEncoder<BufWriter<Writer>>),
+    /// Compressed, as the text within a page; and what is to follow it.
+    Page(Box<GzEncoder<Text>>, String),
 }
 
+/// Bytes as text that a page can hold.
+type Text = EncoderWriter<'static, GeneralPurpose, BufWriter<Writer>>;
+
 impl Output {
-    /// What goes to `destination`, which the user calls `name`.
+    /// What goes to `destination`, which the user calls `name`; within a page, if there is one.
     ///
     /// # Errors
     /// If it cannot be created.
-    pub fn create(destination: &Destination, name: &Path) -> io::Result<Self> {
-        let writer = BufWriter::new(destination.create()?);
+    pub fn create(destination: &Destination, name: &Path, page: Option<&Page>) -> io::Result<Self> {
+        let mut writer = BufWriter::new(destination.create()?);
+        if let Some(Page { before, after, .. }) = page {
+            writer.write_all(before.as_bytes())?;
+            let encoder = GzEncoder::new(EncoderWriter::new(writer, &STANDARD), Compression::default());
+            return Ok(Output::Page(Box::new(encoder), after.clone()));
+        }
         Ok(match is_compressed(name) {
             true => Output::Compressed(GzEncoder::new(writer, Compression::fast())),
             false => Output::Plain(writer),
@@ -35,6 +68,7 @@ impl Write for Output {
         match self {
             Output::Plain(writer) => writer.write(bytes),
             Output::Compressed(encoder) => encoder.write(bytes),
+            Output::Page(encoder, _) => encoder.write(bytes),
         }
     }
 
@@ -44,6 +78,12 @@ impl Write for Output {
             Output::Compressed(encoder) => {
                 encoder.try_finish()?;
                 encoder.get_mut().flush()
+            }
+            Output::Page(encoder, after) => {
+                encoder.try_finish()?;
+                let mut writer = encoder.get_mut().finish()?;
+                writer.write_all(std::mem::take(after).as_bytes())?;
+                writer.flush()
             }
         }
     }

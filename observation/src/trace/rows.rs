@@ -21,6 +21,13 @@ pub struct Row {
 pub enum Track {
     /// A processor: its activity, and in it its occupation.
     Processor(usize),
+    /// A processor: the functions that its program is in, each in the one that called it.
+    Functions(usize),
+    /// A processor: the handler of messages that it runs.
+    Handlers(usize),
+    /// A processor: a region of its program; one that begins inside another is in the next
+    /// of these rows.
+    Regions(usize, usize),
     /// A bus: its transactions.
     Bus(&'static str),
     /// An agent on a directory: its transactions, and in each where its messages are.
@@ -54,9 +61,13 @@ impl Track {
 
     /// Its place among the node's rows.
     pub fn rank(self) -> i32 {
-        const KIND: i32 = 100;
+        const KIND: i32 = 100_000;
+        const ROWS: i32 = 10; // of a processor
         match self {
-            Track::Processor(index) => index as i32,
+            Track::Processor(index) => ROWS * index as i32,
+            Track::Functions(index) => ROWS * index as i32 + 1,
+            Track::Handlers(index) => ROWS * index as i32 + 2,
+            Track::Regions(index, level) => ROWS * index as i32 + 3 + level.min(6) as i32,
             Track::Bus(MEMORY_BUS) => KIND,
             Track::Bus(_) => KIND + 1,
             Track::Requester(Agent::Processor(number) | Agent::Seat(number)) => {
@@ -76,6 +87,9 @@ impl Track {
     pub fn description(self) -> &'static str {
         match self {
             Track::Processor(_) => "What its program is doing; in it, what the processor is doing meanwhile.",
+            Track::Functions(_) => "The functions that its program is in, each below the one that called it.",
+            Track::Handlers(_) => "The handler of messages that it runs.",
+            Track::Regions(..) => "Regions that its program marks.",
             Track::Bus(_) => "Transactions, as long as they have the bus.",
             Track::Requester(_) => {
                 "Its transactions on the directory; in each, what its latest message is at."
@@ -96,6 +110,12 @@ impl Track {
     pub fn name(self, names: &AgentNames) -> String {
         match self {
             Track::Processor(index) => names.processors[index].clone(),
+            Track::Functions(index) => format!("functions of {}", names.processors[index]),
+            Track::Handlers(index) => format!("handlers of {}", names.processors[index]),
+            Track::Regions(index, 0) => format!("regions of {}", names.processors[index]),
+            Track::Regions(index, level) => {
+                format!("regions of {}, level {}", names.processors[index], level + 1)
+            }
             Track::Bus(name) => name.to_owned(),
             Track::Requester(agent) => format!("transactions of {}", agent_name(agent, names)),
             Track::Part(seat) => names.seats[seat].clone(),
@@ -126,6 +146,17 @@ pub enum Label {
     Message(Message),
     /// A packet on the network on chip.
     Packet(Packet),
+    /// A function, a handler or a region.
+    Code(Code),
+}
+
+/// A function, a handler or a region of a program, while a processor is in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// Tells this stay from others.
+    pub number: u64,
+    /// Its name.
+    pub name: String,
 }
 
 /// A transaction on a bus.
@@ -166,8 +197,9 @@ pub fn agent_name(agent: Agent, names: &AgentNames) -> &str {
 
 impl Label {
     /// Its name in the picture.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
+            Label::Code(code) => &code.name,
             Label::Activity(activity) => activity.as_str(),
             Label::Occupation(occupation) => occupation.as_str(),
             Label::Transaction(transaction) => transaction.kind.name(),

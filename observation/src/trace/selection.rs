@@ -6,6 +6,8 @@ use narthex_kernel::{Duration, Time};
 use narthex_machine::Failure;
 use serde::{Deserialize, Serialize};
 
+use super::output::Page;
+
 /// The timeline of a run. It never changes what comes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,6 +15,12 @@ pub struct TraceRequest {
     /// The file: for a viewer of waveforms if it ends in `.vcd`, for Perfetto if
     /// not; compressed if `.gz` follows.
     pub file: PathBuf,
+    /// The page that is to hold it, for a browser.
+    #[serde(default)]
+    pub page: Option<Page>,
+    /// Whether it shows the functions that programs are in.
+    #[serde(default)]
+    pub functions: bool,
     /// The nodes ("0,3-5"); all if not given.
     #[serde(default)]
     pub nodes: Option<String>,
@@ -22,6 +30,13 @@ pub struct TraceRequest {
     /// The simulated time at which it ends ("20us"); the run's end if not given.
     #[serde(default)]
     pub to: Option<String>,
+}
+
+impl TraceRequest {
+    /// The whole of a run in a file.
+    pub fn whole(file: PathBuf) -> Self {
+        TraceRequest { file, page: None, functions: false, nodes: None, from: None, to: None }
+    }
 }
 
 /// Nodes and a stretch of time.
@@ -107,7 +122,7 @@ mod tests {
 
     fn request(nodes: Option<&str>, from: Option<&str>, to: Option<&str>) -> TraceRequest {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        TraceRequest { file: "x".into(), nodes: text(nodes), from: text(from), to: text(to) }
+        TraceRequest { nodes: text(nodes), from: text(from), to: text(to), ..TraceRequest::whole("x".into()) }
     }
 
     fn refusal(nodes: Option<&str>, from: Option<&str>, to: Option<&str>) -> String {

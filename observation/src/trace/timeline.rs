@@ -28,7 +28,7 @@ use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
 use super::flights::Flights;
 use super::format::Format;
 use super::recorder::Sight;
-use super::rows::{Label, Row, Step, Track, Transaction};
+use super::rows::{Code, Label, Row, Step, Track, Transaction};
 
 /// What happened at a node, with what its address is called, if it has one.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Entry {
     pub node: usize,
     /// What.
     pub sight: Sight,
-    /// What its address is called.
+    /// What its address is called, or the function or region.
     pub place: Option<String>,
 }
 
@@ -73,6 +73,12 @@ pub struct Timeline {
     ends: BinaryHeap<Reverse<(Time, Row)>>,
     flights: Flights,
     transactions: u64,
+    /// The functions that each processor is in.
+    paths: BTreeMap<Row, Vec<Label>>,
+    /// The regions that are open on each processor of each node, by the row in which they are.
+    regions: BTreeMap<(usize, usize), Vec<Option<Code>>>,
+    /// How often something of a program has been entered.
+    entered: u64,
 }
 
 /// The row of an agent's transactions: a bus has one at a time, on a directory each agent has.
@@ -97,6 +103,9 @@ impl Timeline {
             ends: BinaryHeap::new(),
             flights,
             transactions: 0,
+            paths: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            entered: 0,
         }
     }
 
@@ -173,9 +182,54 @@ impl Timeline {
                     self.format.packet(entry.at, row(Track::Network), step, &frame)?;
                 }
             }
-            Sight::Port(Event::Timer(_)) => {}
+            Sight::Region { processor, begins, .. } => {
+                let name = entry.place.unwrap_or_default();
+                self.take_region(entry.node, processor, name, begins);
+            }
+            Sight::Path { processor, kept, called } => {
+                let label = called.map(|_| Label::Code(self.code(entry.place)));
+                let row = row(Track::Functions(processor));
+                let path = self.paths.entry(row).or_default();
+                path.truncate(kept);
+                path.extend(label);
+                let stack = path.clone();
+                self.aim(row, Goal::Stack(stack));
+            }
+            Sight::Handler(processor, function) => {
+                let label = function.map(|_| Label::Code(self.code(entry.place)));
+                self.aim(row(Track::Handlers(processor)), Goal::Stack(label.into_iter().collect()));
+            }
+            Sight::Port(Event::Timer(_) | Event::Entered { .. }) => {}
         }
         Ok(())
+    }
+
+    /// A region begins in the first row of its processor that is free, or the latest of its name
+    /// ends.
+    fn take_region(&mut self, node: usize, processor: usize, name: String, begins: bool) {
+        let code = begins.then(|| self.code(Some(name.clone())));
+        let levels = self.regions.entry((node, processor)).or_default();
+        let level = match &code {
+            Some(_) => levels.iter().position(Option::is_none).or(Some(levels.len())),
+            None => {
+                let open =
+                    levels.iter().enumerate().filter_map(|(level, open)| Some((open.as_ref()?, level)));
+                open.filter(|(open, _)| open.name == name)
+                    .max_by_key(|(open, _)| open.number)
+                    .map(|found| found.1)
+            }
+        };
+        let Some(level) = level else { return };
+        levels.resize(levels.len().max(level + 1), None);
+        levels[level].clone_from(&code);
+        let row = Row { node, track: Track::Regions(processor, level) };
+        self.aim(row, Goal::Stack(code.map(Label::Code).into_iter().collect()));
+    }
+
+    /// Something of a program that is entered now.
+    fn code(&mut self, name: Option<String>) -> Code {
+        self.entered += 1;
+        Code { number: self.entered, name: name.unwrap_or_default() }
     }
 
     /// A transaction whose end is known; its begin may have been taken in before.
@@ -267,6 +321,19 @@ impl Timeline {
         }
         *stack = labels;
         Ok(())
+    }
+
+    /// Whether it holds as much as its viewer can show.
+    pub fn is_full(&self) -> bool {
+        self.format.is_full()
+    }
+
+    /// It says that the run goes on behind its end.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn cut(&mut self, end: Time) -> io::Result<()> {
+        self.format.cut(end)
     }
 
     /// The timeline is over.

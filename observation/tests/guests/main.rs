@@ -1,10 +1,12 @@
-//! What is observed of whole machines that run programs: hangs, lives of messages, timelines, traffic.
+//! What is observed of whole machines that run programs: hangs, lives of messages, timelines,
+//! profiles, traffic.
 
 #[path = "../../../machine/tests/support/mod.rs"]
 mod support;
 
 mod explain;
 mod hangs;
+mod profiles;
 mod timeline;
 mod traffic;
 

@@ -39,7 +39,7 @@ impl Drop for Place {
 
 /// A timeline of the whole run at that place.
 fn whole(place: &Place) -> TraceRequest {
-    TraceRequest { file: place.0.clone(), nodes: None, from: None, to: None }
+    TraceRequest::whole(place.0.clone())
 }
 
 fn run_traced(request: &RunRequest, trace: &TraceRequest, guest: &Exchange) -> Value {
@@ -56,7 +56,7 @@ fn watched(request: &RunRequest, guest: &Exchange, place: &Place) -> (Value, Vec
 fn part(request: &RunRequest, guest: &Exchange, [nodes, from, to]: [&str; 3]) -> Timeline {
     let place = Place::new(&format!("part-{from}-{to}"));
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let trace = TraceRequest { file: place.0.clone(), nodes: text(nodes), from: text(from), to: text(to) };
+    let trace = TraceRequest { nodes: text(nodes), from: text(from), to: text(to), ..whole(&place) };
     run_traced(request, &trace, guest);
     Timeline::decode(&place.read())
 }
@@ -256,7 +256,7 @@ fn places_and_parts_that_cannot_be_are_refused_before_the_run() {
         assert_eq!(failure.exit_code, 2);
         failure.message
     };
-    let of = |file: PathBuf| TraceRequest { file, nodes: None, from: None, to: None };
+    let of = TraceRequest::whole;
     let folder = std::env::temp_dir();
     assert!(
         refusal(of(folder.clone())).contains("cannot be written: is a directory"),

@@ -11,7 +11,7 @@ use crate::support::{Guest, request, run_guest, with};
 
 /// The result of a run with its traffic.
 fn watched(request: &RunRequest, guest: &Exchange) -> Value {
-    let observed = Observed { trace: None, traffic: true };
+    let observed = Observed { traffic: true, ..Observed::default() };
     run(&guest.in_run(request), observed, &guest.elf(), &mut |_| true).expect("it runs")
 }
 

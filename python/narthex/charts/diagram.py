@@ -14,14 +14,18 @@ It is made of the machine's resolved file alone. Processors stand above their
 interconnect, all else below its first; a part on two of them has a line to both.
 Colours are those of the palette: in the light scheme wherever an SVG is shown, in
 the reader's where a browser shows it.
+
+Parts and interconnects are groups that a page finds by name (`data-part`), and
+`Layout.route` says how to get from one to another: what a player of lives needs
+(`report.player`).
 """
 
-import html
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from narthex.charts import palette
+from narthex.charts.svg import document, fill, stroke, text
 
 NARROWEST, GAP, MARGIN = 120, 20, 16
 """Points of a part, at least, between two parts, and around the picture."""
@@ -31,6 +35,8 @@ LINE, PADDING = 16, 10
 """Points of a line of text, and of a box around its lines."""
 BAR, SPACE = 26, 22
 """Points of an interconnect, and between it and what is on it."""
+LANE = 22
+"""Where in an interconnect a way goes along: below its words."""
 
 SHOWN = (
     "kind", "clock", "size", "associativity", "block", "width", "access_time", "latency",
@@ -50,9 +56,18 @@ class Part:
     name: str
     lines: list[str]
     on: list[str]
-    is_processor: bool = False
-    colour: str = "line"
-    to_network: bool = False
+    role: str
+    """What it does in a message's life: `processor`, `firmware`, `memory`, `dma`, ..."""
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether it stands above its interconnect."""
+        return self.role in ("processor", "firmware")
+
+    @property
+    def colour(self) -> str:
+        """The colour of the line around it."""
+        return "accent" if self.role == "interface" else "measured" if self.is_processor else "line"
 
     @property
     def width(self) -> int:
@@ -66,34 +81,85 @@ class Part:
         return LINE * (1 + len(self.lines)) + 2 * PADDING
 
 
+PLACE = re.compile(r"(?: on |@)([\w-]+)")
+PLACES = {"io-bus": "io_bus", "cache-bus": "cache_bus", "register": "register_file"}
+"""Where an interface's name may say that it is (interfaces/src/attachment.rs)."""
+
+NETWORK = ""
+"""The name of the network among the interconnects."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A line between a part and an interconnect."""
+
+    part: int
+    bar: str
+    x: int
+    edge: int
+    """The height of the part's end."""
+    end: int
+    """That of the interconnect's."""
+
+
 @dataclass
-class Placed:
+class Layout:
     """Where everything is."""
 
     parts: list[tuple[Part, int, int]] = field(default_factory=list)
     """With the left and top of each."""
     bars: dict[str, int] = field(default_factory=dict)
     """The tops of interconnects."""
+    wires: list[Wire] = field(default_factory=list)
     height: int = MARGIN
+    full: int = 0
+    """Points from the first part's left to the last one's right."""
+
+    def part(self, role: str, bar: str | None = None) -> int | None:
+        """Return the place of the first part with a role, rather of one on an interconnect."""
+        having = [place for place, (part, _, _) in enumerate(self.parts) if part.role == role]
+        on_bar = [place for place in having if bar in self.parts[place][0].on]
+        return next(iter([*on_bar, *having]), None)
+
+    def route(self, source: int | str, target: int | str) -> list[tuple[int, int]]:
+        """Return the corners of the shortest way between parts, or to or from an interconnect.
+
+        Parts are named by their places, interconnects by their names.
+        """
+        ways: dict[int | str, list[Wire]] = {source: []}
+        ahead = [source]
+        while ahead and target not in ways:
+            here = ahead.pop(0)
+            for wire in self.wires:
+                there = {wire.part: wire.bar, wire.bar: wire.part}.get(here)
+                if there is not None and there not in ways:
+                    ways[there] = [*ways[here], wire]
+                    ahead.append(there)
+        corners: list[tuple[int, int]] = []
+        here = source
+        for wire in ways.get(target, []):
+            at_part, in_bar = (wire.x, wire.edge), (wire.x, self.bars[wire.bar] + LANE)
+            corners += [at_part, in_bar] if here == wire.part else [in_bar, at_part]
+            here = wire.bar if here == wire.part else wire.part
+        return corners
 
 
 def svg(machine: dict[str, Any], interface: str = "network interface") -> str:
     """Return the picture of a resolved machine with an interface, as SVG."""
+    placed = layout(machine, interface)
+    boxes = [_box(number, *placed.parts[number]) for number in range(len(placed.parts))]
+    drawn = [*_bars(placed, _plain(machine)), *map(_wire, placed.wires), *boxes]
+    width = placed.full + 2 * MARGIN
+    return document(width, placed.height, description(machine, interface), drawn)
+
+
+def layout(machine: dict[str, Any], interface: str = "network interface") -> Layout:
+    """Return where the parts of a node are in its picture."""
     plain = _plain(machine)
     parts = list(_parts(plain, interface))
     bars = [name for name in plain["node"]["interconnects"] if any(name in p.on for p in parts)]
     columns = [part for bar in bars for part in parts if part.on[0] == bar]
-    placed = _placed(columns, bars)
-    full = sum(part.width + GAP for part in columns) - GAP
-    width = full + 2 * MARGIN
-    drawn = [*_bars(placed, plain, full), *_wires(placed), *map(_box, placed.parts)]
-    words = html.escape(description(machine, interface), quote=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{words}"'
-        f' viewBox="0 0 {width} {placed.height}" width="{width}" height="{placed.height}"'
-        f' font-family="Helvetica, Arial, sans-serif" font-size="12">'
-        f"<style>{_style()}</style>{''.join(drawn)}</svg>"
-    )
+    return _placed(columns, bars)
 
 
 def description(machine: dict[str, Any], interface: str = "network interface") -> str:
@@ -112,24 +178,35 @@ def _plain(tree: Any) -> Any:  # noqa: ANN401 - any part of a document
 
 def _parts(machine: dict[str, Any], interface: str) -> Iterator[Part]:
     node = machine["node"]
+    place = _place(node, interface)
+    is_private = place and node["interconnects"][place]["kind"] == "private-path"
     for part in node["processors"].values():
-        yield _processor(machine, part)
+        yield _processor(machine, part, place if is_private else None)
     for name, part in node["memories"].items():
-        yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]))
-    for kind in ("dma_engines", "devices"):
+        yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]), "memory")
+    for kind, role in (("dma_engines", "dma"), ("devices", "device")):
         for name, part in node.get(kind, {}).items():
-            yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]))
+            yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]), role)
     for name, part in node["interconnects"].items():
         if behind := part.get("behind"):
-            yield Part("bridge", _lines(_table(machine, name), "bridge"), [behind, name])
+            yield Part("bridge", _lines(_table(machine, name), "bridge"), [behind, name], "bridge")
     seats = node["interface"].get("seats", {}).values()
     on = dict.fromkeys([*node["interface"]["on"], *(bus for seat in seats for bus in seat["on"])])
+    if place := _place(node, interface):
+        on = {place: None}
     flow = _table(machine, "flow_control").get("kind", "none")
     flows = [] if flow == "none" else [f"{flow} flow control"]
-    yield Part(interface, flows, list(on), colour="accent", to_network=True)
+    yield Part(interface, flows, list(on), "interface")
 
 
-def _processor(machine: dict[str, Any], part: dict[str, Any]) -> Part:
+def _place(node: dict[str, Any], interface: str) -> str | None:
+    """Return the interconnect that an interface's name says ("NI2w on io-bus")."""
+    said = PLACE.search(interface)
+    place = PLACES.get(said[1]) if said else None
+    return place if place in node["interconnects"] else None
+
+
+def _processor(machine: dict[str, Any], part: dict[str, Any], private: str | None) -> Part:
     caches = [
         f"{_words(name).removesuffix(' cache')}: {', '.join(_lines(_table(machine, name)))}"
         for name in part["caches"]
@@ -139,7 +216,9 @@ def _processor(machine: dict[str, Any], part: dict[str, Any]) -> Part:
     runs = part["runs"].replace("firmware/", "firmware ")
     clock = _table(machine, part["core"]).get("clock", "")
     lines = [f"{clock}, runs {runs}", *caches]
-    return Part(name, lines, [part["on"]], is_processor=True, colour="measured")
+    role = "processor" if part["runs"] == "program" else "firmware"
+    on = [part["on"], *([private] if private and role == "processor" else [])]
+    return Part(name, lines, on, role)
 
 
 def _table(machine: dict[str, Any], name: str) -> dict[str, Any]:
@@ -166,9 +245,9 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _placed(columns: Sequence[Part], bars: Sequence[str]) -> Placed:
+def _placed(columns: Sequence[Part], bars: Sequence[str]) -> Layout:
     """Put parts into columns, and the rows of each interconnect below each other."""
-    placed = Placed()
+    placed = Layout(full=sum(part.width + GAP for part in columns) - GAP)
     left, right = {}, MARGIN
     for part in columns:
         left[id(part)] = right
@@ -183,12 +262,26 @@ def _placed(columns: Sequence[Part], bars: Sequence[str]) -> Placed:
         top = placed.bars[bar] + BAR + SPACE
         placed.parts += [(part, left[id(part)], top) for part in below]
         placed.height = top + max((part.height for part in below), default=-SPACE) + SPACE
-    placed.bars[""] = placed.height  # the network's
+    placed.bars[NETWORK] = placed.height
     placed.height += BAR + MARGIN
+    placed.wires = list(_wires(placed))
     return placed
 
 
-def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
+def _wires(placed: Layout) -> Iterator[Wire]:
+    for number, (part, left, top) in enumerate(placed.parts):
+        foot = top + part.height
+        middle = left + part.width // 2
+        bars = [bar for bar in part.on if bar in placed.bars]
+        if part.role == "interface":
+            bars.append(NETWORK)
+        for shift, bar in enumerate(bars):
+            end = placed.bars[bar]
+            edge, stop = (foot, end) if end > top else (top, end + BAR)
+            yield Wire(number, bar, middle + 12 * shift, edge, stop)
+
+
+def _bars(placed: Layout, machine: dict[str, Any]) -> Iterator[str]:
     for bar, top in placed.bars.items():
         kind = machine["node"]["interconnects"].get(bar, {}).get("kind", "")
         table = _table(machine, bar or "network")
@@ -200,12 +293,22 @@ def _bars(placed: Placed, machine: dict[str, Any], full: int) -> Iterator[str]:
         )
         name = _words(bar) if bar else "network"
         dashes = "" if bar else ' stroke-dasharray="6 4"'
-        yield (
-            f'<rect class="node-raised node-line-stroke" x="{MARGIN}" y="{top}" width="{full}"'
-            f' height="{BAR}" rx="4" fill="{palette.LIGHT["raised"]}"'
-            f' stroke="{palette.LIGHT["line"]}"{dashes}/>'
+        rectangle = (
+            f'<rect {fill("raised", "line")} x="{MARGIN}" y="{top}" width="{placed.full}"'
+            f' height="{BAR}" rx="4"{dashes}/>'
         )
-        yield _text(MARGIN + PADDING, top + 17, f"{name}: {told}", is_bold=False)
+        words = text(MARGIN + PADDING, top + 17, f"{name}: {told}")
+        yield f'<g data-part="{bar_name(bar)}">{rectangle}{words}</g>'
+
+
+def part_name(number: int) -> str:
+    """Return what the group of a part is called in the picture."""
+    return f"part-{number}"
+
+
+def bar_name(bar: str) -> str:
+    """Return what the group of an interconnect is called in the picture."""
+    return f"bar-{bar or 'network'}"
 
 
 def _on_chip(machine: dict[str, Any]) -> list[str]:
@@ -215,46 +318,18 @@ def _on_chip(machine: dict[str, Any]) -> list[str]:
     return [machine["data_cache"]["protocol"], crossed]
 
 
-def _wires(placed: Placed) -> Iterator[str]:
-    for part, left, top in placed.parts:
-        foot = top + part.height
-        middle = left + part.width // 2
-        ends = [placed.bars[bar] for bar in part.on if bar in placed.bars]
-        if part.to_network:
-            ends.append(placed.bars[""])
-        for shift, end in enumerate(ends):
-            x = middle + 12 * shift
-            start, stop = (foot, end) if end > top else (end + BAR, top)
-            yield (
-                f'<line class="node-muted-stroke" x1="{x}" y1="{start}" x2="{x}" y2="{stop}"'
-                f' stroke="{palette.LIGHT["muted"]}" stroke-width="2"/>'
-            )
+def _wire(wire: Wire) -> str:
+    top, foot = sorted((wire.edge, wire.end))
+    ends = f'x1="{wire.x}" y1="{top}" x2="{wire.x}" y2="{foot}"'
+    return f'<line {stroke("muted")} {ends} stroke-width="2"/>'
 
 
-def _box(placed: tuple[Part, int, int]) -> str:
-    part, left, top = placed
-    stroke = palette.LIGHT[part.colour]
-    lines = [_text(left + PADDING, top + PADDING + 12, part.name, is_bold=True)]
+def _box(number: int, part: Part, left: int, top: int) -> str:
+    lines = [text(left + PADDING, top + PADDING + 12, part.name, is_bold=True)]
     for count, line in enumerate(part.lines, start=1):
-        lines.append(_text(left + PADDING, top + PADDING + 12 + count * LINE, line, is_bold=False))
-    return (
-        f'<rect class="node-surface node-{part.colour}-stroke" x="{left}" y="{top}"'
-        f' width="{part.width}" height="{part.height}" rx="6" fill="{palette.LIGHT["surface"]}"'
-        f' stroke="{stroke}" stroke-width="2"/>{"".join(lines)}'
+        lines.append(text(left + PADDING, top + PADDING + 12 + count * LINE, line))
+    rectangle = (
+        f'<rect {fill("surface", part.colour)} x="{left}" y="{top}" width="{part.width}"'
+        f' height="{part.height}" rx="6" stroke-width="2"/>'
     )
-
-
-def _text(x: int, y: int, words: str, *, is_bold: bool) -> str:
-    weight = ' font-weight="bold"' if is_bold else ""
-    colour = palette.LIGHT["text"]
-    place = f'x="{x}" y="{y}" fill="{colour}"{weight}'
-    return f'<text class="node-text" {place}>{html.escape(words)}</text>'
-
-
-def _style() -> str:
-    """Return the dark scheme, which a browser puts over what the elements say themselves."""
-    dark = palette.DARK
-    strokes = ("line", "muted", "accent", "measured")
-    rules = [f".node-{name}-stroke{{stroke:{dark[name]}}}" for name in strokes]
-    rules += [f".node-{name}{{fill:{dark[name]}}}" for name in ("surface", "raised", "text")]
-    return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
+    return f'<g data-part="{part_name(number)}">{rectangle}{"".join(lines)}</g>'

@@ -68,7 +68,10 @@ def explain(
         None, "--diagram", metavar="FILE.svg", help="Draw the life as a picture."
     ),
 ) -> None:
-    """Show one message's life, transaction by transaction, and the parts of its latency."""
+    """Show one message's life, transaction by transaction, and the parts of its latency.
+
+    The page of --report plays it over the picture of the machine.
+    """
     from narthex import explanation
     from narthex.programs import find
 

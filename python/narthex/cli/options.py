@@ -86,8 +86,9 @@ TRACE = typer.Option(
     None,
     "--trace",
     metavar="FILE",
-    help="Write a timeline of the run: for Perfetto (ui.perfetto.dev), or, if FILE ends in .vcd, "
-    "for a viewer of waveforms; compressed if .gz follows.",
+    help="Write a timeline of the run: a page for the browser if FILE ends in .html, a dump for a "
+    "viewer of waveforms if in .vcd, else for Perfetto (ui.perfetto.dev); compressed if .gz "
+    "follows.",
 )
 TRAFFIC = typer.Option(
     False,
@@ -97,6 +98,11 @@ TRAFFIC = typer.Option(
 )
 TRACE_NODES = typer.Option(
     None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
+)
+TRACE_FUNCTIONS = typer.Option(
+    False,
+    "--trace-functions",
+    help="Show in the timeline which functions programs are in, too.",
 )
 TRACE_FROM = typer.Option(
     None, "--trace-from", metavar="TIME", help="Begin the timeline at this simulated time (10us)."

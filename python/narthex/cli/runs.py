@@ -41,6 +41,7 @@ from narthex.cli.options import (
     TIMEOUT,
     TRACE,
     TRACE_FROM,
+    TRACE_FUNCTIONS,
     TRACE_NODES,
     TRACE_TO,
     TRAFFIC,
@@ -77,6 +78,7 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --interface NI2w -- -v 3",
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
+            "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
@@ -127,6 +129,7 @@ def run(
     trace_nodes: str | None = TRACE_NODES,
     trace_from: str | None = TRACE_FROM,
     trace_to: str | None = TRACE_TO,
+    trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
@@ -136,7 +139,9 @@ def run(
     from narthex.programs import find
 
     target, page = JsonTarget(json_file), ReportTarget(report)
-    timeline = running.trace_request(trace, trace_nodes, trace_from, trace_to)
+    timeline = running.trace_request(
+        trace, trace_nodes, trace_from, trace_to, functions=trace_functions
+    )
     if trace:
         check_writable(trace, "--trace")
     listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]

@@ -15,6 +15,7 @@ from typing import Any
 
 from narthex.charts import drawings
 from narthex.explanation import condensed, words
+from narthex.report import player
 from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns
 
 LANES = (
@@ -35,18 +36,21 @@ AGENTS = {
     "program": "processor",
     "processor": "processor",
     "another processor": "processor",
-    "firmware": "interface",
+    "firmware": "firmware",
     "interface": "interface",
     "network side of the interface": "interface",
-    "DMA engine": "interface",
+    "DMA engine": "dma",
     "forwarder": "interface",
     "send half": "interface",
     "receive half": "interface",
 }
-"""On whose lane an agent is."""
+"""Which part of the machine's picture an agent is (`charts.diagram`)."""
+
+ON_LANE = {"firmware": "interface", "dma": "interface"}
+"""On whose lane parts are that have none."""
 
 SUPPLIERS = {"main memory": "memory", "cache": "processor", "interface": "interface"}
-"""On whose lane the other end of a block's way is."""
+"""Which part the other end of a block's way is."""
 
 TO_DEVICE = ("uncached_store", "block_store")
 FROM_DEVICE = ("uncached_load", "block_load")
@@ -96,6 +100,10 @@ class Step:
     """Whether only an address travels."""
     is_beside: bool
     """Whether it is off the critical path."""
+    node: int
+    ends: tuple[str, str]
+    """The parts of the node's picture between which something travels; twice the same one."""
+    bus: str | None
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,8 @@ def section(document: dict[str, Any]) -> Section:
         " data go, a broken one carries only an address, and a pale one is beside the critical"
         " path: it costs no latency."
     )
-    parts = [facts, Paragraph(told), diagram(document), breakdown(document)]
+    parts = [facts, player.player(document, steps(document)), Paragraph(told)]
+    parts += [diagram(document), breakdown(document)]
     return Section(f"One message's life: {over}", parts)
 
 
@@ -150,7 +159,8 @@ def steps(document: dict[str, Any]) -> list[Step]:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    source, target, is_broken = _way(row)
+    ends, is_broken = _way(row)
+    source, target = (_lane(end, row["node"]) for end in ends)
     return Step(
         time=_ns(row["time_ps"]),
         who=f"node {row['node']}, {row['agent']}",
@@ -160,32 +170,35 @@ def _step(row: dict[str, Any]) -> Step:
         target=target,
         is_broken=is_broken,
         is_beside=not row["critical"],
+        node=row["node"],
+        ends=ends,
+        bus=row.get("bus"),
     )
 
 
-def _way(row: dict[str, Any]) -> tuple[int, int, bool]:
-    """Return the lanes between which something travels, and whether that is an address only."""
-    kind, node = row["kind"], row["node"]
+def _way(row: dict[str, Any]) -> tuple[tuple[str, str], bool]:
+    """Return the parts between which something travels, and whether that is an address only."""
+    kind = row["kind"]
     if row["agent"] == "network":
-        ends = (_lane("interface", node), NETWORK)
-        return (*(ends if row["deed"].endswith("departs") else ends[::-1]), False)
-    own = _lane(AGENTS[row["agent"]], node)
+        leaves = row["deed"].endswith("departs")
+        return ("interface", "network") if leaves else ("network", "interface"), False
+    own = AGENTS[row["agent"]]
     if kind == "program":
-        return own, own, False
+        return (own, own), False
     if row.get("data"):
         direction, _, supplier = row["data"].partition(" ")
-        other = _lane(SUPPLIERS[supplier], node)
-        return (own, other, False) if direction == "to" else (other, own, False)
-    device = _lane("interface", node)
+        other = SUPPLIERS[supplier]
+        return (own, other) if direction == "to" else (other, own), False
     if kind in TO_DEVICE:
-        return own, device, False
+        return (own, "interface"), False
     if kind in FROM_DEVICE:
-        return device, own, False
-    return own, _lane("processor", node) if own == device else device, True
+        return ("interface", own), False
+    return (own, "interface" if own == "processor" else "processor"), True
 
 
-def _lane(name: str, node: int) -> int:
-    return LANES.index(f"{name} {node}")
+def _lane(part: str, node: int) -> int:
+    name = ON_LANE.get(part, part)
+    return NETWORK if name == "network" else LANES.index(f"{name} {node}")
 
 
 def _meaning(row: dict[str, Any]) -> str:

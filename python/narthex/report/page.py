@@ -22,6 +22,7 @@ from narthex.documents import (
 from narthex.errors import NarthexError
 from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
 from narthex.report.parts import Chart, Mark, Paragraph, Section, Shares
+from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -57,9 +58,9 @@ def rendered(title: str, sections: Sequence[Section]) -> str:
         title=title,
         sections=named,
         version=_native.__version__,
-        library=library.text() if any(map(_has_chart, named)) else "",
+        library=library.text() if _have(named, Chart) else "",
         style=palette.style_sheet() + _text("style.css"),
-        script=_text("script.js"),
+        script=_text("script.js") + (_text("player.js") if _have(named, Player) else ""),
     )
 
 
@@ -142,9 +143,10 @@ def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:
         yield replace(section, ident=name, sections=below)
 
 
-def _has_chart(section: Section) -> bool:
-    return any(isinstance(part, Chart) for part in section.parts) or any(
-        map(_has_chart, section.sections)
+def _have(sections: Sequence[Section], kind: type) -> bool:
+    return any(
+        any(isinstance(part, kind) for part in section.parts) or _have(section.sections, kind)
+        for section in sections
     )
 
 

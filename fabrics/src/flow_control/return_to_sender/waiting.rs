@@ -46,7 +46,11 @@ impl Waiting {
             Retries::Independent => None,
             Retries::InSequence => self.entries.iter().position(sent_later),
         };
-        self.entries.insert(place.unwrap_or(self.entries.len()), Entry { at, packet, came_back: true });
+        let entry = Entry { at, packet, came_back: true };
+        match place {
+            Some(place) => self.entries.insert(place, entry),
+            None => self.entries.push_back(entry),
+        }
     }
 
     /// Takes a fresh packet if it has to wait behind another; else it is the caller's.

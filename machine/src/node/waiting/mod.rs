@@ -63,10 +63,12 @@ enum Stage {
     /// The processor executes, and is looked at where it stops.
     #[default]
     Executing,
-    /// One turn is watched.
-    Watching(Box<Watch>),
     /// All further turns are known.
     Asleep(Box<Sleep>),
+    /// One turn is watched.
+    Watching(Box<Watch>),
+    /// Each instruction is told to a probe.
+    Followed,
 }
 
 /// A wait loop with known turns, at the beginning of one.
@@ -125,6 +127,19 @@ impl Sleepers {
 }
 
 impl Waiting {
+    /// Whether the next instructions are executed one by one: watched, or followed.
+    #[inline]
+    pub fn is_stepping(&self) -> bool {
+        matches!(self.stage, Stage::Watching(_) | Stage::Followed)
+    }
+
+    /// From now on a probe follows the program, or none does. At a turn, none can.
+    pub fn follow(&mut self, follows: bool) {
+        if !self.is_at_it() {
+            self.stage = if follows { Stage::Followed } else { Stage::Executing };
+        }
+    }
+
     /// Whether the next instructions are watched.
     pub fn is_watching(&self) -> bool {
         matches!(self.stage, Stage::Watching(_))
@@ -148,7 +163,7 @@ impl Waiting {
     /// Whether a turn is watched, or known.
     #[inline]
     pub fn is_at_it(&self) -> bool {
-        !matches!(self.stage, Stage::Executing)
+        matches!(self.stage, Stage::Watching(_) | Stage::Asleep(_))
     }
 
     /// When a sleeping processor, whose time is `now`, does something by itself; none
@@ -232,7 +247,7 @@ impl Node {
         let unit = &self.processors[index];
         let Some(block) = unit.memory.translation().to_process(address) else { return };
         let uses = match &unit.waiting.stage {
-            Stage::Executing => false,
+            Stage::Executing | Stage::Followed => false,
             Stage::Watching(watch) => watch.uses(block..block + self.block_bytes()),
             Stage::Asleep(sleep) => sleep.takes_bus || sleep.blocks.contains(&block),
         };

@@ -46,19 +46,23 @@ pub struct Perfetto<W: Write> {
     /// The numbers of nodes' groups and of rows that have been described.
     nodes: HashMap<usize, u64>,
     rows: HashMap<Row, u64>,
-    event_names: HashMap<&'static str, u64>,
+    event_names: HashMap<String, u64>,
     keys: HashMap<&'static str, u64>,
     texts: HashMap<String, u64>,
     /// Names that the next packet introduces.
     new_names: InternedData,
+    events: u64,
+    /// It is full when it has so many.
+    most_events: u64,
 }
 
 impl<W: Write> Perfetto<W> {
-    /// A trace of a machine of this name, whose nodes call their agents so.
+    /// A trace of a machine of this name, whose nodes call their agents so; it is full when it
+    /// has `most_events`.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn new(writer: W, machine: &str, names: AgentNames) -> io::Result<Self> {
+    pub fn new(writer: W, machine: &str, names: AgentNames, most_events: u64) -> io::Result<Self> {
         let mut trace = Perfetto {
             writer,
             buffer: Vec::new(),
@@ -69,6 +73,8 @@ impl<W: Write> Perfetto<W> {
             keys: HashMap::new(),
             texts: HashMap::new(),
             new_names: InternedData::default(),
+            events: 0,
+            most_events,
         };
         let machine = TrackDescriptor {
             uuid: Some(MACHINE),
@@ -142,8 +148,11 @@ impl<W: Write> Perfetto<W> {
         Ok(uuid)
     }
 
-    fn event_name(&mut self, name: &'static str) -> u64 {
-        intern(&mut self.event_names, name, name, &mut self.new_names.event_names)
+    fn event_name(&mut self, name: &str) -> u64 {
+        match self.event_names.get(name) {
+            Some(&iid) => iid,
+            None => intern(&mut self.event_names, name.to_owned(), name, &mut self.new_names.event_names),
+        }
     }
 
     fn annotation(&mut self, key: &'static str, detail: Detail) -> DebugAnnotation {
@@ -172,6 +181,7 @@ impl<W: Write> Perfetto<W> {
         key: &'static str,
         mut event: TrackEvent,
     ) -> io::Result<()> {
+        self.events += 1;
         event.track_uuid = Some(self.row(row)?);
         event.r#type = Some(kind.into());
         let rest = at.as_ps() % 1_000;
@@ -243,6 +253,22 @@ impl<W: Write + Send> Format for Perfetto<W> {
             ..TrackEvent::default()
         };
         self.event(at, row, EventType::Instant, BEGIN_PS, event)
+    }
+
+    fn is_full(&self) -> bool {
+        self.events >= self.most_events
+    }
+
+    fn cut(&mut self, at: Time) -> io::Result<()> {
+        let machine = TrackDescriptor {
+            uuid: Some(MACHINE),
+            description: Some(format!(
+                "The run goes on behind {at}, where its timeline has {} events.",
+                self.events
+            )),
+            ..TrackDescriptor::default()
+        };
+        self.describe(machine, 0)
     }
 
     fn finish(&mut self, _at: Time) -> io::Result<()> {

@@ -1,0 +1,139 @@
+//! The rules of a node's memories: one at each address, ports and caches where they can be.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use narthex_kernel::quantity::Bytes;
+use narthex_memory::main_memory::PAGE_BYTES;
+
+use super::rules::{Broken, broken};
+use super::{InterconnectPart, LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
+use crate::config::MachineConfig;
+use crate::config::problem::did_you_mean;
+
+/// The table of a cache in front of a memory.
+const THIRD_LEVEL: &str = "third_level_cache";
+
+impl NodeShape {
+    pub(super) fn memory_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
+        let mut problems = Vec::from_iter(self.idle_cache_problem(machine));
+        let mut homes: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, part) in &self.memories {
+            let key = format!("node.memories.{name}");
+            if name != "main_memory" && !machine.memories.contains_key(name) {
+                let message = format!("has no parameters: the machine's file has no [memories.{name}]");
+                problems.push(broken(&key, message));
+            }
+            problems.extend(self.range_problems(&key, part));
+            problems.extend(port_problems(name, &key, part, machine));
+            problems.extend(cache_problem(&key, part, machine));
+            let on_key = format!("{key}.on");
+            for on in part.on.names() {
+                problems.extend(self.unknown_interconnect(&on_key, on));
+                if part.range().is_none()
+                    && let Some(first) = homes.insert(on, name)
+                {
+                    let message = format!(
+                        "{on:?} has a memory at every address already: {first}; expected one for each"
+                    );
+                    problems.push(broken(&on_key, message));
+                }
+                match self.interconnects.get(on) {
+                    None | Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {}
+                    Some(_) => {
+                        let message =
+                            format!("{on:?} is no snooping bus and no directory, and memories are on one");
+                        problems.push(broken(&on_key, message));
+                    }
+                }
+            }
+        }
+        problems
+    }
+
+    /// A table of a cache that is in front of no memory.
+    fn idle_cache_problem(&self, machine: &MachineConfig) -> Option<Broken> {
+        let is_idle = machine.third_level_cache.is_some()
+            && self.memories.values().all(|memory| memory.cache.is_none());
+        let message = "describes a cache that is in front of no memory: no memory of [node.memories] has \
+                       cache = \"third_level_cache\"";
+        is_idle.then(|| broken(THIRD_LEVEL, message))
+    }
+
+    /// The rules that a memory's addresses break. Those that programs see are where all
+    /// their processes find them at the same place.
+    fn range_problems(&self, key: &str, part: &MemoryPart) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        let of_program = self.processors.values().any(|own| own.runs == PROGRAM && part.is_on(&own.on));
+        match (part.start, part.size.map(Bytes::as_u64)) {
+            (None, None) => {}
+            (Some(_), None) => {
+                let message = "is missing; a memory with a start has one";
+                problems.push(broken(&format!("{key}.size"), message));
+            }
+            (start, Some(size)) => {
+                let stated = if start.is_some() { "start" } else { "size" };
+                let start = start.unwrap_or_default();
+                let is_whole = |value: u64| value.is_multiple_of(PAGE_BYTES);
+                let end = start.checked_add(size).filter(|end| *end <= LAST_ADDRESS);
+                if size == 0 || !is_whole(start) || !is_whole(size) || end.is_none() {
+                    let message = format!(
+                        "start {start:#x} and size {size} are not allowed; expected multiples of {PAGE_BYTES}, a \
+                         size above 0, and an end up to {LAST_ADDRESS:#x}"
+                    );
+                    let wrong = if size == 0 || !is_whole(size) { "size" } else { stated };
+                    problems.push(broken(&format!("{key}.{wrong}"), message));
+                } else if of_program && (start < LOCAL_MEMORY.start || end > Some(LOCAL_MEMORY.end)) {
+                    let Range { start: first, end } = LOCAL_MEMORY;
+                    let message = format!(
+                        "{start:#x} and {size} bytes are not from {first:#x} to {end:#x}, where the program's \
+                         processes find a memory beside their own"
+                    );
+                    problems.push(broken(&format!("{key}.{stated}"), message));
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// The rule that the cache in front of a memory breaks.
+fn cache_problem(key: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+    let name = part.cache.as_ref()?;
+    let message = if name != THIRD_LEVEL {
+        format!(
+            "there is no cache {name:?} for a memory; there is {THIRD_LEVEL}{}",
+            did_you_mean(name, [THIRD_LEVEL])
+        )
+    } else if machine.third_level_cache.is_none() {
+        format!("has no parameters: the machine's file has no [{THIRD_LEVEL}]")
+    } else if part.range().is_some() {
+        "a memory with a range of addresses has no cache: processors reach it uncached".into()
+    } else {
+        return None;
+    };
+    Some(broken(&format!("{key}.cache"), message))
+}
+
+/// The rules that the ports of a memory break.
+fn port_problems(name: &str, key: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+    let table = if name == "main_memory" { "main_memory".to_owned() } else { format!("memories.{name}") };
+    let parameters =
+        if name == "main_memory" { Some(&machine.main_memory) } else { machine.memories.get(name) };
+    let ports = parameters?.ports;
+    let (message, key) = match (part.on.names().len(), ports, part.range()) {
+        (1, None, _) | (2, Some(_), Some(_)) => return None,
+        (1, Some(_), _) => ("is for a memory on two interconnects".to_owned(), format!("{table}.ports")),
+        (2, None, Some(_)) => {
+            let message =
+                "is not stated; a memory on two interconnects has \"single\" or \"dual\"".to_owned();
+            (message, format!("{table}.ports"))
+        }
+        (2, _, None) => {
+            let message = "names two interconnects, and the memory has no start and size".to_owned();
+            (message, format!("{key}.on"))
+        }
+        (count, ..) => (format!("names {count} interconnects; expected one or two"), format!("{key}.on")),
+    };
+    Some(broken(&key, message))
+}

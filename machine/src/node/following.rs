@@ -1,0 +1,57 @@
+//! Processors whose programs a probe follows: each instruction is told to it.
+//!
+//! Nothing is asked for each instruction of a processor that nobody follows: it is the
+//! stage of its waiting ([`super::waiting`]) that says how it runs, and one whose program is
+//! followed runs here.
+
+use narthex_cores::Stop;
+use narthex_cores::follow::{Follower, Jump};
+use narthex_kernel::Time;
+
+use super::Node;
+use super::probe::Probe;
+use super::processor::State;
+
+/// Tells the probes of a node what one of its processors executes.
+struct Telling<'a> {
+    probes: &'a mut [Box<dyn Probe>],
+    processor: usize,
+}
+
+impl Follower for Telling<'_> {
+    const LISTENS: bool = true;
+
+    fn executes(&mut self, at: Time, pc: u64) {
+        self.probes.iter_mut().for_each(|probe| probe.executes(at, self.processor, pc));
+    }
+
+    fn jumped(&mut self, jump: Jump, target: u64, stack: u64) {
+        self.probes.iter_mut().for_each(|probe| probe.jumped(self.processor, jump, target, stack));
+    }
+}
+
+impl Node {
+    /// Lets a processor execute until `until` or until it needs something, as
+    /// `run_processor` does, and tells of each instruction.
+    #[inline(never)]
+    pub(super) fn run_followed(&mut self, index: usize, until: Time) -> Stop {
+        loop {
+            let unit = &mut self.processors[index];
+            unit.state = State::Running;
+            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+            let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
+            let mut telling = Telling { probes: self.probe.all(), processor: index };
+            let stop = unit.processor.run_followed(&mut port, until, &mut telling);
+            self.handle_stop(index, stop);
+            if !matches!(stop, Stop::Marker(_)) || !self.processors[index].is_active(until) {
+                return stop;
+            }
+        }
+    }
+
+    /// Programs are followed from now on if a probe wants to, and otherwise no more.
+    pub(super) fn follow_as_probes_want(&mut self) {
+        let follows = self.probe.all().iter().any(|probe| probe.follows_programs());
+        self.processors.iter_mut().for_each(|unit| unit.waiting.follow(follows));
+    }
+}

@@ -1,0 +1,166 @@
+//! An interconnect with everything that sits on it, from its shape.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use narthex_interfaces::DeviceSeat;
+use narthex_memory::bridge::{Bridge, Timing};
+use narthex_memory::bus::Bus;
+use narthex_memory::interconnects::bridged_bus::BridgedBus;
+use narthex_memory::interconnects::directory::{Directory, Homes, Tiles};
+use narthex_memory::interconnects::private_path::PrivatePath;
+use narthex_memory::interconnects::snooping_bus::SnoopingBus;
+use narthex_memory::interconnects::{
+    AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats,
+};
+use narthex_memory::{AgentId, Kind};
+
+use super::{InterconnectKind, InterconnectShape, PlacedSeat, Shape};
+
+impl Shape {
+    /// Which part answers for each address on an interconnect.
+    pub(super) fn address_map(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<AddressMap, String> {
+        let mut map = AddressMap::default();
+        let shared = |Overlap { range: Range { start, end }, .. }: Overlap, name: &str| {
+            format!("{name} and another part both answer for the addresses {start:#x} to {end:#x}")
+        };
+        for (number, place) in (0..).zip(&self.memories).filter(|(_, place)| place.on.contains(&on)) {
+            let home = Home::Memory(MemoryId(number));
+            match &place.range {
+                None => map = map.with_rest(home),
+                Some(range) => {
+                    let name = &self.interconnects[usize::from(on.0)].name;
+                    let memory = format!("a memory on the {name}");
+                    map.add(range.clone(), home).map_err(|overlap| shared(overlap, &memory))?;
+                }
+            }
+        }
+        for placed in seats {
+            let home = match placed.on {
+                here if here == on => Home::Agent(placed.agent),
+                there if self.above(there) == Some(on) => Home::Beyond(there),
+                _ => continue,
+            };
+            for range in claimed(&placed.seat) {
+                map.add(range, home).map_err(|overlap| shared(overlap, &placed.seat.name))?;
+            }
+        }
+        Ok(map)
+    }
+
+    /// The agents on an interconnect, processors first.
+    fn seats(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Seats {
+        let sits = |places: &Vec<InterconnectId>| places.contains(&on);
+        let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
+        let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
+        let owners_refuse = self.owners_refuse(on, seats);
+        let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
+        let here = || seats.iter().filter(|placed| placed.on == on);
+        let hides = here().any(|placed| placed.seat.hides_engines);
+        let is_hidden = |placed: &PlacedSeat| hides && placed.seat.is_engine && !placed.seat.hides_engines;
+        // An engine that no cache sees does not see them either: it would take a processor's
+        // claim of a block for one of the bytes that it is about to write there.
+        let concern =
+            |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
+        let devices = here().map(|placed| Seat {
+            refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
+            ..Seat::of_device(placed.agent, concern(placed))
+        });
+        let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
+        Seats::new(processors.chain(devices).collect()).hiding(hidden)
+    }
+
+    /// The homes of a directory: ranges of the map, and the controllers of its memory, which
+    /// share all other addresses.
+    fn homes(&self, on: InterconnectId, ranges: AddressMap, tiles: Option<Tiles>) -> Homes {
+        let memories = (0..).map(MemoryId).zip(&self.memories);
+        let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
+        let interleaved = of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect();
+        Homes { ranges: ranges.without_rest(), interleaved, tiles }
+    }
+
+    pub(super) fn build(
+        &self,
+        on: InterconnectId,
+        shape: &InterconnectShape,
+        seats: &[PlacedSeat],
+        map: AddressMap,
+    ) -> Interconnect {
+        let names = Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) };
+        let tiles = seats.iter().filter(|placed| placed.on == on).find_map(|placed| {
+            let addresses = placed.seat.of_tile.clone()?;
+            Some(Tiles { addresses, first_seat: placed.agent })
+        });
+        let seats = self.seats(on, seats);
+        match &shape.kind {
+            InterconnectKind::SnoopingBus(config) => {
+                let refuses = seats.iter().any(|seat| seat.refuses);
+                let bytes =
+                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
+                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
+                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
+                let bus = SnoopingBus::new(names, bus, seats, map);
+                let bus = match config.retry_cycles.filter(|_| refuses) {
+                    Some(cycles) => bus.with_refusals(cycles),
+                    None => bus,
+                };
+                match self.behind(on) {
+                    Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
+                    None => bus.into(),
+                }
+            }
+            InterconnectKind::BridgedBus(above, upper, config) => {
+                let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
+                BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
+            }
+            InterconnectKind::Directory(config, table) => {
+                Directory::new(names, config, table, seats, self.homes(on, map, tiles)).into()
+            }
+            InterconnectKind::PrivatePath(path, clock) => {
+                let bus = Bus::with_occupancy(*clock, |kind| {
+                    u64::from(match kind {
+                        Kind::UncachedLoad => path.uncached_load_cycles,
+                        Kind::UncachedStore => path.uncached_store_cycles,
+                        _ => 0,
+                    })
+                });
+                PrivatePath::new(names, bus, seats, map).into()
+            }
+        }
+    }
+
+    /// What is put in front of the names of an interconnect's statistics: its
+    /// name's first word, but for the first interconnect.
+    fn prefix(&self, on: InterconnectId, name: &str) -> &'static str {
+        if on == InterconnectId(0) {
+            return "";
+        }
+        let word = name.split_whitespace().next().unwrap_or_default().to_lowercase();
+        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        interned(&format!("{word}_"))
+    }
+}
+
+/// The addresses for which a seat answers.
+fn claimed(seat: &DeviceSeat) -> impl Iterator<Item = Range<u64>> {
+    seat.registers.iter().chain(&seat.homes).cloned()
+}
+
+/// The agent that a bridge is on both its buses: behind all others.
+fn bridge_agent(behind: InterconnectId) -> AgentId {
+    AgentId(u8::MAX - (behind.0 - 1))
+}
+
+/// A name for as long as the process lives: there are as many as machines' files
+/// have.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().expect("no thread stops with the names");
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let known: &'static str = Box::leak(name.into());
+    names.insert(known);
+    known
+}

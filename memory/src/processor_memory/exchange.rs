@@ -1,0 +1,66 @@
+//! A miss as an exchange of blocks with memory.
+//!
+//! Where a processor's transactions concern nobody else and nothing happens before they
+//! are over, nobody needs to see them: the dirty block that has to leave goes from its
+//! line to memory, and the block that is needed from memory to that line. Whether that
+//! is so, and how long it takes, is the interconnect's to say
+//! ([`crate::interconnects::SnoopingBus`]); the outcome is that of the two transactions.
+
+use super::{Pending, ProcessorMemory};
+use crate::cache::Line;
+use crate::kind::Kind;
+use crate::main_memory::MainMemory;
+use crate::protocols::Request;
+
+/// The blocks that a miss exchanges, at the node's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    line: Line,
+    request: Request,
+    /// The block that the processor needs.
+    pub fetched: u64,
+    /// The dirty block in its place, which is written back before.
+    pub written_back: Option<u64>,
+}
+
+impl Exchange {
+    /// The kind of the transaction that fetches the block.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        match self.request {
+            Request::Read => Kind::Read,
+            _ => Kind::ReadExclusive,
+        }
+    }
+}
+
+impl ProcessorMemory {
+    /// What the processor waits for, if that is a block which the only cache of data lacks.
+    #[inline(always)]
+    pub fn exchange(&self) -> Option<Exchange> {
+        let Some(Pending::Data { address, access, .. }) = self.pending else { return None };
+        if !self.has_nothing_beside() {
+            return None;
+        }
+        let (line, request, dirty) = self.data.line_for_miss(address, access)?;
+        let fetched = self.translation.to_node(self.data.block_of(address));
+        let written_back = dirty.map(|block| self.translation.to_node(block));
+        Some(Exchange { line, request, fetched, written_back })
+    }
+
+    /// Makes an exchange that it has asked for: the processor repeats its access now.
+    #[inline(always)]
+    pub fn make_exchange(&mut self, exchange: &Exchange, memory: &mut MainMemory) {
+        let Some(Pending::Data { address, most, .. }) = self.pending.take() else {
+            unreachable!("the processor waits for a block")
+        };
+        let most = self.most_allowed(address, most);
+        let &Exchange { line, request, fetched, written_back } = exchange;
+        if let Some(block) = written_back {
+            memory.write(block, self.data.line_bytes(line));
+        }
+        self.data.fill_from(line, address, (request, most), |bytes| memory.read(fetched, bytes));
+        self.overtaking = 0;
+        self.keep_reservation();
+    }
+}
