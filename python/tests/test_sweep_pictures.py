@@ -96,6 +96,14 @@ def test_of_curves_that_coincide_the_later_is_dashed():
     assert dash["condition"]["value"] == list(curves.DASHED)
 
 
+def test_curves_that_coincide_in_one_panel_alone_are_told_with_it():
+    swept = table(lambda a, b, c: a * (b if c == "x" else 1), a=[1, 2], b=[1, 2], c=["x", "y"])
+    (made,) = charts(swept)
+    assert "1 and 2 coincide in c y" in made.description
+    dash = made.specification["spec"]["layer"][0]["encoding"]["strokeDash"]
+    assert dash["condition"]["test"] == {"field": "interface", "oneOf": ["2"]}
+
+
 def test_the_axis_has_the_numbers_that_were_swept():
     (made,) = charts(table(lambda a: a, a=[3, 7, 12]))
     assert made.specification["layer"][0]["encoding"]["x"]["axis"]["values"] == [3, 7, 12]
