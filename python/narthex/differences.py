@@ -34,6 +34,12 @@ Figure = tuple[str, str, float]
 FACTS = ("program", "binary_sha256", "interface", "version", "ending")
 """What a run's document says of it in one text each."""
 
+TIMES = "time of all processors"
+"""What times by activity are of."""
+
+IN_US = " (us)"
+"""Behind the name of a time."""
+
 COUNTED = "counted"
 """What statistics are of: they come behind what a program reports, and are not drawn."""
 
@@ -53,6 +59,15 @@ class Side:
         """Take figures, what they are of behind a prefix."""
         for of, name, value in figures:
             self.figures[f"{prefix}{of}", name] = value
+
+    @property
+    def times_us(self) -> dict[str, float]:
+        """A run's time of all processors by activity, in microseconds; none of other results."""
+        return {
+            name.removesuffix(IN_US): value
+            for (of, name), value in self.figures.items()
+            if of == TIMES
+        }
 
 
 @dataclass(frozen=True)
@@ -209,10 +224,10 @@ def _figures_of_run(document: dict[str, Any]) -> Iterator[Figure]:
     for _, _, activity, _, time_ps in ledger_rows(document):
         times[activity] += time_ps
     for activity, time_ps in times.items():
-        yield "time of all processors", f"{activity} (us)", time_ps / PS_PER_US
+        yield TIMES, f"{activity}{IN_US}", time_ps / PS_PER_US
     counted: Counter[str] = Counter()
-    for name, value in Result(document).statistics.select("name", "value").rows():
-        counted[name] += value
+    for name, value, unit in Result(document).statistics.select("name", "value", "unit").rows():
+        counted[f"{name} (ps)" if unit == "ps" else name] += value
     for name, value in counted.items():
         yield COUNTED, name, value
 

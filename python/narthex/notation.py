@@ -37,6 +37,11 @@ def text(value: float, digits: int = 2) -> str:
     return "NaN" if math.isnan(value) else f"{value:,.{digits}f}"
 
 
+def short(value: float, digits: int = 2) -> str:
+    """Print a number with separators, whole ones without decimals: 1,778."""
+    return f"{value:,.0f}" if float(value).is_integer() else text(value, digits)
+
+
 def mean(values: Sequence[float]) -> float:
     """Return the mean: NaN if one is NaN, and no infinity that none of them is."""
     try:

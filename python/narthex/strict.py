@@ -7,6 +7,8 @@ are those that files need: texts, numbers, lists, one of several words,
 value alone stands for a table that has only its first key. A field that is
 called `from_` is the key `from`, which Python keeps for itself. Whole numbers
 have 64 bits, as TOML's have; files and nests have an end.
+
+Neither msgspec nor pydantic names the nearest key, nor takes a value for a table.
 """
 
 import tomllib

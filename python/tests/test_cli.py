@@ -145,6 +145,12 @@ def test_the_version_is_the_packages():
     assert narthex("-V").stdout == f"narthex {_native.__version__}\n"
 
 
+def test_an_option_of_narthex_behind_a_command_is_told_its_place():
+    done = narthex("run", "roundtrip", "-q")
+    assert done.returncode == 2
+    assert "-q stands before the command: narthex -q run ..." in done.stderr
+
+
 def test_quiet_says_nothing_of_what_goes_on(tmp_path):
     source = tmp_path / "empty.c"
     source.write_text("int main(void) { return 0; }")

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import narthex
-from narthex import NarthexError
+from narthex import NarthexError, notation
 from narthex.cli import main
 
 
@@ -61,6 +61,21 @@ def test_a_figure_that_was_none_has_no_percent():
     assert found.alone == {"a": [], "b": ["x"]}
     same = {key: math.nan}
     assert Difference(Side("a", figures=same), Side("b", figures=same)).changed == []
+
+
+def test_a_page_of_two_runs_has_their_times_on_one_scale_and_units(tmp_path):
+    files = [
+        narthex.run("roundtrip", 8, 4, 1, interface=name, nodes=2).save(tmp_path / f"{name}.json")
+        for name in ("NI2w", "CNI32Qm")
+    ]
+    found = narthex.diff(*files)
+    names = {row["name"] for row in found.figures if row["of"] == "counted"}
+    assert {"bus_occupied (ps)", "bus_reads"} <= names
+    whole = {name for name, side in (("A", found.one), ("B", found.other)) if side.times_us}
+    assert whole == {"A", "B"}
+    text = found.report(tmp_path / "diff.html").read_text()
+    assert "Where the time went" in text
+    assert [notation.short(value) for value in (1272.0, 0.5)] == ["1,272", "0.50"]
 
 
 def test_folders_of_sweeps_are_compared_run_by_run(tmp_path):

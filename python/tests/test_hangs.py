@@ -73,6 +73,32 @@ def test_a_barrier_names_partners_by_rounds_and_within_a_job() -> None:
     assert {rank: links[rank] for rank in (4, 5, 6, 7)} == {4: [7], 5: [7], 6: [4], 7: []}
 
 
+def test_a_channel_names_the_peer_whose_transfer_has_not_come() -> None:
+    with pytest.raises(NarthexError) as caught:
+        narthex.run("hangs", "channels", interface="NI2w", nodes=3, set=[SOON])
+    assert caught.value.document is not None
+    hang = caught.value.document["hang"]
+    assert hang["circle"] == [0, 1, 2, 0]
+    links = [
+        (wait["rank"], link["to"], link["why"]) for wait in hang["waits"] for link in wait["links"]
+    ]
+    why = "its next transfer on channel 1 has not come"
+    assert links == [(0, 1, why), (1, 2, why), (2, 0, why)]
+
+
+@pytest.mark.parametrize("interface", ["NI2w", "CNI32Qm"])
+def test_a_channel_names_the_peer_that_has_not_released(interface: str) -> None:
+    with pytest.raises(NarthexError) as caught:
+        narthex.run("hangs", "unreleased", interface=interface, nodes=2, set=[SOON])
+    assert caught.value.document is not None
+    waits = caught.value.document["hang"]["waits"]
+    links = [[(link["to"], link["why"]) for link in wait["links"]] for wait in waits]
+    assert links == [
+        [(1, "it has not released a transfer on channel 1")],
+        [(0, "its message of barrier 2 has not come")],
+    ]
+
+
 POLLS_NOW_AND_THEN = """
 #include "narthex.h"
 int main(void) {

@@ -96,6 +96,14 @@ def test_of_curves_that_coincide_the_later_is_dashed():
     assert dash["condition"]["value"] == list(curves.DASHED)
 
 
+def test_curves_that_coincide_in_one_panel_alone_are_told_with_it():
+    swept = table(lambda a, b, c: a * (b if c == "x" else 1), a=[1, 2], b=[1, 2], c=["x", "y"])
+    (made,) = charts(swept)
+    assert "1 and 2 coincide in c y" in made.description
+    dash = made.specification["spec"]["layer"][0]["encoding"]["strokeDash"]
+    assert dash["condition"]["test"] == {"field": "interface", "oneOf": ["2"]}
+
+
 def test_the_axis_has_the_numbers_that_were_swept():
     (made,) = charts(table(lambda a: a, a=[3, 7, 12]))
     assert made.specification["layer"][0]["encoding"]["x"]["axis"]["values"] == [3, 7, 12]
@@ -148,6 +156,18 @@ def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tm
     assert len(rows) == 4
     assert {*re.findall(r'"run": "(run-[^"]+)"', text)} == rows
     assert text.count('class="shares"') == 4
+
+
+def test_a_sweep_writes_its_page_itself(tmp_path):
+    file, page = tmp_path / "s.toml", tmp_path / "s.html"
+    file.write_text(
+        'name = "s"\nprogram = "roundtrip"\nargs = "{bytes} 4 1"\nnodes = 2\n'
+        "[parameters]\nbytes = [8, 64]\n"
+    )
+    words = ["sweep", str(file), "--output", str(tmp_path / "s"), "--report", str(page)]
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--jobs", "1"])
+    assert page.read_text().count('<tr id="run-') == 2
 
 
 def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():

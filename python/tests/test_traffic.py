@@ -39,6 +39,51 @@ def test_a_run_counts_each_pairs_messages_and_its_page_shows_them(tmp_path: Path
         assert words in text
 
 
+def test_percentiles_lie_between_the_extremes_and_are_the_same_on_two_threads() -> None:
+    runs = [
+        narthex.run("em3d", 64, 1, nodes=4, traffic=True, threads=threads).document["traffic"]
+        for threads in (1, 2)
+    ]
+    assert runs[0] == runs[1]
+    latencies = [size["message_latency_ps"] for size in runs[0]["sizes"]]
+    latencies += [pair["message_latency_ps"] for pair in runs[0]["pairs"]]
+    assert any(len({*latency["percentiles"].values()}) > 1 for latency in latencies)
+    for latency in latencies:
+        found = [latency["percentiles"][percent] for percent in page.PERCENTILES]
+        assert found == sorted(found)
+        assert latency["minimum"] <= found[0]
+        assert found[-1] <= latency["maximum"]
+
+
+def test_traffic_and_timeline_are_made_together_as_each_alone(tmp_path: Path) -> None:
+    both, alone = tmp_path / "both.pftrace", tmp_path / "alone.pftrace"
+    run = {"interface": "CNI32Qm", "nodes": 2}
+    watched = narthex.run("roundtrip", 64, 5, traffic=True, trace=both, **run)
+    narthex.run("roundtrip", 64, 5, trace=alone, **run)
+    assert both.read_bytes() == alone.read_bytes()
+    assert watched.document == narthex.run("roundtrip", 64, 5, traffic=True, **run).document
+
+
+def test_percentiles_of_several_sizes_are_curves_and_an_older_result_has_a_table() -> None:
+    latency = {
+        "count": 9,
+        "sum": 90_000,
+        "minimum": 5_000,
+        "maximum": 20_000,
+        "buckets": [[4096, 9]],
+    }
+    of = dict.fromkeys(page.PERCENTILES, 10_000)
+    sizes = [
+        {"bytes": size, "message_latency_ps": latency | {"percentiles": of}} for size in (8, 16, 24)
+    ]
+    drawn = page.by_size({"sizes": sizes})
+    assert drawn.kind == "chart"
+    assert {row["value"] for row in drawn.specification["data"]["values"]} == {10}
+    older = page.by_size({"sizes": [{"bytes": 8, "message_latency_ps": latency}]})
+    assert older.kind == "table"
+    assert older.rows[0][-4:] == [""] * 4
+
+
 def test_a_map_of_many_ranks_has_groups_and_adds_up() -> None:
     traffic = {"ranks": 256, "pairs": [pair(0, 255, 3), pair(1, 254, 4), pair(9, 9, 1)]}
     packets, _, latency = page.maps(traffic)

@@ -1,13 +1,15 @@
 /* Programs that hang, one per argument: what the simulator must explain.
  *
- *     hangs senders | deaf | reply | barrier | channels
+ *     hangs senders | deaf | reply | barrier | channels | unreleased
  *
  *     senders   the first two nodes send to each other past the messaging library, which would
  *               take arrivals in meanwhile: each waits for the other to take something
  *     deaf      node 0 sends for ever to the last node, which computes and never polls
  *     reply     node 0 sends a question and waits for the answer, and node 1 waits for another
  * question barrier   the last node leaves without entering the barrier in which the others wait
- *     channels  each node waits for a transfer from the next one before it sends its own */
+ *     channels  each node waits for a transfer from the next one before it sends its own
+ *     unreleased
+ *               node 0 sends node 1 a third transfer, and node 1 releases none */
 #include <string.h>
 
 #include "messaging/channels.h"
@@ -82,12 +84,25 @@ static void channels(void) {
     narthex_channel_send(out, payload, 64);
 }
 
+static void unreleased(void) {
+    struct narthex_channel *ends[2];
+    for (int number = 0; number < 2; number++)
+        ends[number] = narthex_node() == 0 ? narthex_channel_to(1, number, 64)
+                                           : narthex_channel_from(0, number, 64);
+    narthex_barrier();
+    for (int count = 0; narthex_node() == 0 && count < 3; count++)
+        narthex_channel_send(ends[1], payload, 64);
+    if (narthex_node() == 1)
+        narthex_channel_receive(ends[1], NULL);
+    narthex_barrier();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } hangs[] = {
     {"senders", senders}, {"deaf", deaf},         {"reply", reply},
-    {"barrier", barrier}, {"channels", channels},
+    {"barrier", barrier}, {"channels", channels}, {"unreleased", unreleased},
 };
 
 int main(int count, char **values) {
@@ -98,5 +113,5 @@ int main(int count, char **values) {
             hangs[index].run();
             return 0;
         }
-    narthex_fail("hangs: name one of senders, deaf, reply, barrier, channels");
+    narthex_fail("hangs: name one of senders, deaf, reply, barrier, channels, unreleased");
 }

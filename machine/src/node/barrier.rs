@@ -6,7 +6,7 @@
 use narthex_fabrics::Rank;
 
 use super::Node;
-use super::stuck::Call;
+use super::stuck::{Awaited, Call};
 
 /// The library's function.
 const FUNCTION: &str = "narthex_barrier";
@@ -17,7 +17,7 @@ const ARRIVALS: &str = "barrier_arrivals";
 impl Node {
     /// Who has not come to the barrier in which a process is, as far as it has heard, with the
     /// barrier's number from 1 on; none elsewhere, and for a program with another library.
-    pub(super) fn awaited_in_barrier(&mut self, process: usize, calls: &[Call]) -> Option<(Rank, u64)> {
+    pub(super) fn awaited_in_barrier(&mut self, process: usize, calls: &[Call]) -> Option<Awaited> {
         calls.iter().find(|call| call.function.as_deref() == Some(FUNCTION))?;
         let program = self.processes[process].program.clone();
         let (begun, arrivals) = (program.address_of(BEGUN)?, program.address_of(ARRIVALS)?);
@@ -29,7 +29,7 @@ impl Node {
             if arrived < barrier {
                 let ranks = u32::from(job.ranks);
                 let from = (u32::from(own.0) + ranks - (1 << round)) % ranks;
-                return job.process(Rank(from as u16)).map(|rank| (rank, barrier));
+                return job.process(Rank(from as u16)).map(|from| Awaited::Barrier { from, barrier });
             }
         }
         None

@@ -44,6 +44,7 @@
 
 mod archive;
 mod barrier;
+mod channel;
 mod composition;
 pub mod counts;
 mod device_calls;

@@ -53,6 +53,32 @@ pub struct StuckThread {
     pub calls: Vec<Call>,
 }
 
+/// Whose message a process awaits in the library, as its program's state tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Awaited {
+    /// The one of a barrier, by number from 1 on.
+    Barrier {
+        /// Who has not come to it.
+        from: Rank,
+        /// Which barrier.
+        barrier: u64,
+    },
+    /// The next transfer of a channel.
+    Transfer {
+        /// Who is to send it.
+        from: Rank,
+        /// On which channel.
+        channel: u8,
+    },
+    /// The release of a transfer of a channel, whose slots are all in use.
+    Release {
+        /// Who is to release it.
+        from: Rank,
+        /// On which channel.
+        channel: u8,
+    },
+}
+
 /// How a process stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckProcess {
@@ -71,8 +97,8 @@ pub struct StuckProcess {
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
-    /// Who has not come to the barrier in which it is, and which barrier that is.
-    pub awaited_in_barrier: Option<(Rank, u64)>,
+    /// Whom it awaits in the library's barrier or channels.
+    pub awaited: Option<Awaited>,
 }
 
 /// How a processor stands that runs firmware.
@@ -264,7 +290,8 @@ impl Node {
         };
         let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
         threads.sort_by_key(|thread| thread.is_asleep);
-        let awaited_in_barrier = self.awaited_in_barrier(index, &threads[0].calls);
+        let awaited = self.awaited_in_barrier(index, &threads[0].calls);
+        let awaited = awaited.or_else(|| self.awaited_in_channel(index));
         let interface = &self.devices[0];
         // Of a whole device, all processes share what they ask of it, which is at its first
         // seat, and what arrives.
@@ -284,7 +311,7 @@ impl Node {
             }),
             threads,
             has_room: send.has_room(self.network.has_room(process)),
-            awaited_in_barrier,
+            awaited,
             send,
             receive,
         }

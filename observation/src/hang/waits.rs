@@ -3,7 +3,7 @@
 use narthex_fabrics::Rank;
 use narthex_fabrics::flow_control::{Limit, Outstanding};
 use narthex_machine::activity::Activity;
-use narthex_machine::node::stuck::{StuckNode, StuckProcess};
+use narthex_machine::node::stuck::{Awaited, StuckNode, StuckProcess};
 
 use super::packets::Account;
 
@@ -235,10 +235,20 @@ fn whereabouts(account: &Account, to: &str) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(", "))
 }
 
-/// Who has not come to the barrier in which a process waits.
-fn barrier_link(process: &StuckProcess) -> Vec<Link> {
-    let link = |(to, barrier)| Link { to, why: format!("its message of barrier {barrier} has not come") };
-    process.awaited_in_barrier.map(link).into_iter().collect()
+/// Whom a process awaits in the library's barrier or channels.
+fn library_link(process: &StuckProcess) -> Vec<Link> {
+    let link = |awaited| match awaited {
+        Awaited::Barrier { from, barrier } => {
+            Link { to: from, why: format!("its message of barrier {barrier} has not come") }
+        }
+        Awaited::Transfer { from, channel } => {
+            Link { to: from, why: format!("its next transfer on channel {channel} has not come") }
+        }
+        Awaited::Release { from, channel } => {
+            Link { to: from, why: format!("it has not released a transfer on channel {channel}") }
+        }
+    };
+    process.awaited.map(link).into_iter().collect()
 }
 
 /// Whose packets do not come to a process that waits for a message.
@@ -260,7 +270,7 @@ fn message(nodes: &[StuckNode], process: &StuckProcess) -> (String, Vec<Link>) {
             Some(Link { to: one.source, why })
         })
         .collect();
-    let links = if links.is_empty() { barrier_link(process) } else { links };
+    let links = if links.is_empty() { library_link(process) } else { links };
     let nothing = "no message is on its way to it, and who should send one is not known";
     let detail = if links.is_empty() { nothing.to_owned() } else { String::new() };
     (detail, links)

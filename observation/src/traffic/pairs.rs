@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use narthex_fabrics::{FrameSummary, Rank};
 use narthex_kernel::Time;
-use narthex_kernel::statistics::{Histogram, Statistic};
 use serde_json::{Value, json};
 
+use super::latencies::{Detail, Latencies};
 use super::listener::Seen;
 
-/// Ranks of which each pair has the distribution of its latencies; of more the mean and the extremes.
+/// Ranks of which each pair has the distribution of its latencies; of more the mean and the
+/// extremes.
 const MOST_RANKS: usize = 64;
 
 /// A packet that has left and has not been taken.
@@ -21,11 +22,11 @@ struct Flight {
 }
 
 /// What one rank sent another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pair {
     bytes: u64,
-    packets: Histogram,
-    messages: Histogram,
+    packets: Latencies,
+    messages: Latencies,
 }
 
 /// Who talks to whom.
@@ -35,7 +36,7 @@ pub struct Pairs {
     processes: usize,
     pairs: BTreeMap<(Rank, Rank), Pair>,
     /// Latencies of messages by their payload.
-    sizes: BTreeMap<u64, Histogram>,
+    sizes: BTreeMap<u64, Latencies>,
     flights: BTreeMap<(Rank, u64), Flight>,
     /// When the message left of which further packets are to come.
     begun: BTreeMap<(Rank, Rank), Time>,
@@ -95,13 +96,19 @@ impl Pairs {
 
     fn arrive(&mut self, at: Time, note: FrameSummary) {
         let Some(flight) = self.flights.remove(&(note.source, note.sequence)) else { return };
-        let pair = self.pairs.entry((note.source, note.destination)).or_default();
+        let is_short = self.nodes * self.processes <= MOST_RANKS;
+        let [packets, messages] = match is_short {
+            true => [Detail::Buckets, Detail::Percentiles],
+            false => [Detail::Extremes; 2],
+        };
+        let new = || Pair { bytes: 0, packets: Latencies::new(packets), messages: Latencies::new(messages) };
+        let pair = self.pairs.entry((note.source, note.destination)).or_insert_with(new);
         pair.bytes += note.payload_bytes as u64;
-        pair.packets.record((at - flight.since).as_ps());
+        pair.packets.record(at - flight.since);
         if let Some((begun, bytes)) = flight.message {
-            let latency_ps = (at - begun).as_ps();
-            pair.messages.record(latency_ps);
-            self.sizes.entry(bytes).or_default().record(latency_ps);
+            let latency = at - begun;
+            pair.messages.record(latency);
+            self.sizes.entry(bytes).or_insert_with(|| Latencies::new(Detail::Percentiles)).record(latency);
         }
     }
 
@@ -110,22 +117,21 @@ impl Pairs {
     pub fn to_json(&self, sent: u64) -> Value {
         let ended: u64 = self.pairs.values().map(|pair| pair.messages.count()).sum();
         let has_messages = ended == sent;
-        let is_short = self.nodes * self.processes <= MOST_RANKS;
         let pair = |(&(from, to), pair): (&(Rank, Rank), &Pair)| {
             let mut entry = json!({
                 "from": from.0,
                 "to": to.0,
                 "packets": pair.packets.count(),
                 "bytes": pair.bytes,
-                "packet_latency_ps": latency(&pair.packets, is_short),
+                "packet_latency_ps": pair.packets.to_json(),
             });
             if has_messages {
                 entry["messages"] = pair.messages.count().into();
-                entry["message_latency_ps"] = latency(&pair.messages, is_short);
+                entry["message_latency_ps"] = pair.messages.to_json();
             }
             entry
         };
-        let size = |(bytes, latencies): (&u64, &Histogram)| json!({ "bytes": bytes, "message_latency_ps": latency(latencies, true) });
+        let size = |(bytes, latencies): (&u64, &Latencies)| json!({ "bytes": bytes, "message_latency_ps": latencies.to_json() });
         let sizes = has_messages.then(|| self.sizes.iter().map(size).collect::<Vec<_>>());
         json!({
             "ranks": self.nodes * self.processes,
@@ -133,14 +139,6 @@ impl Pairs {
             "sizes": sizes.unwrap_or_default(),
         })
     }
-}
-
-fn latency(histogram: &Histogram, is_whole: bool) -> Value {
-    let mut value = serde_json::to_value(histogram.value().reported()).expect("statistics are plain data");
-    if let (false, Some(fields)) = (is_whole, value.as_object_mut()) {
-        fields.remove("buckets");
-    }
-    value
 }
 
 #[cfg(test)]

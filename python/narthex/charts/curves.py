@@ -162,12 +162,21 @@ def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
     return axis.scale(zero=False, nice=False, padding=12)
 
 
-def coinciding(rows: Rows) -> list[tuple[str, str]]:
-    """Return the pairs of series that have the same values everywhere, the later one last."""
-    values: dict[str, dict[tuple[object, object], float]] = defaultdict(dict)
+def coinciding(rows: Rows) -> dict[tuple[str, str], list[str]]:
+    """Return the pairs of series that have the same values in a panel, the later one last.
+
+    With the names of those panels; without panels, there is one of no name.
+    """
+    panels: dict[str, dict[str, dict[object, float]]] = {}
     for row in rows:
-        values[row["interface"]][row.get("panel"), row["x"]] = row["value"]
-    return [pair for pair in combinations(values, 2) if values[pair[0]] == values[pair[1]]]
+        series = panels.setdefault(row.get("panel", ""), {})
+        series.setdefault(row["interface"], {})[row["x"]] = row["value"]
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, values in panels.items():
+        for one, other in combinations(values, 2):
+            if values[one] == values[other]:
+                found[one, other].append(name)
+    return dict(found)
 
 
 def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":

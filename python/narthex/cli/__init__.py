@@ -187,7 +187,19 @@ def _usage_message(error: Exception) -> str | None:
     command = context.command_path if context else "narthex"
     if type(error).__name__ == "NoArgsIsHelpError":
         return message()
+    option = getattr(error, "option_name", None)
+    if context and option in _own_options(context):
+        behind = command.removeprefix("narthex ")
+        return f"{option} stands before the command: narthex {option} {behind} ..."
     return f"{message().rstrip('.')} (see '{command} --help')"
+
+
+def _own_options(context: Any) -> set[str]:  # noqa: ANN401 - Click's, which Typer has within
+    """Return the options of `narthex` itself, which a command does not have."""
+    if context.parent is None:
+        return set()
+    own = context.find_root().command.params
+    return {option for parameter in own for option in parameter.opts}
 
 
 def _with_json_file(arguments: list[str]) -> list[str]:

@@ -58,7 +58,7 @@ def _show(found: "Difference") -> None:
         print_table("What decided them, where it differs", ["setting", "A", "B"], rows)
     if changed:
         figures = [
-            (row["of"], row["name"], notation.text(row["a"]), notation.text(row["b"]),
+            (row["of"], row["name"], notation.short(row["a"]), notation.short(row["b"]),
              change(row["change_percent"]))
             for row in changed[:MOST_ROWS]
         ]  # fmt: skip

@@ -19,6 +19,7 @@ from narthex.cli.console import (
     within,
 )
 from narthex.cli.options import TIMEOUT, UNTIL
+from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import inform, say, tell
 from narthex.errors import GUEST_FAILED, NarthexError
 
@@ -42,6 +43,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "narthex sweep queue-size.toml --list",
             "narthex sweep queue-size.toml --jobs 4 --plot queue-size.html",
+            "narthex sweep queue-size.toml --report queue-size.html",
             "narthex sweep queue-size.toml --dask tcp://10.0.0.7:8786",
             "narthex sweep queue-size.toml --slurm --output /scratch/queue-size",
             "narthex sweep --schema > sweep.schema.json",
@@ -89,6 +91,7 @@ def sweep(
     plot: Path | None = typer.Option(
         None, metavar="FILE", help="Draw each report into FILE.html, FILE.svg or FILE.png."
     ),
+    report: Path | None = REPORT_OPTION,
     x: str | None = typer.Option(None, "--x", metavar="PARAMETER", help="What is drawn across."),
     color: str | None = typer.Option(
         None, "--color", metavar="PARAMETER", help="What has a line for each value."
@@ -108,9 +111,10 @@ def sweep(
     other; the exit code of the first is then the command's.
     """
     from narthex.configuration import warnings
+    from narthex.documents import read_sweep
     from narthex.sweeps import execution, plots
 
-    target = JsonTarget(json_file)
+    target, page = JsonTarget(json_file), ReportTarget(report)
     planned = execution.planned_of(file, compile_program, until=until, timeout=timeout)
     plots.check(planned, x, color, is_drawn=plot is not None)
     warn(warnings.of_requests(run.request for run in planned.runs))
@@ -124,6 +128,7 @@ def sweep(
         lambda: target.write(_document(planned, rows=table.to_dicts())),
         lambda: None if target.to_stdout else _show(planned, table, folder),
         lambda: plots.write(table, planned.definition, plot, x, color) if plot else None,
+        lambda: page.write([read_sweep(folder)], []) if report else None,
         lambda: _tell_failures(table, folder),
     )
     raise typer.Exit(_exit_code(table))

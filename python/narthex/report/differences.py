@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from narthex import notation
 from narthex.charts import drawings
 from narthex.differences import COUNTED, Difference
 from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns, number
+from narthex.results import PS_PER_US
 
 MOST_BARS = 30
 """Changes that are drawn; the table has them all."""
@@ -36,7 +36,29 @@ def sections(found: Difference) -> list[Section]:
     alone = [[side.upper(), name] for side, names in found.alone.items() for name in names]
     if alone:
         parts.append(Table("Figures of one alone", columns("of", "figure"), alone, is_folded=True))
-    return [Section("A and B", [facts, settings]), Section("Figures", parts)]
+    sections = [Section("A and B", [facts, settings])]
+    if all(side.times_us for side in (found.one, found.other)):
+        sections.append(Section("Where the time went", [_times(found)]))
+    return [*sections, Section("Figures", parts)]
+
+
+def _times(found: Difference) -> Chart:
+    """Return a bar of time, by activity, for either run."""
+    rows = [
+        {"result": name, "activity": activity, "time": time * PS_PER_US, "share": time / whole}
+        for name, side in (("A", found.one), ("B", found.other))
+        for whole in [sum(side.times_us.values())]
+        for activity, time in side.times_us.items()
+    ]
+    cells = [[row["result"], row["activity"], number(row["time"] / PS_PER_US)] for row in rows]
+    return Chart(
+        "Time of all processors, by activity",
+        "Two bars of time on one scale, by activity",
+        drawings.ledger(rows, "result", "activity"),
+        Table(
+            "Times", columns("of", "activity", "us", numbers=["us"]), list(cells), is_folded=True
+        ),
+    )
 
 
 def change(percent: float | None) -> str:
@@ -62,7 +84,7 @@ def _chart(drawn: list[dict[str, Any]], table: Table) -> Chart:
 def _table(rows: list[dict[str, Any]]) -> Table:
     cells = [
         [
-            row["of"], row["name"], notation.text(row["a"]), notation.text(row["b"]),
+            row["of"], row["name"], number(row["a"]), number(row["b"]),
             change(row["change_percent"]),
         ]
         for row in rows

@@ -130,9 +130,7 @@ class Section:
 
 def number(value: float, digits: int = 2) -> str:
     """Print a number with separators, whole ones without decimals."""
-    if float(value).is_integer():
-        return f"{value:,.0f}"
-    return notation.text(value, digits)
+    return notation.short(value, digits)
 
 
 def percent(share: float) -> str:

@@ -6,6 +6,7 @@ series   ──► curves of buses, queues and buffers, bands of activities
 """
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from narthex.charts import curves, drawings, looks
@@ -20,6 +21,9 @@ MOST_FIELDS = 16
 
 LISTED_PAIRS = 20
 """Pairs in the table of those that exchange most."""
+
+LEAST_SIZES = 3
+"""Sizes of messages from which on their percentiles are curves."""
 
 UNFOLDED = 4
 """Rows of a table that is open."""
@@ -124,12 +128,32 @@ def busiest(traffic: Document) -> Table:
             number(pair["packets"]),
             number(pair["bytes"]),
             *_times(_latency(pair)),
+            *_percentiles(_latency(pair)),
         ]
         for pair in shown
     ]
-    numbers = ["messages", "packets", "bytes", "mean, ns", "smallest, ns", "largest, ns"]
+    numbers = ["messages", "packets", "bytes", *TIMES]
     names = columns("from", "to", *numbers, numbers=numbers)
     return Table("The pairs with most packets", names, list(rows), is_folded=len(rows) > UNFOLDED)
+
+
+PERCENTILES = ("50", "90", "99", "99.9")
+"""Of latencies, in percent: so many are no longer."""
+
+
+TIMES = (
+    "mean, ns",
+    "smallest, ns",
+    "largest, ns",
+    *(f"{percent} %, ns" for percent in PERCENTILES),
+)
+"""What tables state of latencies."""
+
+
+def _percentiles(latency: Document) -> list[str]:
+    """Return the percentiles in nanoseconds, as far as they are known."""
+    known = latency.get("percentiles", {})
+    return [number(known[each] / PS_PER_NS, 1) if each in known else "" for each in PERCENTILES]
 
 
 def _times(latency: Document) -> list[str]:
@@ -161,17 +185,39 @@ def latencies(traffic: Document) -> Chart:
     return Chart("Messages by latency", told, drawn, behind)
 
 
-def by_size(traffic: Document) -> Table:
-    """Return the latencies of messages by their payload."""
+def by_size(traffic: Document) -> Chart | Table:
+    """Return the latencies of messages by payload: curves of percentiles, if there are some."""
+    table = _sizes(traffic)
+    rows = [
+        {
+            "x": size["bytes"],
+            "interface": f"{percent} %",
+            "value": size["message_latency_ps"]["percentiles"][percent] / PS_PER_NS,
+        }
+        for percent in PERCENTILES
+        for size in traffic["sizes"]
+        if percent in size["message_latency_ps"].get("percentiles", {})
+    ]
+    if len({row["x"] for row in rows}) < LEAST_SIZES:
+        return table
+    names = [f"{percent} %" for percent in PERCENTILES]
+    told = "Latency over the size of messages: a curve for each percentile; so many are no longer"
+    drawn = curves.curves(rows, "ns", names, x="bytes of payload", series="messages")
+    return Chart(table.caption, told, drawn, replace(table, is_folded=True))
+
+
+def _sizes(traffic: Document) -> Table:
+    """Return the latencies of messages by their payload as a table."""
     rows = [
         [
             number(size["bytes"]),
             number(size["message_latency_ps"]["count"]),
             *_times(size["message_latency_ps"]),
+            *_percentiles(size["message_latency_ps"]),
         ]
         for size in traffic["sizes"]
     ]
-    numbers = ["bytes of payload", "messages", "mean, ns", "smallest, ns", "largest, ns"]
+    numbers = ["bytes of payload", "messages", *TIMES]
     names = columns(*numbers, numbers=numbers)
     return Table("Latency of messages by size", names, list(rows), is_folded=len(rows) > UNFOLDED)
 

@@ -227,7 +227,10 @@ def _chart(layout: _Layout, y: str) -> Chart:
     rows, left_out = _rows(layout, y)
     names = list(dict.fromkeys(row["interface"] for row in rows))
     told = [f"{y} over {layout.x}", layout.told()]
-    told += [f"{one} and {other} coincide" for one, other in curves.coinciding(rows)]
+    for (one, other), panels in curves.coinciding(rows).items():
+        told.append(
+            " in ".join(filter(None, [f"{one} and {other} coincide", " and ".join(panels)]))
+        )
     title = f"{y} ({left_out})" if left_out else y
     listed = [layout.x, *([layout.color] if layout.color else []), *layout.panels]
     cells = [[*row["cells"], number(row["value"])] for row in rows]

@@ -1,0 +1,118 @@
+//! How long packets or messages took: count, sum and extremes, exactly; between powers of
+//! two; and percentiles, to one part in a hundred.
+//!
+//! Percentiles are those of an HdrHistogram (Tene), whose buckets are as fine at each
+//! order of magnitude. It has some 10 KB, so only what is listed one by one has one.
+
+use hdrhistogram::Histogram as Fine;
+use narthex_kernel::Duration;
+use narthex_kernel::statistics::{Histogram, Statistic};
+use serde_json::{Map, Value, json};
+
+/// What results state of a distribution, in percent.
+const PERCENTILES: [&str; 4] = ["50", "90", "99", "99.9"];
+/// Digits of a percentile that hold.
+const DIGITS: u8 = 2;
+
+/// How much results state of a distribution besides count, sum and extremes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    /// Nothing.
+    Extremes,
+    /// Counts between powers of two.
+    Buckets,
+    /// Those, and percentiles.
+    Percentiles,
+}
+
+/// A distribution of latencies.
+#[derive(Debug)]
+pub struct Latencies {
+    detail: Detail,
+    counted: Histogram,
+    fine: Option<Fine<u32>>,
+}
+
+impl Latencies {
+    /// None yet.
+    pub fn new(detail: Detail) -> Self {
+        let fine = || Fine::new(DIGITS).expect("two digits are allowed");
+        let fine = (detail == Detail::Percentiles).then(fine);
+        Latencies { detail, counted: Histogram::default(), fine }
+    }
+
+    /// Something took so long.
+    pub fn record(&mut self, latency: Duration) {
+        self.counted.record(latency.as_ps());
+        if let Some(fine) = &mut self.fine {
+            // It grows with the largest latency; 64 bits of picoseconds always fit.
+            let _ = fine.record(latency.as_ps());
+        }
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.counted.count()
+    }
+
+    /// As results have it, in picoseconds.
+    pub fn to_json(&self) -> Value {
+        let whole = self.counted.value();
+        let mut value = serde_json::to_value(whole.reported()).expect("statistics are plain data");
+        let fields = value.as_object_mut().expect("a distribution has fields");
+        if self.detail == Detail::Extremes {
+            fields.remove("buckets");
+        }
+        if let Some(fine) = &self.fine {
+            fields.insert("percentiles".into(), self.percentiles(fine).into());
+        }
+        value
+    }
+
+    /// By percent: the end of the bucket of the latency that so many do not exceed; none is
+    /// beyond the largest.
+    fn percentiles(&self, fine: &Fine<u32>) -> Map<String, Value> {
+        let Some(largest) = self.counted.maximum() else { return Map::new() };
+        let of = |percent: &str| {
+            let quantile: f64 = percent.parse::<f64>().expect("it is a number") / 100.0;
+            (percent.to_owned(), json!(fine.value_at_quantile(quantile).min(largest)))
+        };
+        PERCENTILES.into_iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_listed_one_by_one_has_mean_and_extremes_alone() {
+        let mut latencies = Latencies::new(Detail::Extremes);
+        latencies.record(Duration::from_ps(300));
+        assert_eq!(latencies.to_json(), json!({ "count": 1, "sum": 300, "minimum": 300, "maximum": 300 }));
+    }
+
+    #[test]
+    fn nothing_has_no_percentiles() {
+        assert_eq!(Latencies::new(Detail::Percentiles).to_json()["percentiles"], json!({}));
+    }
+
+    proptest! {
+        /// Against the sorted list: the value whose rank is the percentile, rounded up.
+        #[test]
+        fn percentiles_hold_to_one_part_in_a_hundred(mut all in prop::collection::vec(0u64..=1 << 45, 1..400)) {
+            let mut latencies = Latencies::new(Detail::Percentiles);
+            all.iter().for_each(|&ps| latencies.record(Duration::from_ps(ps)));
+            all.sort_unstable();
+            let found = latencies.to_json();
+            for percent in PERCENTILES {
+                let share: f64 = percent.parse::<f64>().unwrap() / 100.0;
+                let rank = ((share * all.len() as f64).ceil() as usize).clamp(1, all.len());
+                let (exact, stated) = (all[rank - 1], found["percentiles"][percent].as_u64().unwrap());
+                prop_assert!(stated >= exact && stated - exact <= exact / 100, "{percent}: {stated}, not {exact}");
+            }
+        }
+    }
+}
